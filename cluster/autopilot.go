@@ -15,9 +15,10 @@ import (
 // pilot runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
 // that joined as future voters and, if configured, removes dead replicas.
 type pilot struct {
-	c    *Cluster
-	ap   *autopilot.Autopilot
-	want chan bool // the newest value: whether this replica leads
+	c      *Cluster
+	ap     *autopilot.Autopilot
+	want   chan bool   // the newest value: whether this replica leads
+	failed atomic.Bool // a change has failed since the last round
 
 	removing atomic.Bool // a dead replica is being removed
 
@@ -88,6 +89,7 @@ func (p *pilot) run() {
 				p.ap.Start(p.c.ctx)
 			} else if !leads && on {
 				<-p.ap.Stop()
+				_ = p.c.jobs.autopilot.Done(nil) // it is the next leader's
 			}
 			on = leads
 		case <-p.c.ctx.Done():
@@ -153,8 +155,19 @@ func (p *pilot) AutopilotConfig() *autopilot.Config {
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
-// NotifyState stores the newest judgment.
+// changed records the outcome of a change. It returns err.
+func (p *pilot) changed(err error) error {
+	if err != nil {
+		p.failed.Store(true)
+	}
+	return p.c.jobs.autopilot.Done(err)
+}
+
+// NotifyState stores the newest judgment. A round without a failed change is a success.
 func (p *pilot) NotifyState(s *autopilot.State) {
+	if !p.failed.Swap(false) {
+		_ = p.changed(nil)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = s
@@ -221,7 +234,7 @@ func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	p.c.goRun(func() {
 		defer p.removing.Store(false)
 		p.c.log.Info("autopilot removes a dead replica", "replica", s.Name)
-		if err := p.c.Remove(string(s.ID), false); err != nil {
+		if err := p.changed(p.c.Remove(string(s.ID), false)); err != nil {
 			p.c.log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
 		}
 	})
@@ -274,7 +287,7 @@ func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64,
 	}
 	r.c.log.Info("autopilot promotes a replica", "replica", id)
 	f := r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.AddVoter(id, a, prev, adminTimeout) })
-	return pastFuture{f.Error()}
+	return pastFuture{r.c.pilot.changed(f.Error())}
 }
 
 // pastFuture is the future of a change that has ended.

@@ -62,6 +62,9 @@ type Cluster struct {
 	introduced introductions
 	pilot      *pilot
 
+	jobs  jobs
+	reach reach
+
 	counters       counters
 	refusalLogged  atomic.Int64 // when the last refusal of entries was logged, in Unix nanoseconds
 	foreignCluster atomic.Bool  // it was logged that the other replicas belong to another cluster or epoch
@@ -78,7 +81,8 @@ func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, commits: newCommitNotifier(), notices: newNoticeBox(), snapshots: make(chan struct{}, 1)}
+	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, commits: newCommitNotifier(), notices: newNoticeBox(), snapshots: make(chan struct{}, 1),
+		jobs: newJobs(cfg.Jobs), reach: newReach()}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.guard = raftstore.NewGuard(raftstore.GuardConfig{Logger: c.log, OnFatal: c.fatal, SlowWrite: cfg.Election,
 		OnWrite: func(took time.Duration) { c.observe(MeasureSync, took) }})
@@ -126,9 +130,9 @@ func (c *Cluster) open() (err error) {
 	}
 	c.stores.Stable.OnTermStored = func() { c.dir.MarkUsed(c.log) }
 	c.report(rep)
-	c.stores.Snapshots.OnFinished = c.snapshotMade
+	c.stores.Snapshots.OnFinished, c.stores.Snapshots.OnFailed = c.snapshotMade, c.snapshotFailed
 	c.stores.Logs.OnStored = c.notices.recheck
-	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied)
+	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied, c.snapshotFailed)
 	c.conf.init(rep.Snapshot)
 	c.openTransport()
 	if err := c.start(rep, false); err != nil {
@@ -263,6 +267,7 @@ func (c *Cluster) startWatchers() {
 	c.wg.Go(c.watchCommits)
 	c.wg.Go(c.watchCommitNotices)
 	c.wg.Go(c.watchMembership)
+	c.wg.Go(c.watchReach)
 	c.wg.Go(c.succession.AnswerDoubts)
 	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {
 		c.wg.Go(c.watchDigests)

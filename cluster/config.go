@@ -12,6 +12,7 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/internal/job"
 )
 
 // Config configures the Raft part of a replica. Start from DefaultConfig.
@@ -98,6 +99,11 @@ type Config struct {
 	// Problem returns another problem of this replica, or "" if there is none. Members shows it.
 	// Nil means that there is none.
 	Problem func() string
+	// Warning returns what will become a problem of this replica if nobody acts, or "". Members shows
+	// it. Nil means that there is nothing.
+	Warning func() string
+	// Jobs has the records of the background jobs. Nil means that nothing is recorded.
+	Jobs *job.Registry
 	// OnStepDown is called after this leader gave up leadership because it made no progress. It must
 	// return quickly. Nil drops the call.
 	OnStepDown func(StepDown)
@@ -156,13 +162,14 @@ type Measure string
 
 // The measurements, with what each one covers.
 const (
-	MeasureSync     Measure = "sync"     // one write to the store, with its syncs
-	MeasureCommit   Measure = "commit"   // from Propose until the entry is applied
-	MeasureElection Measure = "election" // this replica became leader; the duration is 0
-	MeasureSnapshot Measure = "snapshot" // one snapshot written
-	MeasureInstall  Measure = "install"  // a snapshot was received from the leader; the duration is 0
-	MeasureRestart  Measure = "restart"  // raft was restarted in place
-	MeasureCrash    Measure = "crash"    // from the proof that the leader is dead until the next leader is known
+	MeasureSync     Measure = "sync"        // one write to the store, with its syncs
+	MeasureCommit   Measure = "commit"      // from Propose until the entry is applied
+	MeasureElection Measure = "election"    // this replica became leader; the duration is 0
+	MeasureSnapshot Measure = "snapshot"    // one snapshot written
+	MeasureNoShot   Measure = "no snapshot" // a snapshot could not be written; the duration is 0
+	MeasureInstall  Measure = "install"     // a snapshot was received from the leader; the duration is 0
+	MeasureRestart  Measure = "restart"     // raft was restarted in place
+	MeasureCrash    Measure = "crash"       // from the proof that the leader is dead until the next leader is known
 )
 
 // DefaultConfig returns the defaults. docs/operations/settings.md lists them.

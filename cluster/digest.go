@@ -158,18 +158,20 @@ func (c *Cluster) watchDigests() {
 			continue
 		}
 		reports, minority, right, err := c.compareDigests(c.ctx)
-		if err != nil || len(minority) == 0 {
-			continue
+		if err == nil && len(minority) > 0 {
+			err = c.stopMinority(reports[0].Index, minority, right)
 		}
-		c.stopMinority(reports[0].Index, minority, right)
+		_ = c.jobs.digests.Done(err)
 	}
 }
 
 // stopMinority stops the replicas whose digest at an index is not right, which is the majority's. It
-// stops the other replicas first, then this one if it is in the minority.
-func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byte) {
+// stops the other replicas first, then this one if it is in the minority. Its error names those that
+// it could not stop.
+func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byte) error {
 	self := c.Identity().ServerID()
 	var me bool
+	var errs []error
 	for _, s := range minority {
 		if s.ID == self {
 			me = true
@@ -179,10 +181,12 @@ func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byt
 		ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
 		if _, err := ask[none](ctx, c.peer, string(s.Address), methodStop, stopRequest{string(s.ID), index, right}); err != nil {
 			c.log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
+			errs = append(errs, fmt.Errorf("%s: %w", s.ID, err))
 		}
 		cancel()
 	}
 	if me {
 		c.guard.Fail(exitcode.Diverged, fmt.Errorf("%w", ErrDigest))
 	}
+	return errors.Join(errs...)
 }

@@ -41,8 +41,10 @@ func (c *Cluster) lookAtSpace() {
 		return
 	}
 	free, err := c.free()
-	if err != nil {
-		c.log.Warn("cannot read the free space", "error", err)
+	if failing := c.jobs.diskSpace.Failing(); c.jobs.diskSpace.Done(err) != nil {
+		if !failing {
+			c.log.Warn("cannot read the free space", "error", err)
+		}
 		return
 	}
 	c.diskFree.Store(free)

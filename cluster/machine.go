@@ -18,6 +18,7 @@ import (
 type machine struct {
 	inner   raft.FSM
 	changed func(index uint64, conf raft.Configuration)
+	failed  func(err error) // called for a snapshot that the FSM cannot make
 
 	applied atomic.Uint64 // highest index whose effect is in the FSM
 	seen    atomic.Uint64 // highest index that this raft instance has passed in
@@ -33,8 +34,8 @@ var (
 	_ raft.ConfigurationStore = (*machine)(nil)
 )
 
-func newMachine(inner raft.FSM, changed func(uint64, raft.Configuration)) *machine {
-	return &machine{inner: inner, changed: changed, wake: make(chan struct{})}
+func newMachine(inner raft.FSM, changed func(uint64, raft.Configuration), failed func(error)) *machine {
+	return &machine{inner: inner, changed: changed, failed: failed, wake: make(chan struct{})}
 }
 
 // errReplaying delays a snapshot.
@@ -109,6 +110,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	s, err := m.inner.Snapshot()
 	if err != nil {
+		m.failed(err)
 		return nil, err
 	}
 	return raftstore.NewOwnSnapshot(s), nil

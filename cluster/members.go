@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -39,6 +40,12 @@ type Member struct {
 	DiskFree    uint64        `json:"disk_free"`
 	Full        bool          `json:"full"`
 	Problem     string        `json:"problem,omitempty"` // a problem that the replica or the leader reports
+	Warning     string        `json:"warning,omitempty"` // what will become a problem if nobody acts
+	// Stalled says why the replica makes no progress although it answers, or is "".
+	Stalled string `json:"stalled,omitempty"`
+	// Unreached has the replicas that this one cannot open a new connection to, each with the reason.
+	// It could not win their votes.
+	Unreached map[string]string `json:"unreached,omitempty"`
 }
 
 // info is a replica's description of itself.
@@ -62,6 +69,12 @@ type info struct {
 	Expect      int               `json:"expect,omitempty"`
 	Join        []string          `json:"join,omitempty"`
 	Problem     string            `json:"problem,omitempty"`
+	Warning     string            `json:"warning,omitempty"`
+	Unreached   map[string]string `json:"unreached,omitempty"` // by configured id
+	Stalled     string            `json:"stalled,omitempty"`
+	// Refusing is set on the leader. It has the configured ids of the followers that answer and do
+	// not store its entries, each with the reason.
+	Refusing map[string]string `json:"refusing,omitempty"`
 	// RolledBack is set on the leader. It describes the problem of each replica that has lost
 	// acknowledged entries.
 	RolledBack map[raft.ServerID]string `json:"rolled_back,omitempty"`
@@ -75,11 +88,12 @@ func (c *Cluster) info() info {
 		Identity: c.Identity(), Address: c.Addr(), Empty: !c.hasState(), Leads: c.IsLeader(), LeaderID: id, LeaderAddr: addr,
 		Term: c.Term(), LastTerm: lastTerm, Commit: c.CommitIndex(), Applied: c.AppliedIndex(), LastIndex: c.LastIndex(),
 		LastContact: -1, Version: c.cfg.Version, Level: c.cfg.Level, DiskFree: c.diskFree.Load(), Full: c.full.Load(),
-		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join, Problem: c.Problem(),
+		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join, Problem: c.problems(), Warning: c.Warning(), Unreached: c.reach.unreached(),
 	}
 	if i.Leads {
 		i.RolledBack = c.rolledBack(i.Term)
 	}
+	i.Stalled, i.Refusing = c.hindered()
 	i.Identity.RemovedPeers, i.Identity.Recovered = nil, nil
 	switch at := c.LastContact(); {
 	case i.Leads:
@@ -88,6 +102,22 @@ func (c *Cluster) info() info {
 		i.LastContact = time.Since(at)
 	}
 	return i
+}
+
+// hindered says why this replica makes no progress, or "". On a leader it also returns the followers
+// that refuse its entries, with the reasons.
+func (c *Cluster) hindered() (why string, refusing map[string]string) {
+	p := c.Progress()
+	if p.Stalled >= c.stallLimit()/2 {
+		why = p.Why
+	}
+	for _, r := range p.Refusals {
+		if refusing == nil {
+			refusing = map[string]string{}
+		}
+		refusing[r.ID] = "it refuses the leader's entries: " + r.Why
+	}
+	return why, refusing
 }
 
 // infoFor returns the part of info that a caller may see. A caller that is not a member learns only
@@ -122,10 +152,11 @@ func (c *Cluster) Members() []Member {
 	infos := c.askAll(conf)
 	var commit, term uint64
 	var rolledBack map[raft.ServerID]string
+	var refusing map[string]string
 	for _, i := range infos { // a term has one leader, and the highest term is the newest
 		commit = max(commit, i.Commit)
 		if i.Leads && i.Term > term {
-			term, rolledBack = i.Term, i.RolledBack
+			term, rolledBack, refusing = i.Term, i.RolledBack, i.Refusing
 		}
 	}
 	leader, _ := c.Leader()
@@ -140,7 +171,8 @@ func (c *Cluster) Members() []Member {
 		if i, ok := infos[s.ID]; ok {
 			m.State, m.Role, m.Term, m.Commit, m.Applied, m.LastIndex = StateAlive, i.Identity.Role, i.Term, i.Commit, i.Applied, i.LastIndex
 			m.LastContact, m.Version, m.Level, m.DiskFree, m.Full = i.LastContact, i.Version, i.Level, i.DiskFree, i.Full
-			m.Lag, m.Problem = commit-min(commit, i.Applied), i.Problem
+			m.Lag, m.Problem, m.Warning = commit-min(commit, i.Applied), i.Problem, i.Warning
+			m.Stalled, m.Unreached = cmp.Or(i.Stalled, refusing[m.ID]), i.Unreached
 		}
 		if text := rolledBack[s.ID]; text != "" {
 			m.Problem = text

@@ -90,7 +90,7 @@ func (c *Cluster) watchMembership() {
 			c.stepMembership()
 		case <-t.C:
 			c.watchPeers() // an installed snapshot changes the membership without a signal
-			c.checkOwnMembership()
+			_ = c.jobs.membership.Done(c.checkOwnMembership())
 		case <-c.ctx.Done():
 			return
 		}
@@ -211,17 +211,19 @@ func (c *Cluster) removedHere(n removedNotice) error {
 
 // checkOwnMembership runs periodically. Without a leader it asks the other replicas whether this
 // one was removed: the removal may have happened while this replica was down, or its commit was
-// never announced here. If this replica's address changed, it announces the new one.
-func (c *Cluster) checkOwnMembership() {
+// never announced here. If this replica's address changed, it announces the new one. It returns what
+// excludes this replica from the cluster.
+func (c *Cluster) checkOwnMembership() error {
 	self := c.Identity().ServerID()
 	conf := c.configuration()
 	me, member := find(conf, string(self))
 	moved := member && string(me.Address) != c.Addr()
 	if _, leader := c.Leader(); leader != "" && !moved {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
+	var failed error
 	for _, s := range conf.Servers {
 		if s.ID == self {
 			continue
@@ -231,8 +233,9 @@ func (c *Cluster) checkOwnMembership() {
 			_, err = ask[none](ctx, c.peer, string(s.Address), methodMove, moveRequest{ServerID: string(self), Address: c.Addr()})
 			if err == nil {
 				c.log.Info("announced the new address", "address", c.Addr())
-				return
+				return nil
 			}
+			failed = fmt.Errorf("announce the new address %s: %w", c.Addr(), err)
 		} else {
 			_, err = ask[info](ctx, c.peer, string(s.Address), methodInfo, none{})
 		}
@@ -246,17 +249,19 @@ func (c *Cluster) checkOwnMembership() {
 				continue
 			}
 			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
-			return
+			return nil
 		case codeOtherCluster:
+			failed = fmt.Errorf("%s refuses this replica, which belongs to another cluster or was recovered by hand: %w", s.ID, err)
 			if c.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
 				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; wipe the data directory of this replica and join again, or correct the addresses",
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
 		case string(CodeIDInUse):
 			c.log.Error("a peer refuses this replica: another process uses its identity; stop this replica, wipe its data directory and join again with another id", "error", err)
-			return
+			return fmt.Errorf("another process uses this replica's identity: %w", err)
 		}
 	}
+	return failed
 }
 
 // refusedBy reports whether a refusal came from the given member itself. Another process at the

@@ -37,6 +37,9 @@ type Peer interface {
 	// ID.INCARNATION.
 	Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error)
 	Handle(method byte, h func(ctx context.Context, from string, req []byte) ([]byte, error))
+	// Reach opens a new connection to the replica at addr, as an election would, and closes it. Its
+	// error says why that is not possible.
+	Reach(ctx context.Context, addr string) error
 	// Watch keeps liveness connections to the given replicas (configured id to address) and closes
 	// all others. status returns what is sent on them. dead is called with proof that a replica's
 	// process has ended.

@@ -2,15 +2,29 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"rmd/internal/job"
 )
 
-// Problem describes what an operator should fix on this replica, or returns "".
+// jobs are the background jobs of this package.
+type jobs struct{ autopilot, digests, diskSpace, membership, snapshot *job.Job }
+
+func newJobs(r *job.Registry) jobs {
+	return jobs{r.Job(job.Autopilot), r.Job(job.Digests), r.Job(job.DiskSpace), r.Job(job.Membership), r.Job(job.Snapshot)}
+}
+
+// Problem describes what an operator should fix on this replica, or returns "". It does not include
+// background jobs that fail.
 func (c *Cluster) Problem() string {
 	var all []string
 	if c.full.Load() {
 		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(c.diskFree.Load()), mebibytes(c.cfg.DiskStop)))
+	}
+	if age := c.guard.OldestWrite(time.Now()); age >= c.cfg.HungGiveUp {
+		all = append(all, fmt.Sprintf("the disk is slow: a write has not returned for %s", age.Round(time.Second)))
 	}
 	if t := c.guard.ShortageText(); t != "" {
 		all = append(all, "file descriptors or memory exhausted: "+t)
@@ -18,15 +32,32 @@ func (c *Cluster) Problem() string {
 	if age, why := c.progress.worst(); age >= c.stallLimit()/2 {
 		all = append(all, fmt.Sprintf("no progress for %s: %s", age.Round(time.Second), why))
 	}
-	if t := c.stepDownText(); t != "" {
-		all = append(all, t)
-	}
 	if c.cfg.Problem != nil {
 		if t := c.cfg.Problem(); t != "" {
 			all = append(all, t)
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// problems returns Problem, and the background jobs that fail, with their errors. Only members get
+// it: an error may contain names of users and files.
+func (c *Cluster) problems() string {
+	return joined(c.Problem(), c.cfg.Jobs.Problem())
+}
+
+// Warning describes what will become a problem of this replica if nobody acts, or returns "".
+func (c *Cluster) Warning() string {
+	more := ""
+	if c.cfg.Warning != nil {
+		more = c.cfg.Warning()
+	}
+	return joined(c.stepDownText(), more)
+}
+
+// joined joins the texts that are not empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
 
 func mebibytes(n uint64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -84,7 +84,15 @@ func (c *Cluster) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
 	c.stores.Logs.StoredBytes(true)
 	c.counters.snapshots.Add(1)
 	c.counters.snapshotAt.Store(time.Now().UnixNano())
+	_ = c.jobs.snapshot.Done(nil)
 	c.observe(MeasureSnapshot, took)
+}
+
+// snapshotFailed is called for each snapshot, taken here or received, that could not be written. The
+// library logs the error, and tries again later.
+func (c *Cluster) snapshotFailed(err error) {
+	_ = c.jobs.snapshot.Done(err)
+	c.observe(MeasureNoShot, 0)
 }
 
 // watchSnapshotBytes takes a snapshot when the log has grown by SnapshotBytes. The library counts

@@ -74,7 +74,7 @@ func (g *greyCluster) wantStepDown(l *simReplica, cause, why string) *simReplica
 	if len(got) != 1 || got[0].Cause != cause || !strings.Contains(got[0].Why, why) {
 		g.t.Errorf("step-downs %+v, want one with cause %s and %q", got, cause, why)
 	}
-	if p := l.c.Problem(); !strings.Contains(p, "gave up leadership") || !strings.Contains(p, why) {
+	if p := l.c.Warning(); !strings.Contains(p, "gave up leadership") || !strings.Contains(p, why) {
 		g.t.Errorf("the problem of %s is %q", l.id, p)
 	}
 	return next

@@ -3,8 +3,6 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/internal/certificate"
 	"rmd/transport/peer"
 )
 
@@ -24,12 +23,13 @@ type Certificates struct {
 
 	mu    sync.Mutex // held during a reload
 	stamp string     // of the files at the last check
+	err   error      // of the last reload
 }
 
 // material is the result of reading the files once: the configurations for peers and for HTTP.
 type material struct {
 	peer, http *tls.Config
-	ends       map[string]time.Time
+	valid      map[string]Validity
 	revoked    revoked
 }
 
@@ -50,9 +50,22 @@ func (c *Certificates) HTTP() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now.Load().http, nil }}
 }
 
-// Ends returns when the replica's certificate ("replica") and the first of the CA's certificates
-// ("ca") expire.
-func (c *Certificates) Ends() map[string]time.Time { return c.now.Load().ends }
+// Valid returns when the replica's certificate ("replica") and the CA that signed it ("ca") are
+// valid. "ca" is missing if no CA of the file signed it.
+func (c *Certificates) Valid() map[string]Validity { return c.now.Load().valid }
+
+// OwnRevoked reports whether the replica's own certificate is revoked.
+func (c *Certificates) OwnRevoked() bool {
+	m := c.now.Load()
+	return m.revoked[m.peer.Certificates[0].Leaf.SerialNumber.Text(16)]
+}
+
+// Err returns why the files could not be used when they were last read, or nil.
+func (c *Certificates) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
 
 // ReloadIfChanged reads the files again if one of them has changed since the last check.
 func (c *Certificates) ReloadIfChanged() (changed bool, err error) {
@@ -73,7 +86,7 @@ func (c *Certificates) Reload() (changed bool, err error) {
 	defer c.mu.Unlock()
 	c.stamp = c.files.stamp()
 	next, err := c.read()
-	if err != nil {
+	if c.err = err; err != nil {
 		return false, err
 	}
 	before := c.now.Swap(next)
@@ -99,7 +112,7 @@ func (c *Certificates) read() (*material, error) {
 	if why, do := notValid(leaf, time.Now()); why != "" {
 		return nil, fmt.Errorf("tls.cert: %s %s; %s", c.files.Cert, why, do)
 	}
-	ca, err := firstEnd(c.files.CA)
+	valid, err := c.validity(base.Certificates[0])
 	if err != nil {
 		return nil, err
 	}
@@ -109,33 +122,28 @@ func (c *Certificates) read() (*material, error) {
 	}
 	web := base.Clone()
 	web.MinVersion, web.ClientAuth, web.NextProtos = tls.VersionTLS12, tls.VerifyClientCertIfGiven, []string{"http/1.1"}
-	return &material{peer: base, http: web, ends: map[string]time.Time{"replica": leaf.NotAfter, "ca": ca}, revoked: gone}, nil
+	return &material{peer: base, http: web, valid: valid, revoked: gone}, nil
 }
 
-// firstEnd returns when the first certificate in a file expires.
-func firstEnd(file string) (time.Time, error) {
-	data, err := os.ReadFile(file)
+// validity returns the result of Valid for a certificate with its chain.
+func (c *Certificates) validity(pair tls.Certificate) (map[string]Validity, error) {
+	roots, err := certificate.Authorities(c.files.CA)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read tls.ca: %w", err)
+		return nil, fmt.Errorf("read tls.ca: %w", err)
 	}
-	var first time.Time
-	for {
-		var b *pem.Block
-		if b, data = pem.Decode(data); b == nil {
-			break
-		}
-		cert, err := x509.ParseCertificate(b.Bytes)
+	var between []*x509.Certificate
+	for _, der := range pair.Certificate[1:] {
+		cert, err := x509.ParseCertificate(der)
 		if err != nil {
-			continue // the pool skips it too
+			return nil, fmt.Errorf("read tls.cert: %w", err)
 		}
-		if first.IsZero() || cert.NotAfter.Before(first) {
-			first = cert.NotAfter
-		}
+		between = append(between, cert)
 	}
-	if first.IsZero() {
-		return first, errors.New("read tls.ca: it contains no certificate")
+	out := map[string]Validity{"replica": validityOf(pair.Leaf)}
+	if v, ok := issuerOf(pair.Leaf, roots, between); ok {
+		out["ca"] = v
 	}
-	return first, nil
+	return out, nil
 }
 
 // stamp returns a text that changes when one of the files changes.

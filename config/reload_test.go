@@ -69,8 +69,8 @@ func TestCertificatesAreTakenAgain(t *testing.T) {
 	if err != nil || conf.ClientAuth != tls.VerifyClientCertIfGiven || !conf.Certificates[0].Leaf.Equal(second.Certificates[0].Leaf) {
 		t.Errorf("HTTP has another certificate: %v", err)
 	}
-	if end := c.Ends()["replica"]; !end.Equal(second.Certificates[0].Leaf.NotAfter) || c.Ends()["ca"].Before(end) {
-		t.Errorf("Ends() = %v, want replica at %s and ca not before it", c.Ends(), second.Certificates[0].Leaf.NotAfter)
+	if v := c.Valid(); !v["replica"].Until.Equal(second.Certificates[0].Leaf.NotAfter) || v["ca"].Until.Before(v["replica"].Until) {
+		t.Errorf("Valid() = %v, want replica until %s and ca not before it", v, second.Certificates[0].Leaf.NotAfter)
 	}
 	at := now.Add(2 * time.Hour)
 	for name, spoil := range map[string]func() string{

@@ -44,8 +44,8 @@ func (l *loader) checkTLS() {
 	now := time.Now()
 	if why, do := notValid(leaf, now); why != "" {
 		l.invalid("tls.cert", do, "%s", why)
-	} else if left := leaf.NotAfter.Sub(now); left < 30*24*time.Hour {
-		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(left.Hours()/24), leaf.NotAfter.Format("2006-01-02"))
+	} else if v := validityOf(leaf); now.After(v.Warns()) {
+		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(v.Until.Sub(now).Hours()/24), v.Until.Format("2006-01-02"))
 	}
 }
 

@@ -34,6 +34,7 @@ type Clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration
 	log     hclog.Logger
+	observe func(ahead time.Duration) // see Observe.Clock; may be nil
 
 	last    int64         // nanoseconds since 1970
 	at      time.Duration // the value of elapsed at last
@@ -73,5 +74,11 @@ func (k *Clock) logDrift(ahead time.Duration) {
 	case k.drifted && far < stepMin/2:
 		k.drifted = false
 		k.log.Info("this machine's clock and the cluster's time are together again")
+	}
+	if !k.drifted {
+		ahead = 0
+	}
+	if k.observe != nil {
+		k.observe(ahead)
 	}
 }

@@ -119,6 +119,9 @@ type Observe struct {
 	Batch func(events int)
 	// Commit is called with the time from passing a batch to the Log until it is applied.
 	Commit func(took time.Duration)
+	// Clock is called with the difference between this machine's clock and the cluster's time, or
+	// with 0 if it is small.
+	Clock func(ahead time.Duration)
 	// Wait is called with the time from Do until the reply is released.
 	Wait func(took time.Duration)
 }

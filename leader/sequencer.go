@@ -54,7 +54,9 @@ func New(cfg Config) (*Sequencer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Sequencer{cfg: cfg, clock: NewClock(cfg.Now, cfg.Elapsed, cfg.Logger)}, nil
+	clock := NewClock(cfg.Now, cfg.Elapsed, cfg.Logger)
+	clock.observe = cfg.Observe.Clock
+	return &Sequencer{cfg: cfg, clock: clock}, nil
 }
 
 // Do plans one input. It returns the reply, and the index up to which this replica has applied

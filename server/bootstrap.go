@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"rmd/internal/job"
 	"rmd/internal/sleep"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -12,17 +13,19 @@ import (
 // seed gives a new cluster its identity and its first queues. Each leader calls it. In an existing
 // cluster it only records a recovery in the audit log, if there was one.
 func (r *Replica) seed(term uint64) {
+	first := r.jobs.Job(job.Init)
 	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
 		if _, ok := r.seq.Leading(); !ok {
 			sleep.For(r.ctx, 2*time.Millisecond)
 			continue
 		}
 		if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
+			_ = first.Done(nil)
 			r.noteRecovery()
 			return
 		}
 		props, err := r.firstQueues()
-		if err != nil {
+		if first.Done(err) != nil {
 			r.log.Error("the queue configuration cannot be read; the cluster stays without queues", "error", err)
 			return
 		}
@@ -34,6 +37,7 @@ func (r *Replica) seed(term uint64) {
 		case err != nil:
 			sleep.For(r.ctx, 10*time.Millisecond)
 		case reply.Refused() != nil && reply.Refused().Reason != input.AlreadyDone:
+			_ = first.Done(reply.Refused())
 			r.log.Error("the first configuration of the cluster is refused", "error", reply.Refused(), "details", reply.Refused().Details)
 			return
 		default:
@@ -68,7 +72,7 @@ func (r *Replica) noteRecovery() {
 	if err == nil {
 		err = r.cluster.RecoveryNoted()
 	}
-	if err != nil {
+	if r.jobs.Job(job.Audit).Done(err) != nil {
 		r.log.Warn("the recovery is not in the audit yet; the next election tries again", "error", err)
 	}
 }

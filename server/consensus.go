@@ -47,6 +47,27 @@ func (c consensus) Ready() (ok bool, why string) {
 // Problem implements v1.Consensus.
 func (c consensus) Problem() string { return c.r.cluster.Problem() }
 
+// Warning implements v1.Consensus.
+func (c consensus) Warning() string { return c.r.cluster.Warning() }
+
+// Jobs implements v1.Consensus.
+func (c consensus) Jobs() []api.Job {
+	var out []api.Job
+	for _, s := range c.r.jobs.Status() {
+		out = append(out, api.Job{Name: string(s.Name), Does: s.Does, Runs: s.Runs, Failures: s.Failures, InARow: s.InARow,
+			SuccessMillis: millis(s.Success), FailureMillis: millis(s.Failure), Error: s.Err, Problem: s.Problem})
+	}
+	return out
+}
+
+// millis returns a time in Unix milliseconds, or 0 for the zero time.
+func millis(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMilli()
+}
+
 // Staleness implements v1.Consensus.
 func (c consensus) Staleness() time.Duration {
 	if c.r.cluster.IsLeader() {
@@ -73,7 +94,8 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 		}
 		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Pending: m.Pending, Leader: m.Leader,
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
-			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem})
+			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem,
+			Warning: m.Warning, Stalled: m.Stalled, Unreached: m.Unreached})
 	}
 	for id, addr := range c.r.aboutAll(ctx, members) { // each address has its own place, so the order does not matter
 		for i := range out {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"rmd/forecast"
 	"rmd/fsm"
 	"rmd/fsm/state"
+	"rmd/internal/job"
 	"rmd/transport/frontend"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -26,6 +28,7 @@ import (
 // entry and survives failovers. It is saved in the data directory and continues after a restart.
 type forecasts struct {
 	r    *Replica
+	job  *job.Job
 	conf frontend.QueueConf
 	// next is the time of the next forecast, in milliseconds of the log's time; 0 if not known yet.
 	next int64
@@ -50,6 +53,7 @@ const (
 func (f *forecasts) run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil { // a failed forecast must not stop the replica
+			_ = f.job.Done(fmt.Errorf("a fault of the program, see the log: %v", p))
 			f.r.log.Error("the record of forecasts is not kept any more", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
@@ -174,7 +178,7 @@ func (f *forecasts) save() {
 	if f.keeper == nil || f.path() == "" {
 		return
 	}
-	if err := replaceFile(f.path(), f.keeper.Record); err != nil {
+	if err := f.job.Done(replaceFile(f.path(), f.keeper.Record)); err != nil {
 		f.r.log.Warn("the record of forecasts is not saved", "error", err)
 	}
 }

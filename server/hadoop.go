@@ -14,7 +14,7 @@ func (r *Replica) openHadoop() error {
 	plain, secure := r.pages()
 	var err error
 	r.hadoop, err = hadoop.Open(hadoop.Config{
-		Logger: r.log.Named("hadoop"), Settings: r.opt.Config, Budget: r.budget,
+		Logger: r.log.Named("hadoop"), Settings: r.opt.Config, Budget: r.budget, Jobs: r.jobs,
 		Submitter: r.forwarder, Machine: r.machine, Current: r.current, Reason: r.reasons.of,
 		Leader:  func() leadership.Leadership { l, _ := r.tracker.Leader(); return l },
 		Listens: r.listens, Observe: r.metrics.ObserveIPC,

@@ -33,7 +33,7 @@ func (r *Replica) openREST() error {
 	}
 	c := httpserver.DefaultConfig()
 	c.ID, c.Version, c.Logger = r.opt.Config.ID, r.opt.Version, r.log.Named("rest")
-	c.Submitter, c.Reader, c.Metrics, c.Now = r.forwarder, reader{r.machine}, r.metrics, r.parts.Now
+	c.Submitter, c.Reader, c.Metrics, c.Jobs, c.Now = r.forwarder, reader{r.machine}, r.metrics, r.jobs, r.parts.Now
 	c.Consensus, c.Snapshots, c.Log = consensus{r}, snapshots{r}, history{r}
 	c.Planner, c.Shadows = r.planner(), r.shadows
 	c.Past, c.Prefetch, c.Hadoop.Reason = r.past.at, r.reasons.warm, r.reasons.of

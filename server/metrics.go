@@ -15,6 +15,8 @@ func (r *Replica) measure(what cluster.Measure, d time.Duration) {
 		r.metrics.CountElection()
 	case cluster.MeasureSnapshot:
 		r.metrics.CountSnapshot("write", "ok")
+	case cluster.MeasureNoShot:
+		r.metrics.CountSnapshot("write", "error")
 	case cluster.MeasureInstall:
 		r.metrics.CountSnapshot("install", "ok")
 	}

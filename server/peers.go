@@ -36,9 +36,6 @@ func (r *Replica) openPeer() error {
 		return err
 	}
 	r.peer = s
-	if r.certs != nil {
-		r.wg.Go(r.watchCertificates)
-	}
 	return nil
 }
 

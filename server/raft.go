@@ -10,6 +10,7 @@ import (
 	"rmd/config"
 	"rmd/fsm"
 	"rmd/fsm/event"
+	"rmd/internal/job"
 	"rmd/leader"
 	"rmd/snapshot"
 )
@@ -26,7 +27,7 @@ func (r *Replica) openMachine() error {
 		return r.cluster.AppliedIndex()
 	}
 	r.machine = fsm.New(c)
-	r.reasons, r.past, r.causes, r.forecasts = &reasons{}, &historical{r: r}, newCauseCache(r), &forecasts{r: r}
+	r.reasons, r.past, r.causes, r.forecasts = &reasons{}, &historical{r: r}, newCauseCache(r), &forecasts{r: r, job: r.jobs.Job(job.Forecasts)}
 	return nil
 }
 
@@ -48,7 +49,7 @@ func (r *Replica) openCluster() error {
 	}
 	k.OnStepDown = func(d cluster.StepDown) { r.metrics.CountStepDown(d.Cause) }
 	k.AutopilotNow = r.autopilot
-	k.Problem = r.budget.Problem
+	k.Problem, k.Warning, k.Jobs = r.problem, r.warning, r.jobs
 	var err error
 	if r.cluster, err = cluster.Open(k); err != nil {
 		return fmt.Errorf("replica %s: %w", k.ID, err)

@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,6 +18,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/descriptors"
 	"rmd/internal/exitcode"
+	"rmd/internal/job"
 	"rmd/leader"
 	"rmd/scheduler/capacity"
 	"rmd/server/hadoop"
@@ -40,6 +44,7 @@ type Replica struct {
 	http        []net.Listener // the plain port first
 	secure      net.Listener   // the listener in http that uses TLS; may be nil
 	metrics     *metrics.Metrics
+	jobs        *job.Registry
 	ready       *readiness
 	reasons     *reasons
 	past        *historical
@@ -57,6 +62,8 @@ type Replica struct {
 	wg     sync.WaitGroup
 	once   sync.Once
 
+	clockAhead atomic.Int64 // of the cluster's time, in nanoseconds; 0 if the difference is small
+
 	mu       sync.Mutex
 	failover *failoverClock
 	paused   bool // a backup is being restored: nothing is planned
@@ -69,9 +76,13 @@ type Replica struct {
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
 		metrics:     metrics.New(opt.Version),
+		jobs:        job.New(time.Now),
 		leaderships: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.shadows = &shadows{r: r}
+	r.shadows = &shadows{r: r, job: r.jobs.Job(job.Shadow)}
+	for _, name := range []job.Name{job.Certificates, job.Init, job.Reload} { // the others are registered by the parts that run them
+		r.jobs.Job(name)
+	}
 	if opt.LinesDropped != nil {
 		r.metrics.CountDroppedLines(opt.LinesDropped)
 	}
@@ -93,6 +104,9 @@ func (r *Replica) open() error {
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // returns when the context ends
 	r.wg.Go(func() { r.follow(leadership) })
 	r.wg.Go(func() { r.forecasts.run(r.ctx) })
+	if r.certs != nil {
+		r.wg.Go(r.watchCertificates)
+	}
 	if r.hadoop != nil {
 		if err := r.hadoop.Listen(); err != nil {
 			return err
@@ -114,6 +128,35 @@ func (r *Replica) fatal(code int, err error) {
 		r.opt.OnFatal(code, err)
 	}
 }
+
+// problem returns the problems of this replica that package cluster does not see, or "".
+func (r *Replica) problem() string {
+	var all []string
+	for _, text := range []string{r.budget.Problem(), r.expired(time.Now())} {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// warning says what will become a problem of this replica if nobody acts, or returns "".
+func (r *Replica) warning() string {
+	var all []string
+	if text := r.endSoon(); text != "" {
+		all = append(all, text)
+	}
+	r.mu.Lock()
+	leads := r.led.IsLeader // only the leader's clock counts
+	r.mu.Unlock()
+	if ahead := time.Duration(r.clockAhead.Load()); leads && ahead != 0 {
+		all = append(all, fmt.Sprintf("this machine's clock and the cluster's time differ by %s: set the clocks", ahead.Abs().Round(time.Millisecond)))
+	}
+	return strings.Join(all, "; ")
+}
+
+// Reloaded records the outcome of reading the configuration again.
+func (r *Replica) Reloaded(err error) { _ = r.jobs.Job(job.Reload).Done(err) }
 
 // ID returns the configured id of the replica.
 func (r *Replica) ID() string { return r.opt.Config.ID }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"rmd/cluster"
 	"rmd/fsm/event"
@@ -72,6 +73,7 @@ func (r *Replica) observeSequencer() leader.Observe {
 		Batch:  r.metrics.ObserveBatch,
 		Commit: r.metrics.ObserveCommit,
 		Plan:   r.planned,
+		Clock:  func(ahead time.Duration) { r.clockAhead.Store(int64(ahead)) },
 		Wait:   r.metrics.ObserveReplyWait,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rmd/fsm"
+	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/server/shadow"
 	"rmd/transport/http/v1/api"
@@ -17,7 +18,8 @@ import (
 // shadows runs another queue configuration in parallel with the cluster while this replica is a
 // follower. There is at most one shadow. It writes nothing to the log.
 type shadows struct {
-	r *Replica
+	r   *Replica
+	job *job.Job
 
 	mu     sync.Mutex
 	run    *shadow.Shadow // nil if no shadow runs
@@ -63,6 +65,7 @@ func (s *shadows) Start(properties []input.Property, in api.StartShadow) (*api.S
 	}
 	ctx, cancel := context.WithCancel(s.r.ctx)
 	s.run, s.end, s.name, s.warns, s.ended, s.report = run, cancel, in.Name, warns, "", nil
+	_ = s.job.Done(nil)
 	s.r.wg.Go(func() { s.follow(ctx, run, sub) })
 	s.r.log.Info("shadow started", "name", in.Name, "index", index)
 	return s.show(), nil
@@ -102,6 +105,7 @@ func (s *shadows) Stop() (*api.Shadow, error) {
 	if s.ended == "" {
 		s.finish("it was stopped")
 	}
+	_ = s.job.Done(nil) // the operator has seen how it ended
 	d := s.show()
 	s.run, s.report, s.ended = nil, nil, ""
 	return d, nil
@@ -145,7 +149,7 @@ func (s *shadows) follow(ctx context.Context, run *shadow.Shadow, sub *fsm.Subsc
 func (s *shadows) take(run *shadow.Shadow, b *fsm.Batch, err error, quiet bool) (why string) {
 	defer func() {
 		if v := recover(); v != nil {
-			why = fmt.Sprintf("a fault of the shadow: %v", v)
+			why = s.job.Done(fmt.Errorf("a fault of the shadow: %v", v)).Error()
 		}
 	}()
 	var old *fsm.TooOldError
@@ -159,11 +163,11 @@ func (s *shadows) take(run *shadow.Shadow, b *fsm.Batch, err error, quiet bool) 
 	case err == nil:
 		err = run.Apply(b.Index, b.Events)
 		if e, ok := s.r.machine.Entry(b.Index); err == nil && ok && e.Digest != run.LogDigest() {
-			return fmt.Sprintf("its copy of the cluster's state differs at index %d; please report that", b.Index)
+			err = fmt.Errorf("its copy of the cluster's state differs at index %d; please report that", b.Index)
 		}
 	}
 	if err != nil {
-		return err.Error()
+		return s.job.Done(err).Error()
 	}
 	return ""
 }

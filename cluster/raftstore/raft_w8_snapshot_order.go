@@ -74,10 +74,12 @@ func NewOwnSnapshot(s raft.FSMSnapshot) raft.FSMSnapshot { return &ownSnapshot{F
 
 // Persist writes the state.
 func (s *ownSnapshot) Persist(sink raft.SnapshotSink) error {
-	if k, ok := sink.(*snapSink); ok {
-		k.own = s
+	k, ok := sink.(*snapSink)
+	if !ok {
+		return s.FSMSnapshot.Persist(sink)
 	}
-	return s.FSMSnapshot.Persist(sink)
+	k.own = s
+	return k.fail(s.FSMSnapshot.Persist(sink))
 }
 
 // Release is called once, whether or not the snapshot was finished.

@@ -24,6 +24,7 @@ type SnapshotStore struct {
 	dir        string // the data directory; empty if the inner store was passed in
 	verify     func(io.Reader) error
 	OnFinished func(meta raft.SnapshotMeta, took time.Duration) // called after each finished snapshot
+	OnFailed   func(err error)                                  // called for each snapshot that could not be written
 	finishMu   Mutex                                            // held while a snapshot is finished, see snapSink.finish
 
 	mu      sync.Mutex
@@ -42,7 +43,9 @@ func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 		return s.inner.Create(version, index, term, conf, confIndex, trans)
 	})
 	if err != nil {
-		return nil, s.writeFailed(fmt.Errorf("create snapshot at %d: %w", index, err))
+		err = s.writeFailed(fmt.Errorf("create snapshot at %d: %w", index, err))
+		s.failed(err)
+		return nil, err
 	}
 	k := &snapSink{SnapshotSink: inner, s: s, meta: raft.SnapshotMeta{ID: inner.ID(), Index: index, Term: term}, start: time.Now()}
 	if s.verify != nil {
@@ -116,6 +119,13 @@ func (s *SnapshotStore) writeFailed(err error) error {
 		s.g.Fail(exitcode.Store, err)
 	}
 	return err
+}
+
+// failed reports a snapshot that could not be written.
+func (s *SnapshotStore) failed(err error) {
+	if s.OnFailed != nil {
+		s.OnFailed(err)
+	}
 }
 
 // List returns the snapshots that are not known to be damaged, newest first. It retries after a
@@ -226,6 +236,17 @@ type snapSink struct {
 	own     *ownSnapshot // nil for a received snapshot
 	done    bool
 	refused bool
+	failed  bool // the failure was reported
+}
+
+// fail reports the first error of a snapshot. It returns err. A snapshot that a newer one has made
+// unnecessary has not failed.
+func (k *snapSink) fail(err error) error {
+	if err != nil && !k.failed && !errors.Is(err, ErrSnapshotSuperseded) {
+		k.failed = true
+		k.s.failed(err)
+	}
+	return err
 }
 
 // Write writes to both the verifier and the inner sink.
@@ -238,7 +259,7 @@ func (k *snapSink) Write(b []byte) (int, error) {
 	n, err := k.SnapshotSink.Write(b)
 	k.meta.Size += int64(n)
 	if err != nil {
-		err = k.s.writeFailed(fmt.Errorf("write snapshot at %d: %w", k.meta.Index, err))
+		err = k.fail(k.s.writeFailed(fmt.Errorf("write snapshot at %d: %w", k.meta.Index, err)))
 	}
 	return n, err
 }
@@ -258,13 +279,13 @@ func (k *snapSink) Close() error {
 			if errors.Is(err, ErrNewer) { // the leader will not send an older format
 				k.s.g.Fail(exitcode.NotKnown, err)
 			}
-			return err
+			return k.fail(err)
 		}
 	}
 	if err := k.s.g.Check(); err != nil {
 		return err
 	}
-	return k.finish()
+	return k.fail(k.finish())
 }
 
 // discard removes the files of an unfinished snapshot, which raft does not use.

@@ -22,7 +22,8 @@ func TestSnapshotRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
-	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner, verify: verifyState}
+	failed := 0
+	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner, verify: verifyState, OnFailed: func(error) { failed++ }}
 	write := func(b []byte) error {
 		k, err := s.Create(1, 10, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {
@@ -34,8 +35,8 @@ func TestSnapshotRefused(t *testing.T) {
 	if err := write([]byte("garbage")); err == nil {
 		t.Fatal("garbage became a snapshot")
 	}
-	if list, _ := s.List(); len(list) != 0 || g.Failure() != nil {
-		t.Fatalf("%d snapshots, failure %v", len(list), g.Failure())
+	if list, _ := s.List(); len(list) != 0 || g.Failure() != nil || failed != 1 {
+		t.Fatalf("%d snapshots, failure %v, told %d times", len(list), g.Failure(), failed)
 	}
 	if err := write(append([]byte("SNAP"), make([]byte, 24)...)); err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ func TestSnapshotSuperseded(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
-	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner}
+	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner, OnFailed: func(err error) { t.Errorf("a snapshot that is not needed any more has failed: %v", err) }}
 	begin := func(index uint64) raft.SnapshotSink {
 		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {

@@ -19,6 +19,8 @@ var rules = map[string]func(*tree) []finding{
 	"package": packageRule,
 	"later":   laterRule,
 
+	"background": backgroundRule,
+
 	"document": documentRule,
 }
 

@@ -188,6 +188,20 @@ func (h *host) Call(ctx context.Context, addr string, method byte, req []byte) (
 	return h.call(ctx, nil, addr, method, req)
 }
 
+// Reach implements cluster.Peer. It draws no message, so that tries do not change what happens to
+// others.
+func (h *host) Reach(ctx context.Context, addr string) error {
+	p := h.net.find(addr)
+	if p == nil || p == h {
+		return errRefused
+	}
+	if h.net.isCut(h.id, p.id) || h.net.isCut(p.id, h.id) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return h.hello(p, "raft")
+}
+
 type answer struct {
 	b   []byte
 	err error

@@ -249,6 +249,13 @@ func (n *network) draw(from, to string, size int) fate {
 	return f
 }
 
+// isCut reports whether no message from one host arrives at another.
+func (n *network) isCut(from, to string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cut[[2]string{from, to}]
+}
+
 // travel waits for the time that a message takes. It reports whether the message arrives, and
 // whether it arrives a second time.
 func (n *network) travel(from, to *host, size int) (arrives, twice bool) {

@@ -20,6 +20,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/descriptors"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/job"
 	"rmd/internal/leadership"
 	"rmd/transport/frontend"
 	ports "rmd/transport/hadoop"
@@ -41,6 +42,7 @@ type Config struct {
 	Logger   hclog.Logger
 	Settings config.Config
 	Budget   *descriptors.Budget // limits the connections of everybody except the other replicas
+	Jobs     *job.Registry       // has the records of the background jobs
 
 	Submitter frontend.Submitter
 	Machine   *fsm.Machine
@@ -98,7 +100,7 @@ func Open(cfg Config) (*Frontend, error) {
 	if u, err := user.Current(); err == nil {
 		owner = u.Username
 	}
-	if f.access, err = access.New(conf, access.NewGroups(f.logger("groups")), owner); err != nil {
+	if f.access, err = access.New(conf, access.NewGroups(f.logger("groups"), cfg.Jobs.Job(job.Groups)), owner); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
 	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf}
@@ -156,7 +158,7 @@ func (f *Frontend) openTracker() error {
 		return err
 	}
 	racks := tracker.RacksConfigOf(f.conf)
-	racks.Logger = f.logger("racks")
+	racks.Logger, racks.Job = f.logger("racks"), f.cfg.Jobs.Job(job.Racks)
 	topology, err := tracker.NewTopology(racks)
 	if err != nil {
 		return err
@@ -299,6 +301,7 @@ func (f *Frontend) openLauncher() error {
 	}
 	c := launcher.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Client, c.Services = f.logger("launcher"), f.cfg.Submitter, f.read, f.caller, f.names
+	c.Job = f.cfg.Jobs.Job(job.Launcher)
 	c.MaxWait = millis(f.conf, "yarn.client.nodemanager-connect.max-wait-ms", c.MaxWait)
 	c.RetryInterval = millis(f.conf, "yarn.client.nodemanager-connect.retry-interval-ms", c.RetryInterval)
 	c.TokenLife = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.TokenLife)

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
+	"rmd/internal/job"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/route"
@@ -46,6 +47,7 @@ type Config struct {
 	Own     []OwnSetting
 	Logger  hclog.Logger
 	Metrics *metrics.Metrics // nil: New makes one
+	Jobs    *job.Registry    // has the records of the background jobs; nil records nothing
 	// RefusalOf turns an error of another package into an answer. It returns nil for an error that
 	// it does not know.
 	RefusalOf func(error) *api.Error

@@ -291,6 +291,16 @@ func (k *consensus) LastFailover() *api.Failover {
 }
 func (k *consensus) Problem() string { return "" }
 
+func (k *consensus) Warning() string { return "" }
+
+func (k *consensus) Jobs() []api.Job {
+	return []api.Job{
+		{Name: "digests", Does: "stop a replica whose state differs", Runs: 7, SuccessMillis: clusterTime},
+		{Name: "snapshot", Does: "write snapshots", Runs: 3, Failures: 2, InARow: 2, SuccessMillis: clusterTime - 60_000, FailureMillis: clusterTime,
+			Error: "no space left on device", Problem: "snapshot: cannot write snapshots (2 times in a row): no space left on device"},
+	}
+}
+
 func (k *consensus) Failovers() []api.Failover {
 	return []api.Failover{*k.LastFailover(), {AtMillis: clusterTime - 60_000, Millis: 301, Term: 6, OldLeader: "rm3", NewLeader: "rm2"}}
 }

@@ -17,7 +17,7 @@ const app1, app2, app3, app4 = "application_1780000000000_0001", "application_17
 
 // golden lists the reads whose whole answers are in testdata/golden.
 var golden = []struct{ file, path string }{
-	{"health.json", "/v1/health"}, {"cluster.json", "/v1/cluster"}, {"members.json", "/v1/cluster/members"}, {"verify.json", "/v1/cluster/verify"},
+	{"health.json", "/v1/health"}, {"jobs.json", "/v1/jobs"}, {"cluster.json", "/v1/cluster"}, {"members.json", "/v1/cluster/members"}, {"verify.json", "/v1/cluster/verify"},
 	{"autopilot.json", "/v1/autopilot"}, {"upgrade.json", "/v1/upgrade"}, {"snapshots.json", "/v1/snapshots"},
 	{"apps.json", "/v1/apps"}, {"app.json", "/v1/apps/" + app1}, {"explain.json", "/v1/apps/" + app3 + "/explain"}, {"containers.json", "/v1/apps/" + app1 + "/containers"},
 	{"attempts.json", "/v1/apps/" + app1 + "/attempts"}, {"asks.json", "/v1/apps/" + app2 + "/asks"},

@@ -62,7 +62,7 @@ var pagePaths = []struct {
 	{"/ui/nodes/sim-01:8041", []string{"To scale", "kept for", "containerlogs/container_1780000000000_0001_01_000001/alice", "Drain the node"}},
 	{"/ui/reservations", []string{"<b>1</b> active", "32 GiB short", "Cancel…", "one container is enough", "ReservationMade"}},
 	{"/ui/reservations/r1", []string{"Cancel reservation r1", "…_0001_01_000001", "bob"}},
-	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99", "Transfer leadership"}},
+	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99", "Transfer leadership", "Background jobs", "fails", "no space left on device"}},
 	{"/ui/about", []string{"Feature level", "raft.sync", "rmd.yaml:3", "yarn.resourcemanager.hostname", "Settings of this replica"}},
 	{"/ui/about?find=always", []string{"raft.sync", "Show all"}},
 	{"/ui/cluster?verify=1", []string{"Verified at index 20"}},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/job"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/problem"
@@ -72,7 +73,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.metrics.Show(&metrics.Source{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, Logger: s.log, Context: s.ctx})
-	s.wg.Go(func() { s.metrics.Watch(s.ctx, cfg.Reader, s.log) })
+	counting := cfg.Jobs.Job(job.EventCounts)
+	s.wg.Go(func() { s.metrics.Watch(s.ctx, cfg.Reader, s.log, counting) })
 	s.wg.Go(func() { s.every(time.Second, func() { s.api.LookAtLeader(); s.timings.Look() }) })
 	s.wg.Go(func() { s.every(cfg.PrefetchPause, s.prefetch) })
 	return s, nil
@@ -83,7 +85,7 @@ func (s *Server) openRooms() error {
 	var err error
 	cfg := &s.cfg
 	s.mux, err = route.New(route.Config{Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, Guard: s.guard,
-		Problems: s.problems, Count: s.metrics.CountInput, BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, MaxBodyBytes: cfg.MaxBodyBytes})
+		Problems: s.problems, Count: s.metrics.CountInput, Audit: cfg.Jobs.Job(job.Audit), BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, MaxBodyBytes: cfg.MaxBodyBytes})
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,16 @@ func (s *Server) dial(ctx context.Context, addr string, kind Kind) (net.Conn, Id
 	return &trackedConn{Conn: conn, release: release}, them, nil
 }
 
+// Reach opens a new connection to the replica at addr and closes it. It uses no connection that is
+// open already.
+func (s *Server) Reach(ctx context.Context, addr string) error {
+	conn, _, err := s.dial(ctx, addr, KindRaft)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
 // greet secures a dialed connection, exchanges hellos and checks the answer.
 func (s *Server) greet(ctx context.Context, raw net.Conn, addr string, h hello) (net.Conn, Identity, caller, error) {
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })

@@ -29,7 +29,7 @@ func conf(t testing.TB, pairs ...string) *hadoopconf.Config {
 
 func load(t testing.TB, owner string, pairs ...string) *Access {
 	t.Helper()
-	a, err := New(conf(t, pairs...), NewGroups(hclog.NewNullLogger()), owner)
+	a, err := New(conf(t, pairs...), NewGroups(hclog.NewNullLogger(), nil), owner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/internal/hadoopconf"
+	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/groups"
 )
@@ -21,6 +22,7 @@ import (
 // or without groups.
 type Groups struct {
 	log  hclog.Logger
+	job  *job.Job
 	open func(*hadoopconf.Config, hclog.Logger) (groups.Provider, error)
 	wait time.Duration
 
@@ -67,9 +69,9 @@ const (
 	maxGroups   = 10_000 // of one user; the limit of an input
 )
 
-// NewGroups returns a Groups without settings. Load sets them.
-func NewGroups(log hclog.Logger) *Groups {
-	return &Groups{log: log, open: groups.Open, wait: groupsWait, set: &groupSettings{}, known: map[string]answer{}, lookups: map[string]*lookup{}}
+// NewGroups returns a Groups without settings. Load sets them. Each lookup is a run of j.
+func NewGroups(log hclog.Logger, j *job.Job) *Groups {
+	return &Groups{log: log, job: j, open: groups.Open, wait: groupsWait, set: &groupSettings{}, known: map[string]answer{}, lookups: map[string]*lookup{}}
 }
 
 // Load replaces the provider, the times and the static mapping, and clears the cache. On an error,
@@ -171,7 +173,7 @@ func (g *Groups) fetch(set *groupSettings, l *lookup, name string, renewal bool)
 	defer cancel()
 	found, err := set.provider.Groups(ctx, name)
 	took := time.Since(l.began)
-	if err != nil {
+	if g.job.Done(err) != nil {
 		g.log.Error("the groups of a user cannot be found", "user", name, "error", err)
 	} else if took > set.slow {
 		g.log.Warn("groups were found slowly", "user", name, "took", took.Round(time.Millisecond))

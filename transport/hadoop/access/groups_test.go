@@ -22,7 +22,7 @@ func (p provider) Groups(ctx context.Context, user string) ([]string, error) { r
 
 func groupsBy(t *testing.T, p provider, pairs ...string) *Groups {
 	t.Helper()
-	g := NewGroups(hclog.NewNullLogger())
+	g := NewGroups(hclog.NewNullLogger(), nil)
 	g.open = func(*hadoopconf.Config, hclog.Logger) (groups.Provider, error) { return p, nil }
 	if err := g.Load(conf(t, pairs...)); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestGroupFaults(t *testing.T) {
 // TestSystemGroups checks the groups of users of this machine. A name with a NUL byte must not
 // match the name before the byte.
 func TestSystemGroups(t *testing.T) {
-	g := NewGroups(hclog.NewNullLogger())
+	g := NewGroups(hclog.NewNullLogger(), nil)
 	if err := g.Load(conf(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/internal/job"
 	"rmd/transport/frontend"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/token"
@@ -43,6 +44,8 @@ type Config struct {
 	Reader    Reader
 	Client    Client
 	Services  *token.Services
+	// Job records whether the AM containers can be followed.
+	Job *job.Job
 	// Observe is called with the outcome of each launch. It may be nil. It must not block.
 	Observe func(o Outcome, took time.Duration)
 

@@ -79,6 +79,7 @@ func (l *Launcher) Lead(ctx context.Context) {
 	defer l.wg.Wait()
 	for ctx.Err() == nil {
 		if err := l.follow(ctx); ctx.Err() == nil {
+			_ = l.cfg.Job.Done(err)
 			l.cfg.Logger.Debug("watch of AM containers starts again", "error", err)
 			wait(ctx, l.cfg.Pause)
 		}
@@ -95,6 +96,7 @@ func (l *Launcher) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
 	}
+	_ = l.cfg.Job.Done(nil)
 	for {
 		l.look(ctx, l.cfg.Reader.Fork())
 		if err := w.Next(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/internal/hadoopconf"
+	"rmd/internal/job"
 )
 
 // DefaultRack is the rack of a host whose rack is unknown.
@@ -29,6 +30,7 @@ type Racks interface {
 // RacksConfig is the configuration of a Topology.
 type RacksConfig struct {
 	Logger hclog.Logger
+	Job    *job.Job // each lookup is a run of it
 	// Table is a file with two columns: host or address, and rack (net.topology.table.file.name).
 	// Script is a program that prints the racks of the addresses in its arguments
 	// (net.topology.script.file.name). If both are set, the table is used. If neither is set, every
@@ -167,7 +169,7 @@ func (t *Topology) Rack(ctx context.Context, host string) string {
 	if err != nil && ctx.Err() != nil {
 		return DefaultRack // the caller has gone; the next one looks again
 	}
-	if err != nil {
+	if t.cfg.Job.Done(err) != nil {
 		t.failed[host] = time.Now()
 		t.cfg.Logger.Warn("rack of a host not found, the default is used", "host", host, "rack", DefaultRack, "error", err)
 		return DefaultRack

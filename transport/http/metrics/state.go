@@ -45,11 +45,17 @@ var (
 	descLargest     = desc("rmd_largest_fit", "Largest free amount on one node that can take a container and is not reserved.", "resource", "partition")
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
 	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
+	descStalled     = desc("rmd_raft_peer_stalled", "1 if the replica peer answers and makes no progress.", "peer")
+	descUnreached   = desc("rmd_raft_peer_unreached", "1 if the replica peer answers and this replica cannot open a new connection to it, which an election needs.", "peer")
+	descJobRuns     = desc("rmd_job_runs_total", "Ended runs of the background jobs of this replica; result is ok or error.", "name", "result")
+	descJobFailing  = desc("rmd_job_failing", "1 if a background job of this replica counts as failing.", "name")
+	descJobSuccess  = desc("rmd_job_success_timestamp_seconds", "Last success of a background job, in Unix time; missing if there was none.", "name")
 	descIdempotency = desc("rmd_requests_remembered", "Number of answers that are stored for idempotency keys.")
 	descNames       = desc("rmd_names", "Number of names of hosts, racks and users in the state.")
 )
 
-var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descApps, descWaiting, descQueue, descPartition,
+var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descStalled, descUnreached,
+	descJobRuns, descJobFailing, descJobSuccess, descApps, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
 	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descIdempotency, descNames}
 
@@ -73,6 +79,7 @@ type Consensus interface {
 	Role() string
 	Term() uint64
 	Members(ctx context.Context) ([]api.Member, error)
+	Jobs() []api.Job
 }
 
 // stateCollector collects the metrics that are read from the state.
@@ -92,6 +99,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	v := s.Views.Now()
 	g := &gauges{v: v, out: out}
 	g.raft(s)
+	g.jobs(s.Consensus.Jobs())
 	g.set(descLevel, float64(v.State.Meta.Level))
 	g.set(descApplied, float64(v.Index))
 	g.set(descIdempotency, float64(v.State.Requests.Len()))
@@ -122,11 +130,7 @@ const membersTimeout = time.Second
 
 func (g *gauges) raft(s *Source) {
 	k := s.Consensus
-	leader := 0.0
-	if k.Role() == "leader" {
-		leader = 1
-	}
-	g.set(descLeader, leader)
+	g.set(descLeader, oneIf(k.Role() == "leader"))
 	g.set(descTerm, float64(k.Term()))
 	ctx, cancel := context.WithTimeout(s.Context, membersTimeout)
 	defer cancel()
@@ -142,13 +146,37 @@ func (g *gauges) raft(s *Source) {
 	g.set(descVoters, float64(d.HealthyVoters), "healthy")
 	for _, m := range list {
 		g.set(descLag, float64(m.Lag), m.ID)
+		g.set(descStalled, oneIf(m.Stalled != ""), m.ID)
 		if m.LastContactMillis >= 0 {
 			g.set(descContact, float64(m.LastContactMillis)/1000, m.ID)
 		}
 		if m.ID == s.ID {
 			g.set(descCommit, float64(m.Commit))
+			for _, other := range list {
+				if other.ID != s.ID {
+					g.set(descUnreached, oneIf(m.Unreached[other.ID] != "" && other.State == "alive"), other.ID)
+				}
+			}
 		}
 	}
+}
+
+func (g *gauges) jobs(list []api.Job) {
+	for _, j := range list {
+		g.count(descJobRuns, float64(j.Runs-j.Failures), j.Name, "ok")
+		g.count(descJobRuns, float64(j.Failures), j.Name, "error")
+		g.set(descJobFailing, oneIf(j.Problem != ""), j.Name)
+		if j.SuccessMillis > 0 {
+			g.set(descJobSuccess, float64(j.SuccessMillis)/1000, j.Name)
+		}
+	}
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // waitingFor counts the waiting applications by reason. The reasons are coarse: they depend only on

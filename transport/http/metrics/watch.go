@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -31,14 +32,15 @@ type Reader interface {
 }
 
 // Watch counts applied events until the context ends. If it is too slow, the counters miss events
-// and then continue.
-func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger) {
+// and then continue. It reports its runs to j.
+func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger, j *job.Job) {
 	reservations := map[uint64]held{}
 	for ctx.Err() == nil {
-		err := m.watchOnce(ctx, r, reservations)
+		err := m.watchOnce(ctx, r, reservations, j)
 		if ctx.Err() != nil {
 			return
 		}
+		_ = j.Done(err)
 		log.Debug("watch for the metrics starts again", "error", err)
 		select {
 		case <-ctx.Done():
@@ -50,7 +52,7 @@ func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger) {
 // watchPause is the time between two attempts to watch.
 const watchPause = 100 * time.Millisecond
 
-func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint64]held) error {
+func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint64]held, j *job.Job) error {
 	sub, err := r.Watch(0)
 	if err != nil {
 		return err
@@ -63,10 +65,13 @@ func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint
 		return true
 	})
 	t := tally{m: m, fork: r.Fork, reservations: reservations}
-	for {
+	for first := true; ; first = false {
 		b, err := sub.Next(ctx)
 		if err != nil {
 			return err
+		}
+		if first {
+			_ = j.Done(nil)
 		}
 		t.count(b)
 	}

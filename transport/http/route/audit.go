@@ -67,7 +67,8 @@ func (c *Call) record(action, target string, result error) {
 	in := &input.Audit{Who: c.Who(), From: c.R.RemoteAddr, Action: action, Target: target, Result: text}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.R.Context()), 5*time.Second)
 	defer cancel()
-	if _, _, err := c.mux.cfg.Submitter.Do(ctx, input.Request{Input: in}); err != nil {
+	_, _, err := c.mux.cfg.Submitter.Do(ctx, input.Request{Input: in})
+	if c.mux.cfg.Audit.Done(err) != nil {
 		c.mux.log.Warn("action not recorded in the audit", "action", action, "target", target, "error", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/frontend"
 	"rmd/transport/http/auth"
@@ -56,6 +57,8 @@ type Config struct {
 	Problems  *problem.Translator
 	// Count counts an input; result is ok, refused or error.
 	Count func(in input.Input, result string)
+	// Audit has the outcome of each attempt to record an operation.
+	Audit *job.Job
 
 	BodyTimeout  time.Duration // to receive a body
 	ReadTimeout  time.Duration // to answer a read

@@ -17,6 +17,7 @@ type API interface {
 	Verify(ctx context.Context) (api.Verify, error)
 	Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error)
 	Autopilot(ctx context.Context) (api.AutopilotState, error)
+	Jobs() []api.Job
 	Snapshots(ctx context.Context) ([]api.Snapshot, error)
 	// History returns the history of a reservation from the log.
 	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)

@@ -12,6 +12,7 @@ type clusterData struct {
 	NoShots   *api.Error
 	Autopilot *api.AutopilotState
 	Upgrade   *api.Upgrade
+	Jobs      []api.Job
 	Verify    *api.Verify
 	NoVerify  *api.Error
 	Others    []string // replicas to which the leadership can be transferred
@@ -39,6 +40,7 @@ func clusterPage(q *query) (any, error) {
 	if pilot, err := from.Autopilot(ctx); err == nil {
 		d.Autopilot = &pilot
 	}
+	d.Jobs = from.Jobs()
 	if up, err := from.Upgrade(ctx, q.v.State); err == nil {
 		d.Upgrade = &up
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ func (s *API) clusterRoutes() []route.Route {
 		route.Get("/v1/ready", "", s.ready).Doc("Report whether this replica can serve clients", nil, okOrNot),
 		route.Get("/readyz", "", s.ready).Doc("Report whether this replica can serve clients, as /v1/ready does", nil, okOrNot),
 		route.Get("/v1/leader", "role", s.leaderHealth).Doc("Report who leads; with role, 200 only on a replica of that role", nil, okOrNot),
+		route.Get("/v1/jobs", "", s.listJobs).Doc("List the background jobs of this replica", nil, api.Jobs{}),
 		route.Get("/v1/cluster", "", s.showCluster).Doc("Show the cluster with its replicas, its health and its totals", nil, api.Cluster{}),
 		route.Get("/v1/cluster/members", "", s.listMembers).Doc("List the replicas", nil, api.Members{}),
 		route.Get("/v1/cluster/verify", "", s.verifyCluster).Doc("Compare the state digests of all replicas at one index", nil, api.Verify{}),
@@ -48,7 +50,8 @@ func (s *API) health(c *route.Call) api.Health {
 	k := s.cfg.Consensus
 	id, addr := k.Leader()
 	c.ReadHeaders(index)
-	h := api.Health{Status: "ok", ID: s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index, StalenessMillis: -1, Problem: k.Problem()}
+	h := api.Health{Status: "ok", ID: s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index, StalenessMillis: -1, Warning: k.Warning()}
+	h.Problem = strings.Join(slices.DeleteFunc([]string{k.Problem(), failingJobs(k.Jobs())}, func(s string) bool { return s == "" }), "; ")
 	if d := k.Staleness(); d >= 0 {
 		h.StalenessMillis = d.Milliseconds()
 	}
@@ -62,7 +65,33 @@ func (s *API) health(c *route.Call) api.Health {
 }
 
 // showHealth reports that the process answers. Its status does not depend on the cluster.
-func (s *API) showHealth(c *route.Call) error { return c.JSON(http.StatusOK, s.health(c)) }
+func (s *API) showHealth(c *route.Call) error {
+	return c.JSON(http.StatusOK, s.health(c))
+}
+
+// listJobs shows the background jobs of this replica.
+func (s *API) listJobs(c *route.Call) error {
+	c.RoleHeaders()
+	return c.JSON(http.StatusOK, api.Jobs{ID: s.cfg.ID, Jobs: append([]api.Job{}, s.Jobs()...)})
+}
+
+// failingJobs names the background jobs that fail, or returns "". It leaves out their errors, because
+// everybody may ask for the health of a replica, and an error may contain names of users and files.
+func failingJobs(jobs []api.Job) string {
+	var names []string
+	for _, j := range jobs {
+		if j.Problem != "" {
+			names = append(names, j.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "background jobs fail: " + strings.Join(names, ", ")
+}
+
+// Jobs returns how the background jobs of this replica are doing.
+func (s *API) Jobs() []api.Job { return s.cfg.Consensus.Jobs() }
 
 // ready reports whether this replica can serve clients: the cluster is initialized, the replica
 // knows a leader, and it has caught up with the leader (see Consensus.Ready).

@@ -112,8 +112,13 @@ type Consensus interface {
 	// Ready reports whether this replica leads, or has applied everything that was committed when
 	// it began to follow its leader. If it is not ready, why says the reason.
 	Ready() (ok bool, why string)
-	// Problem returns a problem of this replica that needs a person's attention, or "".
+	// Problem returns a problem of this replica that needs a person's attention, or "". It does not
+	// include background jobs that fail.
 	Problem() string
+	// Warning returns what will become a problem of this replica if nobody acts, or "".
+	Warning() string
+	// Jobs returns how the background jobs of this replica are doing.
+	Jobs() []api.Job
 	// Staleness returns the time since this replica last heard from the leader: 0 on the leader,
 	// negative if it never has.
 	Staleness() time.Duration

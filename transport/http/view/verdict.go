@@ -2,6 +2,8 @@ package view
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 
 	"rmd/transport/http/v1/api"
@@ -11,12 +13,15 @@ import (
 const inStep = 100
 
 // Verdict judges the replicas: which are in step, how many more may fail, and whether digests for
-// the same index are equal.
+// the same index are equal. A replica is in step if it answers, is not far behind, and makes
+// progress. The cluster can lose a replica if the others could then elect a leader, with the
+// connections that they can open today.
 func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	var v api.Verdict
-	v.DigestsEqual = digestsEqual(list)
+	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list), warnings(list)
+	var voters []api.Member
 	for _, m := range list {
-		healthy := m.State == "alive" && m.Lag <= inStep && !m.DiskFull
+		healthy := m.State == "alive" && m.Lag <= inStep && !m.DiskFull && m.Stalled == ""
 		if healthy {
 			v.InStep++
 		}
@@ -24,11 +29,12 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 			v.Voters++
 			if healthy {
 				v.HealthyVoters++
+				voters = append(voters, m)
 			}
 		}
 	}
 	v.Quorum = v.Voters/2 + 1
-	v.CanLose = max(v.HealthyVoters-v.Quorum, 0)
+	v.CanLose = canLose(voters, v.Quorum)
 	switch {
 	case !initialized && len(list) == 0:
 		v.Status, v.Text = "not-initialized", "not initialized yet"
@@ -36,7 +42,7 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 		v.Status, v.Text = "diverged", "replicas differ in their state"
 	case leader == "":
 		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters, v.Voters, v.Quorum)
-	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(problems(list)) > 0:
+	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(v.Problems) > 0 || len(v.Warnings) > 0:
 		v.Status = "degraded"
 		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
 	default:
@@ -46,18 +52,93 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 			v.Text += ": the loss of any voter stops it; add voters"
 		}
 	}
-	v.Text = strings.Join(append([]string{v.Text}, problems(list)...), "; ")
+	v.Text = strings.Join(slices.Concat([]string{v.Text}, v.Problems, v.Warnings), "; ")
 	return v
+}
+
+// canLose returns how many of the healthy voters may fail, whichever they are, so that a quorum of
+// the others can still elect a leader.
+func canLose(voters []api.Member, quorum int) int {
+	voters = voters[:min(len(voters), votersMax)]
+	for n := range len(voters) {
+		for left := range uint(1) << len(voters) {
+			if bits.OnesCount(left) == len(voters)-n && !electable(voters, left, quorum) {
+				return max(n-1, 0)
+			}
+		}
+	}
+	return max(len(voters)-1, 0)
+}
+
+// votersMax bounds the work of canLose. A cluster has at most 7 voters.
+const votersMax = 10
+
+// electable reports whether the voters in a set, given as bits, can elect a leader: a quorum of them
+// can each ask a quorum for its votes. One such voter is not enough, because another one may have the
+// longest log.
+func electable(voters []api.Member, set uint, quorum int) bool {
+	in := func(i int) bool { return set>>i&1 == 1 }
+	candidates := 0
+	for i, c := range voters {
+		votes := 0
+		for j, v := range voters {
+			if in(j) && (i == j || c.Unreached[v.ID] == "") {
+				votes++
+			}
+		}
+		if in(i) && votes >= quorum {
+			candidates++
+		}
+	}
+	return candidates >= quorum
 }
 
 // problems lists the problems of the replicas.
 func problems(list []api.Member) (out []string) {
+	alive := map[string]bool{}
 	for _, m := range list {
+		alive[m.ID] = m.State == "alive"
+	}
+	for _, m := range list {
+		add := func(text string) {
+			if text != "" {
+				out = append(out, m.ID+": "+text)
+			}
+		}
 		switch {
 		case m.Problem != "":
-			out = append(out, m.ID+": "+m.Problem)
+			add(m.Problem)
 		case m.DiskFull: // an older version reports no more than this
-			out = append(out, m.ID+": disk full")
+			add("disk full")
+		}
+		if !strings.Contains(m.Problem, m.Stalled) {
+			add(m.Stalled)
+		}
+		add(unreached(m, alive))
+	}
+	return out
+}
+
+// unreached names the live replicas to which a replica cannot open a new connection.
+func unreached(m api.Member, alive map[string]bool) string {
+	var ids []string
+	for id := range m.Unreached { // sorted below
+		if alive[id] {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	slices.Sort(ids)
+	return fmt.Sprintf("it cannot open a new connection to %s, which an election needs: %s", strings.Join(ids, " and "), m.Unreached[ids[0]])
+}
+
+// warnings lists what will become a problem if nobody acts.
+func warnings(list []api.Member) (out []string) {
+	for _, m := range list {
+		if m.Warning != "" {
+			out = append(out, m.ID+": "+m.Warning)
 		}
 	}
 	return out

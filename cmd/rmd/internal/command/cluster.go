@@ -201,7 +201,7 @@ func (p *program) clusterMembers() verb {
 }
 
 func (p *program) clusterHealth() verb {
-	return verb{name: "health", usage: "check that there is a quorum, one replica can fail, and all digests are equal; else exit 9", flags: watchFlags(), run: func(c *call) error {
+	return verb{name: "health", usage: "check that there is a quorum, one replica can fail, all digests are equal, and no replica has a problem; else exit 9", flags: watchFlags(), run: func(c *call) error {
 		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
 			var d api.Cluster
 			f.doc, err = c.clusterDoc(ctx, &d)
@@ -227,13 +227,9 @@ func judgeHealth(d api.Cluster) error {
 	if v.DigestsEqual != nil && !*v.DigestsEqual {
 		wrong = append(wrong, "the digests differ")
 	}
+	wrong = append(wrong, v.Problems...)
 	if len(wrong) == 0 {
 		return nil
-	}
-	for _, m := range d.Members {
-		if m.Problem != "" {
-			wrong = append(wrong, m.ID+": "+m.Problem)
-		}
 	}
 	return clierr.New(clierr.CodeCheck, "see \"rmd cluster status -o wide\"", "%s", strings.Join(wrong, ", "))
 }

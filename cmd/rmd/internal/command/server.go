@@ -304,26 +304,33 @@ func (c *call) untilStopped(src config.Source, log hclog.Logger, r *server.Repli
 		case <-c.ctx().Done():
 			return
 		case <-hup:
-			loaded, err := config.Load(src)
-			if err != nil {
-				log.Error("configuration not reloaded", "error", err)
-				continue
-			}
-			log.SetLevel(hclog.LevelFromString(loaded.Log.Level))
-			log.Info("reloaded the log level; other keys need a restart", "level", loaded.Log.Level)
-			if err := r.ReloadCertificates(); err != nil {
-				log.Error("certificates not reloaded; the previous ones stay in force", "error", err)
-			}
-			if loaded.Hadoop == nil {
-				continue
-			}
-			if err := r.ReloadHadoop(); err != nil {
-				log.Error("Hadoop's files not reloaded", "error", err)
-				continue
-			}
-			log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir", loaded.Config.HadoopConfDir)
+			r.Reloaded(reload(src, log, r))
 		}
 	}
+}
+
+// reload does what SIGHUP asks for. It logs what fails, and returns it.
+func reload(src config.Source, log hclog.Logger, r *server.Replica) error {
+	loaded, err := config.Load(src)
+	if err != nil {
+		log.Error("configuration not reloaded", "error", err)
+		return err
+	}
+	log.SetLevel(hclog.LevelFromString(loaded.Log.Level))
+	log.Info("reloaded the log level; other keys need a restart", "level", loaded.Log.Level)
+	err = r.ReloadCertificates()
+	if err != nil {
+		log.Error("certificates not reloaded; the previous ones stay in force", "error", err)
+	}
+	if loaded.Hadoop == nil {
+		return err
+	}
+	if failed := r.ReloadHadoop(); failed != nil {
+		log.Error("Hadoop's files not reloaded", "error", failed)
+		return errors.Join(err, failed)
+	}
+	log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir", loaded.Config.HadoopConfDir)
+	return err
 }
 
 // stop transfers leadership and closes the replica.

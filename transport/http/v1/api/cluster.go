@@ -14,8 +14,31 @@ type Health struct {
 	StalenessMillis int64  `json:"staleness_ms"`
 	Message         string `json:"message,omitempty"`
 	// Problem is a problem of this replica that needs a person's attention, such as a full disk or
-	// a lack of file descriptors.
+	// a lack of file descriptors. Of background jobs that fail it has only the names; /v1/jobs has
+	// their errors.
 	Problem string `json:"problem,omitempty"`
+	// Warning is what will become a problem if nobody acts, such as a certificate that ends soon.
+	Warning string `json:"warning,omitempty"`
+}
+
+// Jobs answers /v1/jobs: the background jobs of the replica that answers.
+type Jobs struct {
+	ID   string `json:"id"`
+	Jobs []Job  `json:"jobs"`
+}
+
+// Job says how a background job of a replica is doing. Its counts begin at the start of the replica.
+type Job struct {
+	Name     string `json:"name"`
+	Does     string `json:"does"` // what it does, as the end of "cannot …"
+	Runs     uint64 `json:"runs"`
+	Failures uint64 `json:"failures"`
+	InARow   uint64 `json:"failures_in_a_row"` // since the last success
+	// SuccessMillis and FailureMillis are the times of the last success and the last failure, or 0.
+	SuccessMillis int64  `json:"success_ms,omitempty"`
+	FailureMillis int64  `json:"failure_ms,omitempty"`
+	Error         string `json:"error,omitempty"`   // the last error, if the last run failed
+	Problem       string `json:"problem,omitempty"` // set if the job counts as failing
 }
 
 // Cluster describes the replicas and judges their health.
@@ -53,8 +76,14 @@ type Verdict struct {
 	Voters        int    `json:"voters"`
 	HealthyVoters int    `json:"healthy_voters"` // alive and in step
 	Quorum        int    `json:"quorum"`
-	CanLose       int    `json:"can_lose"`
-	InStep        int    `json:"in_step"`
+	// CanLose is how many voters may fail, whichever they are, so that the others can still elect a
+	// leader.
+	CanLose int `json:"can_lose"`
+	InStep  int `json:"in_step"`
+	// Problems and Warnings name those of the replicas. A problem needs a person's attention now, a
+	// warning soon.
+	Problems []string `json:"problems,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 	// DigestsEqual is null if too few replicas reported their digest at one index.
 	DigestsEqual *bool `json:"digests_equal"`
 }
@@ -113,10 +142,17 @@ type Member struct {
 	DiskFree          uint64 `json:"disk_free,omitempty"` // in bytes
 	DiskFull          bool   `json:"disk_full,omitempty"`
 	// Problem is a problem that needs a person's attention, such as a full disk, a lack of file
-	// descriptors, or a disk that was restored to an older copy.
-	Problem     string `json:"problem,omitempty"`
-	Digest      string `json:"digest,omitempty"`
-	DigestIndex uint64 `json:"digest_index,omitempty"`
+	// descriptors, a disk that was restored to an older copy, or a background job that fails.
+	Problem string `json:"problem,omitempty"`
+	// Warning is what will become a problem if nobody acts, such as a certificate that ends soon.
+	Warning string `json:"warning,omitempty"`
+	// Stalled says why the replica makes no progress although it answers.
+	Stalled string `json:"stalled,omitempty"`
+	// Unreached has the replicas to which this one cannot open a new connection, which an election
+	// needs, each with the reason.
+	Unreached   map[string]string `json:"unreached,omitempty"`
+	Digest      string            `json:"digest,omitempty"`
+	DigestIndex uint64            `json:"digest_index,omitempty"`
 }
 
 // Verify compares the state digests of all replicas at one index.

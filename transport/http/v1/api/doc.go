@@ -6,6 +6,7 @@
 // MiB, states have YARN's names. Empty fields may be omitted.
 //
 //	GET    /v1/health /v1/ready /v1/leader[?role=leader]        Health
+//	GET    /v1/jobs                                             Jobs
 //	GET    /v1/cluster                                          Cluster
 //	GET    /v1/cluster/members                                  Members
 //	GET    /v1/cluster/verify                                   Verify
