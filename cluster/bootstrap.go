@@ -30,8 +30,12 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	case !idPattern.MatchString(clusterID):
 		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
 	}
-	if c.hasState() || c.inMembership() {
-		return refuse(CodeAlreadyInitialized, "use \"rmd cluster join\" on a fresh replica, or wipe its data directory", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+	if c.IsMember() {
+		return refuse(CodeAlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
+	}
+	if n := c.cfg.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
+		return refuse(CodeAlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", c.cfg.ID),
+			"raft.bootstrap_expect is %d: the replicas in raft.join create the cluster, or have one already", n)
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -76,6 +80,12 @@ func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 // inMembership reports whether raft's configuration has any server. Raft has none before the
 // bootstrap or the join.
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
+
+// IsMember reports whether this replica is a member of a cluster: it has state of one, or one has
+// admitted it. It may not have learned yet what the cluster has committed.
+func (c *Cluster) IsMember() bool {
+	return c.hasState() || c.inMembership() || len(c.Identity().Trust.Known) > 0
+}
 
 // setCluster stores the cluster's identity, this replica's role and whom it trusts, and then tells
 // the peer transport.

@@ -52,7 +52,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
 	if c.hasState() || c.inMembership() {
-		return joinReply{}, refuse(CodeAlreadyInitialized, "wipe its data directory to let it join again", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+		return joinReply{}, refuse(CodeAlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
 	q.Identity.RemovedPeers, q.Identity.Recovered = nil, nil

@@ -16,7 +16,6 @@ import (
 	"rmd/internal/descriptors"
 	"rmd/internal/exitcode"
 	"rmd/leader"
-	"rmd/scheduler/capacity"
 	"rmd/server/hadoop"
 	"rmd/transport/forward"
 	httpserver "rmd/transport/http"
@@ -49,7 +48,7 @@ type Replica struct {
 	hadoop      *hadoop.Frontend // nil if no directory with Hadoop's files is configured
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
-	seeds       chan []capacity.Property // the queues of an explicit init; they have priority over Options.Queues
+	seeding     seeding
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -69,7 +68,7 @@ type Replica struct {
 func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
 		metrics:     metrics.New(opt.Version),
-		leaderships: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
+		leaderships: make(chan cluster.Leadership, 16), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.shadows = &shadows{r: r}
 	if err := r.open(); err != nil {
