@@ -70,7 +70,7 @@ func refuseBirth(c *processes) {
 	c.start(c.all[3])
 	c.awaitUp(c.all[3])
 	first, fresh := c.all[0], c.all[3]
-	c.refused(8, "ALREADY_INITIALIZED: replica rm1 already has state of cluster ", "cluster", "init", "--addr", first.http)
+	c.refused(8, "ALREADY_INITIALIZED: replica rm1 is a member of cluster ", "cluster", "init", "--addr", first.http)
 	c.refused(8, "already belongs to cluster", "cluster", "init", "--addr", fresh.http)
 	c.refused(8, "already belongs to cluster", "cluster", "init", "--dry-run", "--addr", fresh.http)
 	one := newProcesses(c.t, 1, calm, "", "").all[0]
