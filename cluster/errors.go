@@ -81,6 +81,7 @@ const (
 	CodeLivePeer           Code = "LIVE_PEER"
 	CodeInUse              Code = "IN_USE"
 	CodeNoSuchData         Code = "NO_SUCH_DATA"
+	CodeVotersLeft         Code = "VOTERS_LEFT"
 )
 
 // Refusal is the error of a request that was refused and changed nothing.

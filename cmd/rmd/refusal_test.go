@@ -239,12 +239,10 @@ func refuseOffline(c *processes) {
 	c.refused(2, "write --peers FILE", "recover", "--data", p.dir)
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers("[]"))
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm3","adress":"x"}]`))
-	live := peers(`[{"id":"rm3","address":%q},{"id":"rm1","address":%q}]`, p.peer, c.all[0].peer)
-	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", live, "--yes")
 	c.refused(8, "NOT_A_VOTER: replica rm3 owns this data directory", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm8","address":"127.0.0.1:1"}]`), "--yes")
 	alone = peers(`[{"id":"rm3","address":%q}]`, p.peer)
-	c.refused(2, "NEEDS_YES", "recover", "--data", p.dir, "--peers", alone)
-	c.done("recover", "--data", p.dir, "--peers", alone, "--dry-run")
+	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", alone, "--yes")
+	c.refused(8, "LIVE_PEER", "recover", "--data", p.dir, "--peers", alone, "--dry-run")
 }
 
 // refuseSick tests a cluster that has lost rm3, and then its majority.
