@@ -242,10 +242,10 @@ func disagreement(all []info, expect int) string {
 	if len(all) != expect {
 		return fmt.Sprintf("found %d replicas, raft.bootstrap_expect is %d", len(all), expect)
 	}
-	ids := map[string]bool{}
 	var cluster string
 	list := sortedList(all[0].Join)
-	for _, i := range all {
+	for n, i := range all {
+		same := slices.IndexFunc(all[:n], func(o info) bool { return identity.SameID(o.Identity.ID, i.Identity.ID) })
 		switch {
 		case !i.Empty:
 			return fmt.Sprintf("replica %s has state of cluster %s", i.Identity.ID, i.Identity.ClusterID)
@@ -253,12 +253,11 @@ func disagreement(all []info, expect int) string {
 			return fmt.Sprintf("replica %s has the cluster name %s", i.Identity.ID, i.Identity.ClusterName)
 		case i.Expect != expect || sortedList(i.Join) != list:
 			return fmt.Sprintf("replica %s has another configuration: raft.bootstrap_expect %d, raft.join [%s]", i.Identity.ID, i.Expect, sortedList(i.Join))
-		case ids[i.Identity.ID]:
-			return "two replicas have the id " + i.Identity.ID
+		case same >= 0:
+			return fmt.Sprintf("two replicas have the id %s, or ids that differ only in case: %s at %s, %s at %s", i.Identity.ID, all[same].Identity.ID, all[same].Address, i.Identity.ID, i.Address)
 		case i.Identity.ClusterID != "" && cluster != "" && i.Identity.ClusterID != cluster:
 			return "the replicas belong to different clusters"
 		}
-		ids[i.Identity.ID] = true
 		if i.Identity.ClusterID != "" {
 			cluster = i.Identity.ClusterID
 		}

@@ -130,6 +130,8 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 				return joinReply{}, err
 			}
 			return c.letIn(sid, role), nil
+		case id != q.Identity.ID && identity.SameID(id, q.Identity.ID):
+			return joinReply{}, refuse(CodeIDInUse, "choose another id", "id %s differs only in case from member %s at %s", q.Identity.ID, id, s.Address)
 		case id == q.Identity.ID:
 			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is already used by a member at %s", id, s.Address)
 		case string(s.Address) == q.Address:
