@@ -15,7 +15,6 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
-	"rmd/internal/exitcode"
 )
 
 // Init makes a new cluster with this replica as its only voter. It is refused if this replica or a
@@ -109,7 +108,7 @@ func (c *Cluster) identityFailed(err error) error {
 	case raftstore.IsShortage(err):
 		c.guard.ReportShortage(err)
 	case !raftstore.IsNoSpace(err):
-		c.guard.Fail(exitcode.Store, err)
+		c.guard.FailWrite(err)
 	}
 	return err
 }

@@ -38,6 +38,9 @@ var (
 	ErrModes   = raftstore.ErrModes
 )
 
+// IsNoSpace reports whether err means that the file system or the quota is full.
+func IsNoSpace(err error) bool { return raftstore.IsNoSpace(err) }
+
 // Identity is the identity that a replica stores.
 type Identity = identity.Identity
 

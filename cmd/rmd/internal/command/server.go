@@ -183,6 +183,10 @@ func openError(err error) error {
 			do = "free space there, or lower disk.stop"
 		}
 		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
+	case cluster.IsNoSpace(err):
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: "free space there, or raise the quota; keep the data", Exit: exitcode.DiskFull, Err: err}
+	case errors.Is(err, syscall.EIO):
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: "check the disk and the log of the kernel; keep the data", Exit: exitcode.WriteFailed, Err: err}
 	case errors.Is(err, cluster.ErrModes):
 		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner", Exit: exitcode.Refused, Err: err}
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
