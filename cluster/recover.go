@@ -124,7 +124,7 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		return RecoverReport{}, err
 	}
 	if found.Last == 0 {
-		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s contains no state", d.Path)
+		return RecoverReport{}, refuse(CodeNoSuchReplica, "use the disk of a replica that has state", "%s contains no state", d.Path)
 	}
 	me := d.Identity()
 	conf, err := recoveredMembers(me, peers)

@@ -252,7 +252,7 @@ func refuseSick(c *processes) {
 	if other == leader {
 		other = c.all[1]
 	}
-	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+" would leave 1 healthy of 2 voters; use --force to remove it anyway", "cluster", "remove", other.id, "--yes")
+	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+" would leave 1 healthy of 2 voters; start or repair that replica first; with --force the cluster may stop for good", "cluster", "remove", other.id, "--yes")
 	c.refused(8, "WOULD_LOSE_QUORUM", "cluster", "remove", other.id, "--dry-run")
 	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; demoting "+other.id+" would leave 1 healthy of 2 voters; wait until the other voters have caught up", "cluster", "demote", other.id)
 	c.refused(2, "NEEDS_YES", "cluster", "remove", other.id, "--force")

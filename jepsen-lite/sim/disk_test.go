@@ -203,7 +203,7 @@ func TestDiskSpace(t *testing.T) {
 		}
 		l.disk.setFaults(func(f *faults) { f.full = true })
 		s.submitApps("app4")
-		s.awaitExit(old, exitcode.Store, time.Second)
+		s.awaitExit(old, exitcode.WriteFailed, time.Second)
 	})
 }
 

@@ -137,7 +137,7 @@ func (t *Translator) Of(err error, write bool) *api.Error {
 
 // NotInitialized returns the answer of a replica that is not a member of a cluster.
 func NotInitialized() *api.Error {
-	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet", "if the cluster exists, add the replica with \"rmd cluster join\"; create one with \"rmd cluster init\" only if there is none")
+	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet", "if the cluster exists, add the replica with \"rmd cluster join\"; run \"rmd cluster init\" only if no replica has a cluster")
 }
 
 // UnknownCommit returns the answer of a member that has not learned since its start what the

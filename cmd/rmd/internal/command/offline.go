@@ -51,7 +51,7 @@ func (p *program) check() verb {
 				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
 			}
 			if err != nil {
-				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; use a good disk, or wipe it and join again", Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; use its own good disk, or " + cluster.Replace("ID"), Err: err}
 			}
 			return nil
 		},

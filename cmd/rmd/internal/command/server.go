@@ -203,11 +203,11 @@ func openError(err error) error {
 func healing(err error) string {
 	switch {
 	case errors.Is(err, cluster.ErrRemoved):
-		return "wipe its data directory, then join it as a new replica with \"rmd cluster join\""
+		return "leave it stopped; to use the machine again, " + cluster.Rejoin
 	case errors.Is(err, cluster.ErrNewer):
 		return "start it with the newer version of rmd; its disk is good"
 	case errors.Is(err, cluster.ErrDamaged):
-		return "see \"rmd check --data DIR\"; use a good disk, or remove this replica with \"rmd cluster remove\" at another one, wipe its disk, and join again"
+		return "see \"rmd check --data DIR\"; use its own good disk, or " + cluster.Replace("ID")
 	}
 	return "see \"rmd check --data DIR\""
 }
