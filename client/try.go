@@ -57,7 +57,8 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 	pause, deaf, sent, unsure := pauseMin, 0, false, false
 	var last error
 	for {
-		reached := false
+		reached, heard := false, false
+		var outside error           // the answer of a replica that is not a member; another may be one
 		first := int(c.good.Load()) // the same for the whole round, even if concurrent calls change it
 		for i := range c.bases {
 			at := (first + i) % len(c.bases)
@@ -75,6 +76,10 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				c.good.Store(int64(at))
 				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.bases[at]}, nil
 			}
+			if answered && !r.Once && doc.Code == api.CodeNotInitialized {
+				outside = err
+				continue
+			}
 			if answered && (r.Once || !mayRetry(doc)) {
 				c.good.Store(int64(at))
 				return nil, err
@@ -86,12 +91,16 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			reached = reached || !unreached
 			sent = sent || !unreached && !answered
 			unsure = unsure || !unreached && (!answered || doc.Code == "UNKNOWN_OUTCOME")
-			if ctx.Err() == nil || last == nil {
+			if last == nil || ctx.Err() == nil && (answered || !heard) { // what a replica says tells more than that another is not reached
 				last = err
 			}
+			heard = heard || answered
 			if ctx.Err() != nil {
 				return nil, c.timeoutError(ctx, r, last, sent)
 			}
+		}
+		if outside != nil && !reached {
+			return nil, outside // no member answered
 		}
 		if deaf++; reached {
 			deaf = 0

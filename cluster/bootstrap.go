@@ -15,7 +15,6 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
-	"rmd/internal/exitcode"
 )
 
 // Init makes a new cluster with this replica as its only voter. It is refused if this replica or a
@@ -30,8 +29,12 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	case !idPattern.MatchString(clusterID):
 		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
 	}
-	if c.hasState() || c.inMembership() {
-		return refuse(CodeAlreadyInitialized, "use \"rmd cluster join\" on a fresh replica, or wipe its data directory", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+	if c.IsMember() {
+		return refuse(CodeAlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
+	}
+	if n := c.cfg.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
+		return refuse(CodeAlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", c.cfg.ID),
+			"raft.bootstrap_expect is %d: the replicas in raft.join create the cluster, or have one already", n)
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
 	defer cancel()
@@ -77,6 +80,12 @@ func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 // bootstrap or the join.
 func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
 
+// IsMember reports whether this replica is a member of a cluster: it has state of one, or one has
+// admitted it. It may not have learned yet what the cluster has committed.
+func (c *Cluster) IsMember() bool {
+	return c.hasState() || c.inMembership() || len(c.Identity().Trust.Known) > 0
+}
+
 // setCluster stores the cluster's identity, this replica's role and whom it trusts, and then tells
 // the peer transport.
 func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []identity.Admission) error {
@@ -99,7 +108,7 @@ func (c *Cluster) identityFailed(err error) error {
 	case raftstore.IsShortage(err):
 		c.guard.ReportShortage(err)
 	case !raftstore.IsNoSpace(err):
-		c.guard.Fail(exitcode.Store, err)
+		c.guard.FailWrite(err)
 	}
 	return err
 }
@@ -232,10 +241,10 @@ func disagreement(all []info, expect int) string {
 	if len(all) != expect {
 		return fmt.Sprintf("found %d replicas, raft.bootstrap_expect is %d", len(all), expect)
 	}
-	ids := map[string]bool{}
 	var cluster string
 	list := sortedList(all[0].Join)
-	for _, i := range all {
+	for n, i := range all {
+		same := slices.IndexFunc(all[:n], func(o info) bool { return identity.SameID(o.Identity.ID, i.Identity.ID) })
 		switch {
 		case !i.Empty:
 			return fmt.Sprintf("replica %s has state of cluster %s", i.Identity.ID, i.Identity.ClusterID)
@@ -243,12 +252,11 @@ func disagreement(all []info, expect int) string {
 			return fmt.Sprintf("replica %s has the cluster name %s", i.Identity.ID, i.Identity.ClusterName)
 		case i.Expect != expect || sortedList(i.Join) != list:
 			return fmt.Sprintf("replica %s has another configuration: raft.bootstrap_expect %d, raft.join [%s]", i.Identity.ID, i.Expect, sortedList(i.Join))
-		case ids[i.Identity.ID]:
-			return "two replicas have the id " + i.Identity.ID
+		case same >= 0:
+			return fmt.Sprintf("two replicas have the id %s, or ids that differ only in case: %s at %s, %s at %s", i.Identity.ID, all[same].Identity.ID, all[same].Address, i.Identity.ID, i.Address)
 		case i.Identity.ClusterID != "" && cluster != "" && i.Identity.ClusterID != cluster:
 			return "the replicas belong to different clusters"
 		}
-		ids[i.Identity.ID] = true
 		if i.Identity.ClusterID != "" {
 			cluster = i.Identity.ClusterID
 		}

@@ -192,7 +192,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	if healthy >= left/2+1 {
 		return nil
 	}
-	verb, do := "removing", "use --force to remove it anyway"
+	verb, do := "removing", "start or repair that replica first; with --force the cluster may stop for good"
 	if q.Op == "demote" {
 		verb, do = "demoting", "wait until the other voters have caught up"
 	}

@@ -106,7 +106,7 @@ func (c *Cluster) open() (err error) {
 		}
 	}()
 	if r := c.Identity().Removed; r != nil {
-		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s: wipe %s and join again", ErrRemoved, r.By, r.At.Format(time.RFC3339), c.cfg.DataDir)}
+		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s", ErrRemoved, r.By, r.At.Format(time.RFC3339))}
 	}
 	if c.stores, err = raftstore.Open(c.dir, c.cfg.Options.stores(), c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
 		if errors.Is(err, raftstore.ErrDamaged) {

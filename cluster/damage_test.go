@@ -210,7 +210,7 @@ func TestDamagedDirectory(t *testing.T) {
 			if d.says == "" && err != nil || d.says != "" && (err == nil || !strings.Contains(err.Error(), d.says) && name != "replica.json gone") {
 				t.Errorf("check: %v", err)
 			}
-			if _, err := Recover(a.dir, []RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}}, RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Dry: true}); d.says != "" && err == nil {
+			if _, err := Recover(a.dir, []RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}}, RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: []string{b.id}, Alive: func(string) bool { return false }, Dry: true}); d.says != "" && err == nil {
 				t.Error("a recovery would take it")
 			}
 			if after := picture(t, a.dir); after != before {

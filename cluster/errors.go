@@ -38,6 +38,9 @@ var (
 	ErrModes   = raftstore.ErrModes
 )
 
+// IsNoSpace reports whether err means that the file system or the quota is full.
+func IsNoSpace(err error) bool { return raftstore.IsNoSpace(err) }
+
 // Identity is the identity that a replica stores.
 type Identity = identity.Identity
 
@@ -81,6 +84,7 @@ const (
 	CodeLivePeer           Code = "LIVE_PEER"
 	CodeInUse              Code = "IN_USE"
 	CodeNoSuchData         Code = "NO_SUCH_DATA"
+	CodeVotersLeft         Code = "VOTERS_LEFT"
 )
 
 // Refusal is the error of a request that was refused and changed nothing.

@@ -41,7 +41,7 @@ func (f *faultLog) StoreLogs(l []*raft.Log) error {
 
 func (f *faultLog) StoreLog(l *raft.Log) error { return f.StoreLogs([]*raft.Log{l}) }
 
-// TestStoreErrorEndsReplica checks that the first failed write stops the replica with exit code 70,
+// TestStoreErrorEndsReplica checks that the first failed write stops the replica with exit code 76,
 // and that the store is not used after that.
 func TestStoreErrorEndsReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 			t.Errorf("got %v, want unknown outcome", err)
 		}
 		f := <-l.fatal
-		if f.Code != exitcode.Store || !errors.Is(f.Err, eio) {
-			t.Errorf("after a store error: exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Store, eio)
+		if f.Code != exitcode.WriteFailed || !errors.Is(f.Err, eio) {
+			t.Errorf("after a store error: exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.WriteFailed, eio)
 		}
 		fl.err.Store(nil) // a disk that works again must not be used either
 		n := fl.writes.Load()

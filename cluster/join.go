@@ -52,7 +52,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
 	if c.hasState() || c.inMembership() {
-		return joinReply{}, refuse(CodeAlreadyInitialized, "wipe its data directory to let it join again", "replica %s already has state of cluster %s", c.cfg.ID, c.ClusterID())
+		return joinReply{}, refuse(CodeAlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
 	q.Identity.RemovedPeers, q.Identity.Recovered = nil, nil
@@ -90,11 +90,11 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 	}
 	switch coded.ErrorCode() {
 	case codeOtherCluster:
-		return refuse(CodeClusterIDDiffers, "wipe this replica's data directory, or join the right cluster", "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
+		return refuse(CodeClusterIDDiffers, "name a member of its own cluster; if that no longer needs this replica, "+Rejoin, "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
 	case "OTHER_NAME":
 		return refuse(CodeClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.cfg.ClusterName)
 	case string(CodeRemoved):
-		return refuse(CodeRemoved, "wipe this replica's data directory", "%s says that this replica was removed", addr)
+		return refuse(CodeRemoved, Rejoin, "%s says that this replica was removed", addr)
 	}
 	return err
 }
@@ -118,7 +118,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	self := c.Identity()
 	if q.Identity.ClusterID != "" && q.Identity.ClusterID != self.ClusterID {
-		return joinReply{}, refuse(CodeClusterIDDiffers, "wipe its data directory", "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
+		return joinReply{}, refuse(CodeClusterIDDiffers, "join its own cluster; if that no longer needs this replica, "+Rejoin, "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
 	}
 	sid := q.Identity.ServerID()
 	for _, s := range c.configuration().Servers {
@@ -130,10 +130,12 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 				return joinReply{}, err
 			}
 			return c.letIn(sid, role), nil
+		case id != q.Identity.ID && identity.SameID(id, q.Identity.ID):
+			return joinReply{}, refuse(CodeIDInUse, "choose another id", "id %s differs only in case from member %s at %s", q.Identity.ID, id, s.Address)
 		case id == q.Identity.ID:
-			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or choose another id", id), "id %s is already used by a member at %s", id, s.Address)
+			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("choose another id; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "id %s is already used by a member at %s", id, s.Address)
 		case string(s.Address) == q.Address:
-			return joinReply{}, refuse(CodeAddressInUse, fmt.Sprintf("\"rmd cluster remove %s\" first, or use another address", id), "address %s is already used by member %s", q.Address, id)
+			return joinReply{}, refuse(CodeAddressInUse, fmt.Sprintf("use another address; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "address %s is already used by member %s", q.Address, id)
 		}
 	}
 	if c.cfg.FeatureLevel != nil {
@@ -239,7 +241,7 @@ func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) erro
 		}
 	}
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
-		return refuse(CodeIDInUse, "stop the copy, wipe its data directory and join it again with another id", "replica %s already runs at %s", q.ServerID, s.Address)
+		return refuse(CodeIDInUse, "stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
 	}
 	in := c.current()
 	if s.Suffrage == raft.Voter {

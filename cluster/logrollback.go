@@ -23,7 +23,7 @@ const quarantinePoll = time.Second
 // quarantine when the follower has these entries again.
 func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	name, _ := identity.Split(id)
-	c.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or wipe it, remove it and join again",
+	c.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or "+Replace(name),
 		"replica", name, "acknowledged", n.Acknowledged, "last", n.Last)
 	if c.peer == nil {
 		return
@@ -88,8 +88,8 @@ func (c *Cluster) logRolledBackHere(from string, n rafttransport.Rollback) error
 	if last := c.LastIndex(); last >= n.Acknowledged {
 		return fmt.Errorf("nothing is missing: the log ends at %d", last)
 	}
-	c.guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or wipe it, \"rmd cluster remove %s\", and join again",
-		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, c.cfg.DataDir, c.cfg.ID))
+	c.guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
+		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, c.cfg.DataDir, Replace(c.cfg.ID)))
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (c *Cluster) rolledBack(term uint64) map[raft.ServerID]string {
 	out := map[raft.ServerID]string{}
 	for _, r := range c.transport.RolledBack(term) {
 		id, _ := identity.Split(raft.ServerID(r.ServerID))
-		out[raft.ServerID(r.ServerID)] = fmt.Sprintf("log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or wipe it, \"rmd cluster remove %s\", and join again", r.Last, r.Acknowledged, id)
+		out[raft.ServerID(r.ServerID)] = fmt.Sprintf("log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or %s", r.Last, r.Acknowledged, Replace(id))
 	}
 	return out
 }

@@ -253,11 +253,11 @@ func (c *Cluster) checkOwnMembership() error {
 		case codeOtherCluster:
 			failed = fmt.Errorf("%s refuses this replica, which belongs to another cluster or was recovered by hand: %w", s.ID, err)
 			if c.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
-				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; wipe the data directory of this replica and join again, or correct the addresses",
+				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
 		case string(CodeIDInUse):
-			c.log.Error("a peer refuses this replica: another process uses its identity; stop this replica, wipe its data directory and join again with another id", "error", err)
+			c.log.Error("a peer refuses this replica: another process uses its identity; stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "error", err)
 			return fmt.Errorf("another process uses this replica's identity: %w", err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -19,7 +21,7 @@ import (
 // RecoverPeer is one member of the cluster after a recovery, in the format of the library's
 // peers.json.
 type RecoverPeer struct {
-	ID       string `json:"id"` // ID, or ID.INCARNATION for another survivor
+	ID       string `json:"id"` // ID or ID.INCARNATION
 	Address  string `json:"address"`
 	NonVoter bool   `json:"non_voter"`
 }
@@ -59,6 +61,9 @@ type RecoverOptions struct {
 	Verify func(io.Reader) error
 	// RaiseEpoch writes the snapshot with the next epoch to out. Nil keeps the snapshot as it is.
 	RaiseEpoch func(snapshot io.Reader, out io.Writer) error
+	// Without names all other voters, which the new cluster gives up. So a recovery of a second
+	// disk, or the same command on every replica, is refused.
+	Without []string
 	// Alive reports whether a process answers at an address. Nil tries to connect.
 	Alive func(addr string) bool
 	// By names who recovers, for the audit log.
@@ -74,21 +79,18 @@ type RecoverReport struct {
 	Applied uint64 `json:"applied"` // log entries that the snapshot includes
 	// Unknown is the number of entries that may not have been committed.
 	Unknown uint64 `json:"unknown"`
-	Epoch   uint64 `json:"epoch"`
+	// Epoch is the number of recoveries of this cluster.
+	Epoch uint64 `json:"epoch"`
 }
 
-// Recover makes a cluster of the given members from the disk of one survivor. It is for the case
-// that the majority is lost permanently. It applies the whole log, writes a new snapshot and raises
-// the epoch, so that replicas of the earlier epoch are refused. It is refused while a listed member
-// answers or a process uses the directory.
+// Recover makes a cluster from the disk of one survivor, which becomes its only member. It is for
+// the case that the majority is lost permanently. It applies the whole log, writes a new snapshot
+// and sets a new epoch, so that replicas with other disks are refused, also those on which somebody
+// has run a recovery of their own. It is refused while a member answers or a process uses the
+// directory.
 func Recover(dataDir string, peers []RecoverPeer, o RecoverOptions) (RecoverReport, error) {
 	if o.FSM == nil {
 		return RecoverReport{}, errors.New("recover: the FSM is missing")
-	}
-	for _, p := range peers {
-		if alive(o, p.Address) {
-			return RecoverReport{}, refuse(CodeLivePeer, "stop every replica first; a healthy cluster needs no recovery", "replica %s still runs at %s", p.ID, p.Address)
-		}
 	}
 	d, err := raftstore.OpenExisting(dataDir, o.Dry)
 	if err != nil {
@@ -122,13 +124,20 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		return RecoverReport{}, err
 	}
 	if found.Last == 0 {
-		return RecoverReport{}, refuse(CodeNoSuchReplica, "use \"rmd cluster init\"", "%s contains no state", d.Path)
+		return RecoverReport{}, refuse(CodeNoSuchReplica, "use the disk of a replica that has state", "%s contains no state", d.Path)
 	}
-	conf, err := recoveredMembers(d.Identity(), peers)
+	me := d.Identity()
+	conf, err := recoveredMembers(me, peers)
+	if err == nil {
+		err = noneRuns(o, found.Config, conf)
+	}
+	if err == nil {
+		err = givenUp(me, found.Config, o.Without)
+	}
 	if err != nil {
 		return RecoverReport{}, err
 	}
-	rep := RecoverReport{Index: found.Last, Term: found.LastTerm, Epoch: d.Identity().Epoch + 1}
+	rep := RecoverReport{Index: found.Last, Term: found.LastTerm, Epoch: me.Recoveries() + 1}
 	if err := applyAll(st, found, o.FSM, &rep); err != nil {
 		return rep, err
 	}
@@ -146,32 +155,69 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		}
 	}
 	err = d.Update(func(i *identity.Identity) {
-		i.Epoch, i.Removed, i.RemovedPeers, i.Role = rep.Epoch, nil, nil, identity.RoleVoter
+		i.Epoch, i.Removed, i.RemovedPeers, i.Role = i.NextEpoch(), nil, nil, identity.RoleVoter
 		i.Trust.Known, i.Trust.Admission = nil, nil
 		i.Recovered = &identity.Removal{By: o.By, At: time.Now().UTC()}
 	})
 	return rep, err
 }
 
-// recoveredMembers returns the new membership. This replica keeps its incarnation and must be a
-// voter.
+// recoveredMembers returns the new membership: this replica as the only voter, with its incarnation.
+// No other one can take part: its disk is of before the recovery, or empty.
 func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configuration, error) {
 	var conf raft.Configuration
-	self := false
 	for _, p := range peers {
-		s := raft.Server{ID: raft.ServerID(p.ID), Address: raft.ServerAddress(p.Address)}
-		if identity.Matches(me.ServerID(), p.ID) {
-			s.ID, self = me.ServerID(), !p.NonVoter
+		switch {
+		case !identity.Matches(me.ServerID(), p.ID):
+		case p.NonVoter:
+			return conf, refuse(CodeNotAVoter, "make it a voter in peers.json", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+		default:
+			conf.Servers = append(conf.Servers, raft.Server{ID: me.ServerID(), Address: raft.ServerAddress(p.Address)})
 		}
-		if p.NonVoter {
-			s.Suffrage = raft.Nonvoter
-		}
-		conf.Servers = append(conf.Servers, s)
 	}
-	if !self {
-		return conf, refuse(CodeNotAVoter, "add it to peers.json", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+	if len(conf.Servers) == 0 {
+		return conf, refuse(CodeNotAVoter, "name it in peers.json, and no other one", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+	}
+	for _, p := range peers {
+		if !identity.Matches(me.ServerID(), p.ID) {
+			return conf, refuse(CodeWouldLoseQuorum, fmt.Sprintf("name only %s, start it, and join the others with empty disks", me.ID),
+				"peers.json names %s too, which cannot vote in the new cluster, so no leader could be elected", p.ID)
+		}
 	}
 	return conf, nil
+}
+
+// noneRuns refuses a recovery while a process answers at the address of a member, old or new. It
+// may be the cluster that somebody has recovered from another disk.
+func noneRuns(o RecoverOptions, confs ...raft.Configuration) error {
+	for _, conf := range confs {
+		for _, s := range conf.Servers {
+			if id, _ := identity.Split(s.ID); alive(o, string(s.Address)) {
+				return refuse(CodeLivePeer, "if there is a leader, no recovery is needed: join this replica to it; else stop every replica first", "replica %s still runs at %s", id, s.Address)
+			}
+		}
+	}
+	return nil
+}
+
+// givenUp requires that without names exactly the other voters of a membership.
+func givenUp(me identity.Identity, conf raft.Configuration, without []string) error {
+	var left []string
+	for _, s := range conf.Servers {
+		named := slices.ContainsFunc(without, func(name string) bool { return identity.Matches(s.ID, name) })
+		id, _ := identity.Split(s.ID)
+		switch {
+		case s.ID == me.ServerID() && named:
+			return refuse(CodeVotersLeft, "recover only one disk, the one with the highest last term and index, and name the others", "replica %s owns this data directory and is to be given up", me.ID)
+		case s.ID != me.ServerID() && s.Suffrage == raft.Voter && !named:
+			left = append(left, id)
+		}
+	}
+	if len(left) > 0 {
+		return refuse(CodeVotersLeft, "if a majority can be started, start it instead; a recovery may lose decisions; name with --without the voters whose disks are lost for good",
+			"the cluster has the voters %s too", strings.Join(left, ", "))
+	}
+	return nil
 }
 
 // applyAll restores the newest snapshot and applies all entries after it.

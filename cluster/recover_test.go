@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,10 +22,12 @@ func TestCheckAndRecover(t *testing.T) {
 	inStep(t, rs, put(t, rs, 5))
 	want, count, _ := l.fsm.state()
 	var other *replica
+	var lost []string
 	for _, r := range rs {
 		r.stop()
 		if r != l {
 			other = r
+			lost = append(lost, r.id)
 		}
 	}
 	rep, err := Check(l.dir, verifyTestSnap)
@@ -35,7 +38,7 @@ func TestCheckAndRecover(t *testing.T) {
 
 	peers := []RecoverPeer{{ID: l.id, Address: l.addr}}
 	opt := func() RecoverOptions {
-		return RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap}
+		return RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}
 	}
 	live := opt()
 	live.Alive = func(string) bool { return true }
@@ -43,6 +46,14 @@ func TestCheckAndRecover(t *testing.T) {
 	wantRefusal(t, err, CodeLivePeer)
 	_, err = Recover(l.dir, []RecoverPeer{{ID: other.id, Address: other.addr}}, opt())
 	wantRefusal(t, err, CodeNotAVoter)
+	_, err = Recover(l.dir, append(peers, RecoverPeer{ID: other.id, Address: other.addr}), opt())
+	wantRefusal(t, err, CodeWouldLoseQuorum)
+	for _, without := range [][]string{nil, lost[1:], append([]string{l.id}, lost...)} {
+		few := opt()
+		few.Without = without
+		_, err = Recover(l.dir, peers, few)
+		wantRefusal(t, err, CodeVotersLeft)
+	}
 
 	raised := false
 	o := opt()
@@ -77,6 +88,38 @@ func TestCheckAndRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	inStep(t, []*replica{l, fresh}, put(t, []*replica{l}, 3))
+}
+
+// TestRecoverTwice recovers two disks of one cluster while no replica runs. Nothing on the disks can
+// tell the second that the first was recovered, so the two must refuse each other for ever.
+func TestRecoverTwice(t *testing.T) {
+	t.Parallel()
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 3))
+	for _, r := range rs {
+		r.stop()
+	}
+	for i, r := range rs[:2] {
+		lost := []string{rs[1-i].id, rs[2].id}
+		if _, err := Recover(r.dir, []RecoverPeer{{ID: r.id, Address: r.addr}}, RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := rs[0], rs[1]
+	a.start()
+	b.start()
+	elect(t, a)
+	elect(t, b)
+	if a.c.Identity().WireID() == b.c.Identity().WireID() {
+		t.Errorf("both recovered clusters are %s", a.c.Identity().WireID())
+	}
+	if _, err := ask[info](t.Context(), a.c.peer, b.addr, methodInfo, none{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+		t.Errorf("the other recovered cluster answers: %v", err)
+	}
+	rs[2].start() // with the disk of before
+	if _, err := ask[info](t.Context(), a.c.peer, rs[2].addr, methodInfo, none{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+		t.Errorf("a disk of before the recovery answers: %v", err)
+	}
 }
 
 func TestRecoverEmpty(t *testing.T) {

@@ -91,6 +91,7 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, join(rm2, "good"), CodeAlreadyInitialized)
 	wantRefusal(t, rm2.c.Init(false), CodeAlreadyInitialized)
 	wantRefusal(t, join(newReplica(t, "rm2", level(3)).start(), "good"), CodeIDInUse)
+	wantRefusal(t, join(newReplica(t, "RM2", level(3)).start(), "good"), CodeIDInUse)
 	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), CodeAddressInUse)
 
 	other := newReplica(t, "rm4", level(3)).start()
@@ -343,5 +344,16 @@ func TestConfigValidate(t *testing.T) {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
 			t.Errorf("Validate: %v, want an error with %q", err, strings.TrimSpace(name))
 		}
+	}
+}
+
+// TestSameIDs checks that replicas whose ids differ only in case do not create a cluster.
+func TestSameIDs(t *testing.T) {
+	of := func(id string) info { return info{Identity: identity.Identity{ID: id}, Empty: true, Expect: 3} }
+	if why := disagreement([]info{of("rm1"), of("rm2"), of("RM1")}, 3); !strings.Contains(why, "differ only in case: rm1 at") {
+		t.Errorf("rm1, rm2 and RM1: %q", why)
+	}
+	if why := disagreement([]info{of("rm1"), of("rm2"), of("rm3")}, 3); why != "" {
+		t.Errorf("rm1, rm2 and rm3: %q", why)
 	}
 }

@@ -35,6 +35,9 @@ func (s snapshots) Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadC
 	}
 	_, term := s.r.machine.Applied()
 	st, index := s.r.machine.Fork()
+	if st.Meta.ClusterID == "" {
+		return api.Snapshot{}, nil, consensus{s.r}.NoState()
+	}
 	f, err := scratch(func(w io.Writer) error {
 		return snapshot.Write(w, snapshot.HeaderOf(st, index, term, 0), st)
 	})
@@ -148,7 +151,7 @@ func (s snapshots) mayReplace(h snapshot.Header, replaceState string) error {
 	case replaceState != "" && replaceState != own:
 		return &api.Error{Code: "CLUSTER_ID_DIFFERS", Message: fmt.Sprintf("this cluster is %s, not %s", own, replaceState), Remedy: "name the running cluster whose state may be overwritten", Status: 409}
 	case replaceState == "" && !fresh:
-		return &api.Error{Code: "NOT_FRESH", Message: fmt.Sprintf("cluster %s has %d applications and %d nodes", own, now.Apps.Len(), now.Nodes.Len()), Remedy: "restore into a fresh cluster, or use --replace-state " + own, Status: 409}
+		return &api.Error{Code: "NOT_FRESH", Message: fmt.Sprintf("cluster %s has %d applications and %d nodes", own, now.Apps.Len(), now.Nodes.Len()), Remedy: "restore into a fresh cluster; to give up all of this state, use --replace-state " + own, Status: 409}
 	}
 	return nil
 }

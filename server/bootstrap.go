@@ -1,50 +1,130 @@
 package server
 
 import (
+	"errors"
+	"sync"
 	"time"
 
+	"rmd/fsm/state"
 	"rmd/internal/job"
 	"rmd/internal/sleep"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/server/hadoop"
+	"rmd/transport/http/problem"
+	"rmd/transport/http/v1/api"
 )
+
+// seeding has the queues of an explicit init, and why the first configuration of the cluster was
+// refused.
+type seeding struct {
+	init sync.Mutex // held during an init, so that a refused one leaves nothing to another
+
+	mu      sync.Mutex
+	queues  []capacity.Property
+	refused *api.Error
+}
+
+func (s *seeding) setQueues(queues []capacity.Property) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queues = queues
+}
+
+func (s *seeding) firstQueues() []capacity.Property {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queues
+}
+
+func (s *seeding) refuse(e *api.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = e
+}
+
+// refusal returns why the cluster has no first configuration, or nil.
+func (s *seeding) refusal() *api.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
 
 // seed gives a new cluster its identity and its first queues. Each leader calls it. In an existing
 // cluster it only records a recovery in the audit log, if there was one.
 func (r *Replica) seed(term uint64) {
-	first := r.jobs.Job(job.Init)
 	for r.ctx.Err() == nil && r.cluster.IsLeader() && r.cluster.Term() == term {
 		if _, ok := r.seq.Leading(); !ok {
 			sleep.For(r.ctx, 2*time.Millisecond)
 			continue
 		}
 		if st, _ := r.machine.Fork(); st.Meta.ClusterID != "" {
-			_ = first.Done(nil)
+			_ = r.jobs.Job(job.Init).Done(nil)
 			r.noteRecovery()
 			return
 		}
-		props, err := r.firstQueues()
-		if first.Done(err) != nil {
-			r.log.Error("the queue configuration cannot be read; the cluster stays without queues", "error", err)
+		in, err := r.firstInput(r.cluster.ClusterID(), r.seeding.firstQueues())
+		if err != nil {
+			r.refuseSeed(err)
 			return
 		}
-		hosts := r.firstHosts()
-		in := &input.InitCluster{ClusterID: r.cluster.ClusterID(), ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props, Entropy: r.parts.Entropy(),
-			Include: hosts.Include, Exclude: hosts.Exclude}
 		reply, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
 		switch {
 		case err != nil:
 			sleep.For(r.ctx, 10*time.Millisecond)
 		case reply.Refused() != nil && reply.Refused().Reason != input.AlreadyDone:
-			_ = first.Done(reply.Refused())
-			r.log.Error("the first configuration of the cluster is refused", "error", reply.Refused(), "details", reply.Refused().Details)
+			r.refuseSeed(reply.Refused())
 			return
 		default:
+			r.seeding.refuse(nil)
+			_ = r.jobs.Job(job.Init).Done(nil)
 			r.log.Info("cluster initialized", "cluster", in.ClusterID)
 			return
 		}
 	}
+}
+
+// firstInput returns the input that gives a new cluster its identity and its first configuration.
+func (r *Replica) firstInput(clusterID string, queues []capacity.Property) (*input.InitCluster, error) {
+	props, err := r.firstQueues(queues)
+	if err != nil {
+		return nil, err
+	}
+	hosts := r.firstHosts()
+	return &input.InitCluster{ClusterID: clusterID, ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props, Entropy: r.parts.Entropy(),
+		Include: hosts.Include, Exclude: hosts.Exclude}, nil
+}
+
+// checkFirst returns why the planner would refuse the first configuration of a cluster, or nil.
+func (r *Replica) checkFirst(queues []capacity.Property) error {
+	in, err := r.firstInput("check", queues)
+	if err == nil {
+		err = try(state.New(), in)
+	}
+	if err != nil {
+		return unreadable(err)
+	}
+	return nil
+}
+
+// unreadable returns the answer for a first configuration that cannot be read or that the planner
+// refuses.
+func unreadable(err error) *api.Error {
+	e := problem.New(string(input.InvalidQueues), "the first configuration of the cluster is refused: "+err.Error(), "correct the queue configuration; the cluster has no other problem")
+	var fault *input.Fault
+	if errors.As(err, &fault) {
+		e.Message, e.Details = "the first configuration of the cluster is refused: "+fault.What, fault.Details
+	}
+	return e
+}
+
+// refuseSeed records that this leader cannot give the cluster its first configuration.
+func (r *Replica) refuseSeed(err error) {
+	e := unreadable(err)
+	e.Remedy = "correct the queue configuration of " + r.ID() + ", and restart it"
+	r.seeding.refuse(e)
+	_ = r.jobs.Job(job.Init).Done(err)
+	r.log.Error("the first configuration of the cluster is refused; correct it, and restart this replica", "error", err, "details", e.Details)
 }
 
 // firstHosts returns the include and exclude lists of Hadoop's files.
@@ -79,12 +159,7 @@ func (r *Replica) noteRecovery() {
 
 // firstQueues returns the queue configuration of an explicit init. Without one it returns that of
 // Options, then that of Hadoop's files, then root.default.
-func (r *Replica) firstQueues() ([]input.Property, error) {
-	var props []capacity.Property
-	select {
-	case props = <-r.seeds:
-	default:
-	}
+func (r *Replica) firstQueues(props []capacity.Property) ([]input.Property, error) {
 	if props == nil {
 		props = r.opt.Queues
 	}

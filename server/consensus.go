@@ -2,12 +2,13 @@ package server
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"rmd/cluster"
 	"rmd/scheduler/capacity"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/v1/api"
 )
 
@@ -83,6 +84,18 @@ func (c consensus) Staleness() time.Duration {
 // ReadIndex implements v1.Consensus.
 func (c consensus) ReadIndex(ctx context.Context) (uint64, error) { return c.r.cluster.ReadIndex(ctx) }
 
+// NoState implements v1.Consensus.
+func (c consensus) NoState() *api.Error {
+	k := c.r.cluster
+	switch why := c.r.seeding.refusal(); {
+	case why != nil:
+		return why
+	case !k.IsMember():
+		return problem.NotInitialized()
+	}
+	return problem.UnknownCommit(fmt.Sprintf("replica %s is a member of cluster %s", c.r.ID(), k.ClusterID()))
+}
+
 // Members implements v1.Consensus.
 func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 	members := c.r.cluster.Members()
@@ -97,10 +110,10 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem,
 			Warning: m.Warning, Stalled: m.Stalled, Unreached: m.Unreached})
 	}
-	for id, addr := range c.r.aboutAll(ctx, members) { // each address has its own place, so the order does not matter
+	for id, a := range c.r.aboutAll(ctx, members) { // each address has its own place, so the order does not matter
 		for i := range out {
 			if out[i].ID == id {
-				out[i].HTTPAddress = addr
+				out[i].HTTPAddress, out[i].HTTPSAddress = a.HTTP, a.HTTPS
 			}
 		}
 	}
@@ -161,41 +174,30 @@ func (c consensus) Verify(ctx context.Context) (api.Verify, error) {
 
 // Init implements v1.Consensus.
 func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply, error) {
+	s := &c.r.seeding
+	s.init.Lock()
+	defer s.init.Unlock()
+	if err := c.r.cluster.InitAs(req.ClusterID, true); err != nil {
+		return api.InitReply{}, err
+	}
 	var props []capacity.Property
 	for name, value := range req.Properties { // Parse sorts them, so the order does not matter
 		props = append(props, capacity.Property{Name: name, Value: value})
 	}
-	if props != nil {
-		if _, err := capacity.Parse(props); err != nil {
-			return api.InitReply{}, invalidQueues(err)
-		}
-	}
-	if !req.DryRun && props != nil {
-		select {
-		case c.r.seeds <- props:
-		default:
-		}
-	}
-	if err := c.r.cluster.InitAs(req.ClusterID, req.DryRun); err != nil {
+	if err := c.r.checkFirst(props); err != nil {
 		return api.InitReply{}, err
 	}
 	if !req.DryRun {
+		s.setQueues(props)
+		if err := c.r.cluster.InitAs(req.ClusterID, false); err != nil {
+			s.setQueues(nil)
+			return api.InitReply{}, err
+		}
 		if err := c.r.AwaitLeader(ctx); err != nil {
 			return api.InitReply{}, err
 		}
 	}
 	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun}, nil
-}
-
-func invalidQueues(err error) error {
-	out := &api.Error{Code: "INVALID_QUEUES", Message: "the queue configuration is invalid", Remedy: "nothing was changed", Status: 409}
-	var invalid *capacity.Invalid
-	if errors.As(err, &invalid) {
-		for _, f := range invalid.Faults {
-			out.Details = append(out.Details, f.String())
-		}
-	}
-	return out
 }
 
 // Join implements v1.Consensus.

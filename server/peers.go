@@ -60,6 +60,7 @@ type question struct {
 
 type answer struct {
 	HTTP     string                  `json:"http,omitempty"`
+	HTTPS    string                  `json:"https,omitempty"`
 	Settings cluster.AutopilotConfig `json:"settings,omitzero"`
 	Health   cluster.Health          `json:"health,omitzero"`
 }
@@ -82,7 +83,11 @@ func (r *Replica) serveQuestions() {
 func (r *Replica) answer(q question) (answer, error) {
 	switch q.Op {
 	case opAbout:
-		return answer{HTTP: dialable(r.HTTPAddr(), r.PeerAddr())}, nil
+		a := answer{HTTP: dialable(r.HTTPAddr(), r.PeerAddr())}
+		if r.secure != nil {
+			a.HTTPS = dialable(r.secure.Addr().String(), r.PeerAddr())
+		}
+		return a, nil
 	case opAutopilot:
 		return answer{Settings: r.cluster.AutopilotConfig(), Health: r.cluster.Health()}, nil
 	}
@@ -123,14 +128,14 @@ func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, err
 
 // aboutCache caches the REST addresses of the replicas.
 type aboutCache struct {
-	mu   sync.Mutex
-	http map[string]string
-	at   map[string]time.Time
+	mu    sync.Mutex
+	known map[string]answer
+	at    map[string]time.Time
 }
 
 // aboutAll returns the REST addresses of the live replicas.
-func (r *Replica) aboutAll(ctx context.Context, members []cluster.Member) map[string]string {
-	out := map[string]string{}
+func (r *Replica) aboutAll(ctx context.Context, members []cluster.Member) map[string]answer {
+	out := map[string]answer{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, m := range members {
@@ -138,20 +143,20 @@ func (r *Replica) aboutAll(ctx context.Context, members []cluster.Member) map[st
 			continue
 		}
 		wg.Go(func() {
-			http := r.about(ctx, m)
+			a := r.about(ctx, m)
 			mu.Lock()
 			defer mu.Unlock()
-			out[m.ID] = http
+			out[m.ID] = a
 		})
 	}
 	wg.Wait()
 	return out
 }
 
-func (r *Replica) about(ctx context.Context, m cluster.Member) string {
+func (r *Replica) about(ctx context.Context, m cluster.Member) answer {
 	c := &r.abouts
 	c.mu.Lock()
-	known, fresh := c.http[m.ID], time.Since(c.at[m.ID]) < aboutFresh
+	known, fresh := c.known[m.ID], time.Since(c.at[m.ID]) < aboutFresh
 	c.mu.Unlock()
 	if fresh {
 		return known
@@ -162,11 +167,11 @@ func (r *Replica) about(ctx context.Context, m cluster.Member) string {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.http == nil {
-		c.http, c.at = map[string]string{}, map[string]time.Time{}
+	if c.known == nil {
+		c.known, c.at = map[string]answer{}, map[string]time.Time{}
 	}
-	c.http[m.ID], c.at[m.ID] = a.HTTP, time.Now()
-	return a.HTTP
+	c.known[m.ID], c.at[m.ID] = a, time.Now()
+	return a
 }
 
 // isMember reports whether a replica is in the membership that this one knows. A replica that is

@@ -20,7 +20,6 @@ import (
 	"rmd/internal/exitcode"
 	"rmd/internal/job"
 	"rmd/leader"
-	"rmd/scheduler/capacity"
 	"rmd/server/hadoop"
 	"rmd/transport/forward"
 	httpserver "rmd/transport/http"
@@ -54,7 +53,7 @@ type Replica struct {
 	hadoop      *hadoop.Frontend // nil if no directory with Hadoop's files is configured
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
-	seeds       chan []capacity.Property // the queues of an explicit init; they have priority over Options.Queues
+	seeding     seeding
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -77,7 +76,7 @@ func Open(opt Options) (*Replica, error) {
 	r := &Replica{opt: opt, parts: opt.Parts.withDefaults(), log: opt.Logger, tracker: forward.NewTracker(),
 		metrics:     metrics.New(opt.Version),
 		jobs:        job.New(time.Now),
-		leaderships: make(chan cluster.Leadership, 16), seeds: make(chan []capacity.Property, 1), failover: &failoverClock{}}
+		leaderships: make(chan cluster.Leadership, 16), failover: &failoverClock{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.shadows = &shadows{r: r, job: r.jobs.Job(job.Shadow)}
 	for _, name := range []job.Name{job.Certificates, job.Init, job.Reload} { // the others are registered by the parts that run them

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -35,7 +36,9 @@ type Identity struct {
 	Incarnation string `json:"incarnation"`
 	ClusterName string `json:"cluster_name"`
 	ClusterID   string `json:"cluster_id,omitempty"`
-	// Epoch increases with each manual recovery. Replicas of an earlier epoch are refused.
+	// Epoch identifies the last manual recovery, or is 0. Its upper 32 bits count the recoveries; its
+	// lower 32 bits are random, so that two recoveries of one cluster differ. Replicas of another
+	// epoch are refused. Older programs did not draw the random bits, and counted in the lower ones.
 	Epoch   uint64   `json:"epoch,omitempty"`
 	Role    string   `json:"role,omitempty"`
 	Removed *Removal `json:"removed,omitempty"`
@@ -58,6 +61,21 @@ func (i Identity) WireID() string {
 	return fmt.Sprintf("%s#%d", i.ClusterID, i.Epoch)
 }
 
+// Recoveries returns the number of manual recoveries.
+func (i Identity) Recoveries() uint64 {
+	if count := i.Epoch >> 32; count > 0 {
+		return count
+	}
+	return i.Epoch
+}
+
+// NextEpoch returns the epoch of a new recovery.
+func (i Identity) NextEpoch() uint64 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
+	return (i.Recoveries()+1)<<32 | uint64(binary.BigEndian.Uint32(b[:]))
+}
+
 // Split splits a server id into the id and the incarnation.
 func Split(s raft.ServerID) (id, incarnation string) {
 	if i := strings.LastIndexByte(string(s), '.'); i >= 0 {
@@ -65,6 +83,9 @@ func Split(s raft.ServerID) (id, incarnation string) {
 	}
 	return string(s), ""
 }
+
+// SameID reports whether people or file systems could take one id for the other.
+func SameID(a, b string) bool { return strings.EqualFold(a, b) }
 
 // Matches reports whether a name that an operator uses, ID or ID.INCARNATION, names s.
 func Matches(s raft.ServerID, name string) bool {

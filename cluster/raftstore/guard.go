@@ -66,6 +66,11 @@ func (g *Guard) Fail(code int, err error) {
 	}
 }
 
+// FailWrite stops the replica because of a failed write, and says what to do.
+func (g *Guard) FailWrite(err error) {
+	g.Fail(exitcode.WriteFailed, fmt.Errorf("%w; %s", err, writeAdvice(err)))
+}
+
 // Failure returns the first failure, or nil.
 func (g *Guard) Failure() error {
 	g.mu.Lock()
@@ -111,13 +116,24 @@ func (g *Guard) write(what string, f func() error) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
-		if IsShortage(err) {
-			err = fmt.Errorf("%w: the system is out of memory or file descriptors; the disk is not damaged", err)
-		}
-		g.Fail(exitcode.Store, err)
+		g.FailWrite(err)
 		return err
 	}
 	return g.Check() // after a failure meanwhile, raft must not count this write
+}
+
+// writeAdvice says what to do after a failed write. It never proposes to give up the data: the cause
+// is outside of it.
+func writeAdvice(err error) string {
+	switch {
+	case IsShortage(err):
+		return "the system is out of memory or file descriptors; the disk is not damaged: start the replica again"
+	case IsNoSpace(err):
+		return "free space on this file system, or raise the quota, and start the replica again; keep its data"
+	case errors.Is(err, syscall.EROFS):
+		return "mount the file system writable, and start the replica again; keep its data"
+	}
+	return "check the disk and the log of the kernel, then run \"rmd check\", and start the replica again if it finds no fault; keep the data"
 }
 
 // OldestWrite returns the age of the oldest write in flight, or 0 if there is none.

@@ -116,7 +116,7 @@ func (s *SnapshotStore) writeFailed(err error) error {
 	case IsShortage(err):
 		s.g.ReportShortage(err)
 	case !IsNoSpace(err):
-		s.g.Fail(exitcode.Store, err)
+		s.g.FailWrite(err)
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func TestDamage(t *testing.T) {
 		t.Fatalf("%s ended with %d", victim.id, code)
 	}
 	flip(t, filepath.Join(victim.dir, "replica.json"), []byte(`"incarnation": "`), 16)
-	c.refuses(victim, exitcode.Store, "wipe its disk")
+	c.refuses(victim, exitcode.Store, "only if the other replicas have a leader")
 	c.wipe(victim)
 	c.done("cluster", "remove", victim.id, "--yes")
 	c.start(victim)
@@ -181,7 +181,7 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 		}
 	}
 	c.refused(9, "CHECK_FAILED: "+p.dir+": all snapshots are damaged", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", "all snapshots are damaged", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "wipe its disk")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "all snapshots are damaged", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "only if the other replicas have a leader")
 	restore()
 }
 
@@ -214,7 +214,7 @@ func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.Log
 	}
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir)
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // the first check created no file
-	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "wipe its disk")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "only if the other replicas have a leader")
 	restore()
 	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
 		t.Fatal(err)
@@ -227,7 +227,7 @@ func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
 	file := filepath.Join(p.dir, "replica.json")
 	flip(t, file, []byte(`"incarnation": "`), 16)
 	c.refused(9, "replica.json: checksum differs", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "wipe its disk")
+	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "only if the other replicas have a leader")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

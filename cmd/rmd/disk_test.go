@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"rmd/internal/exitcode"
 	"rmd/transport/http/v1/api"
 )
 
@@ -61,6 +62,59 @@ func TestFullDisk(t *testing.T) {
 		var d api.Cluster
 		return c.get(victim, "/v1/cluster", &d) && d.Verdict.Status == "healthy"
 	})
+}
+
+// TestDiskWithoutSpace fills the last byte of a follower's disk, below the reserve that rmd keeps. It
+// must end with the code for failed writes, propose nothing that costs the data, and take part again
+// once there is space.
+func TestDiskWithoutSpace(t *testing.T) {
+	t.Parallel()
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "")
+	for _, p := range c.all {
+		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=200m,mode=0700"); err != nil {
+			t.Skipf("a small file system cannot be mounted: %v", err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	call := newCaller(t, c.addrs())
+	victim := c.others(c.leader())[0]
+	fill := filepath.Join(victim.dir, "fill")
+	f, err := os.Create(fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{1 << 20, 4096, 1} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+	}
+	_ = f.Close()
+	ended := make(chan int, 1)
+	go func() { ended <- c.exited(victim) }()
+	for {
+		call.application("ann", "root.batch")
+		select {
+		case code := <-ended:
+			if code != exitcode.WriteFailed {
+				t.Errorf("it ended with %d, not %d", code, exitcode.WriteFailed)
+			}
+		default:
+			continue
+		}
+		break
+	}
+	contains(t, victim.id, victim.logged(), "no space left on device; free space on this file system, or raise the quota, and start the replica again; keep its data")
+	if strings.Contains(victim.logged(), "wipe") {
+		t.Errorf("it proposes to wipe:\n%s", victim.logged())
+	}
+	c.refuses(victim, exitcode.DiskFull, "free space there")
+	if err := os.Remove(fill); err != nil {
+		t.Fatal(err)
+	}
+	c.start(victim)
+	c.awaitReady(victim)
 }
 
 // TestStartOnUnwritableDisk starts a replica on a full disk, and on one that cannot be written. The

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rmd/snapshot"
 )
 
 // TestInitReplicas starts three replicas from the directories that "rmd init --replicas" created.
@@ -62,6 +64,35 @@ func TestInitReplicas(t *testing.T) {
 	contains(t, "whoami", program(t, env, "access", "whoami"), "admin")
 	contains(t, "the queues", program(t, env, "queue", "list"), "root.default")
 	contains(t, "a change", program(t, env, "access", "token", "create", "--role", "admin", "--name", "boss"), "token boss has the role admin")
+	restoreThroughFollower(t, env)
+}
+
+// restoreThroughFollower restores a snapshot over TLS while another replica than the first of the
+// addresses leads, and through a follower alone.
+func restoreThroughFollower(t *testing.T, env []string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "backup.snap")
+	program(t, env, "snapshot", "save", file)
+	program(t, env, "cluster", "transfer", "rm2")
+	info, err := inspectSnapshot(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(env[0], "RMD_ADDR="), ",")
+	for _, more := range [][]string{nil, {"--addr", first}} {
+		args := append([]string{"snapshot", "restore", file, "--replace-state", info.ClusterID, "--yes"}, more...)
+		contains(t, "restore", program(t, env, args...), "restored "+file)
+	}
+}
+
+// inspectSnapshot verifies a snapshot file.
+func inspectSnapshot(file string) (snapshot.Info, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return snapshot.Info{}, err
+	}
+	defer f.Close()
+	return snapshot.Verify(f)
 }
 
 // freeNetwork returns the first three bytes of a loopback network that only this process uses.

@@ -99,7 +99,7 @@ func removeTwo(c *processes, work *work) []*process {
 			c.t.Fatalf("%s was removed and ended with %d:\n%s", p.id, code, p.log())
 		}
 		work.goesOn()
-		c.refuses(p, exitcode.Removed, "CANNOT_START", "removed from the cluster by ", "wipe "+p.dir)
+		c.refuses(p, exitcode.Removed, "CANNOT_START", "removed from the cluster by ", "only if the other replicas have a leader")
 	}
 	c.awaitVoters(stay...)
 	return stay
@@ -120,7 +120,7 @@ func replaceDisk(c *processes, work *work, left []*process) *process {
 	c.awaitUp(victim)
 	token := c.token("--addr", leader.http)
 	join := []string{"cluster", "join", leader.peer, "--addr", victim.http, "--token-file", token}
-	c.refused(8, `ID_IN_USE: id `+victim.id+` is already used by a member at `+victim.peer+`; "rmd cluster remove `+victim.id+`" first`, join...)
+	c.refused(8, `ID_IN_USE: id `+victim.id+` is already used by a member at `+victim.peer+`; choose another id; if the new replica replaces `+victim.id+`, whose disk is lost, "rmd cluster remove `+victim.id+`" first`, join...)
 	work.goesOn()
 	c.done("cluster", "remove", victim.id, "--yes", "--addr", leader.http)
 	c.done(join...)

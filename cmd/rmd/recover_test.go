@@ -37,9 +37,11 @@ func TestRecover(t *testing.T) {
 	if err := os.WriteFile(peers, fmt.Appendf(nil, `[{"id":%q,"address":%q,"non_voter":false}]`, best.id, best.peer), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.done("recover", "--data", best.dir, "--peers", peers, "--dry-run")
+	without := lost[0].id + "," + lost[1].id
+	c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--dry-run")
+	c.refused(2, "NEEDS_YES", "recover", "--data", best.dir, "--peers", peers, "--without", without)
 	var report cluster.RecoverReport
-	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--yes", "-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
+	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--yes", "-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
 		t.Fatalf("recover: decoding the report: %v, want epoch 1 and an index that is not 0; got %+v", err, report)
 	}
 	c.done("check", "--data", best.dir)
@@ -89,6 +91,43 @@ func TestRecover(t *testing.T) {
 	}
 	c.done("cluster", "verify")
 	contains(t, "rmd audit tail", c.done("audit", "tail"), "recover")
+}
+
+// TestRecoverSecond tries a recovery on several members of one cluster. Only one may succeed: two
+// recovered disks are two clusters.
+func TestRecoverSecond(t *testing.T) {
+	t.Parallel()
+	c := startProcesses(t, 3, calm, "")
+	newCaller(t, c.addrs()).application("ann", "root.batch")
+	for _, p := range c.all {
+		c.kill(p)
+	}
+	peers := func(of ...*process) string {
+		var list []cluster.RecoverPeer
+		for _, p := range of {
+			list = append(list, cluster.RecoverPeer{ID: p.id, Address: p.peer})
+		}
+		b, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "peers.json")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	first, second := c.all[0], c.all[1]
+	for _, p := range c.all { // the same commands on every replica
+		c.refused(8, "WOULD_LOSE_QUORUM: peers.json names ", "recover", "--data", p.dir, "--peers", peers(c.all...), "--yes")
+		c.refused(8, "VOTERS_LEFT: ", "recover", "--data", p.dir, "--peers", peers(p), "--yes")
+		c.refused(8, "VOTERS_LEFT: replica "+p.id+" owns", "recover", "--data", p.dir, "--peers", peers(p), "--without", "rm1,rm2,rm3", "--yes")
+	}
+	c.done("recover", "--data", first.dir, "--peers", peers(first), "--without", "rm2,rm3", "--yes")
+	c.start(first)
+	c.awaitReady(first)
+	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+first.peer+"; if there is a leader, no recovery is needed", "recover", "--data", second.dir, "--peers", peers(second), "--without", "rm1,rm3", "--yes")
+	contains(t, "app list", c.done("app", "list", "--addr", first.http), "_0001")
 }
 
 // furthest checks all disks and returns the replica with the highest last term and index.

@@ -70,7 +70,7 @@ func refuseBirth(c *processes) {
 	c.start(c.all[3])
 	c.awaitUp(c.all[3])
 	first, fresh := c.all[0], c.all[3]
-	c.refused(8, "ALREADY_INITIALIZED: replica rm1 already has state of cluster ", "cluster", "init", "--addr", first.http)
+	c.refused(8, "ALREADY_INITIALIZED: replica rm1 is a member of cluster ", "cluster", "init", "--addr", first.http)
 	c.refused(8, "already belongs to cluster", "cluster", "init", "--addr", fresh.http)
 	c.refused(8, "already belongs to cluster", "cluster", "init", "--dry-run", "--addr", fresh.http)
 	one := newProcesses(c.t, 1, calm, "", "").all[0]
@@ -239,12 +239,10 @@ func refuseOffline(c *processes) {
 	c.refused(2, "write --peers FILE", "recover", "--data", p.dir)
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers("[]"))
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm3","adress":"x"}]`))
-	live := peers(`[{"id":"rm3","address":%q},{"id":"rm1","address":%q}]`, p.peer, c.all[0].peer)
-	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", live, "--yes")
 	c.refused(8, "NOT_A_VOTER: replica rm3 owns this data directory", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm8","address":"127.0.0.1:1"}]`), "--yes")
 	alone = peers(`[{"id":"rm3","address":%q}]`, p.peer)
-	c.refused(2, "NEEDS_YES", "recover", "--data", p.dir, "--peers", alone)
-	c.done("recover", "--data", p.dir, "--peers", alone, "--dry-run")
+	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", alone, "--yes")
+	c.refused(8, "LIVE_PEER", "recover", "--data", p.dir, "--peers", alone, "--dry-run")
 }
 
 // refuseSick tests a cluster that has lost rm3, and then its majority.
@@ -254,7 +252,7 @@ func refuseSick(c *processes) {
 	if other == leader {
 		other = c.all[1]
 	}
-	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+" would leave 1 healthy of 2 voters; use --force to remove it anyway", "cluster", "remove", other.id, "--yes")
+	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+" would leave 1 healthy of 2 voters; start or repair that replica first; with --force the cluster may stop for good", "cluster", "remove", other.id, "--yes")
 	c.refused(8, "WOULD_LOSE_QUORUM", "cluster", "remove", other.id, "--dry-run")
 	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; demoting "+other.id+" would leave 1 healthy of 2 voters; wait until the other voters have caught up", "cluster", "demote", other.id)
 	c.refused(2, "NEEDS_YES", "cluster", "remove", other.id, "--force")

@@ -13,12 +13,14 @@ const (
 	Refused     = 8 // refused because of the state: version conflict, would lose quorum, …
 	CheckFailed = 9 // verify, health, check, validate
 
-	Store    = 70 // a write or sync failed, or stored data is damaged
+	Store    = 70 // stored data is damaged, missing or of an older time
 	DiskFull = 71 // there was no disk space at start
 	DiskHung = 72 // a write has not returned for too long
 	Removed  = 73 // the replica was removed from its cluster
 	Diverged = 74 // the replica's state differs from that of the majority
 	NotKnown = 75 // the program does not understand an entry or a snapshot
+
+	WriteFailed = 76 // a write or sync failed: no space, read-only, an I/O error; what was stored before may be good
 )
 
 // Error is an error with an exit code, from opening a replica.

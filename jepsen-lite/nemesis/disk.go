@@ -11,9 +11,9 @@ import (
 
 // Exit codes of a replica whose disk fails, is full, or hangs.
 const (
-	exitStore = 70
 	exitFull  = 71
 	exitHung  = 72
+	exitWrite = 76
 )
 
 // Disks returns the faults of disks below a running replica.
@@ -125,11 +125,11 @@ func (e *Env) awaitFatalExit(ctx context.Context, r *harness.Replica, within tim
 const noticeWithin = 15 * time.Second
 
 func syncFails(ctx context.Context, e *Env) (Heal, error) {
-	return injected(ctx, e, "fsync,fdatasync:error=EIO", noticeWithin, exitStore)
+	return injected(ctx, e, "fsync,fdatasync:error=EIO", noticeWithin, exitWrite)
 }
 
 func writeFails(ctx context.Context, e *Env) (Heal, error) {
-	return injected(ctx, e, "pwrite64:error=ENOSPC", noticeWithin, exitStore, exitFull)
+	return injected(ctx, e, "pwrite64:error=ENOSPC", noticeWithin, exitWrite, exitFull)
 }
 
 // injected changes the results of a replica's system calls until the replica ends.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
@@ -102,7 +103,13 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 	if err := os.WriteFile(peers, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if _, err := e.Cluster.CLI(ctx, "recover", "--data", best.Dir, "--peers", peers, "--yes", "-o", "json"); err != nil {
+	var lost []string
+	for _, r := range voters {
+		if r != best {
+			lost = append(lost, r.ID)
+		}
+	}
+	if _, err := e.Cluster.CLI(ctx, "recover", "--data", best.Dir, "--peers", peers, "--without", strings.Join(lost, ","), "--yes", "-o", "json"); err != nil {
 		e.violated("recover", "the log of %s cannot be made a cluster of: %v", best.ID, err)
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestDiskSyncError(t *testing.T) {
 			l, _ := r.currentProcess()
 			l.disk.setFaults(func(f *faults) { f.failing = true })
 			s.submitApps("app1", "app2")
-			s.awaitExit(r, exitcode.Store, time.Second)
+			s.awaitExit(r, exitcode.WriteFailed, time.Second)
 		})
 	}
 }
@@ -203,7 +203,7 @@ func TestDiskSpace(t *testing.T) {
 		}
 		l.disk.setFaults(func(f *faults) { f.full = true })
 		s.submitApps("app4")
-		s.awaitExit(old, exitcode.Store, time.Second)
+		s.awaitExit(old, exitcode.WriteFailed, time.Second)
 	})
 }
 

@@ -127,7 +127,7 @@ func (r *replica) start() error {
 	case err == nil && surely:
 		r.w.check.fail("S16: %s starts on a damaged disk", r.id)
 	case err == nil:
-	case errors.As(err, &fatal) && fatal.Code == exitcode.Store && passing:
+	case errors.As(err, &fatal) && (fatal.Code == exitcode.Store || fatal.Code == exitcode.WriteFailed) && passing:
 		r.w.exited(r.id, fatal.Code, fatal.Err)
 		return nil
 	case errors.As(err, &fatal) && fatal.Code == exitcode.Store && (surely || maybe):
@@ -228,8 +228,10 @@ func (l *process) fatal(code int, err error) {
 	switch code {
 	case exitcode.Store:
 		right = l.disk.hasFault(func(f faults) bool {
-			return f.poisoned || f.full || f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
+			return f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
 		})
+	case exitcode.WriteFailed:
+		right = l.disk.hasFault(func(f faults) bool { return f.poisoned || f.full })
 	case exitcode.DiskHung:
 		right = l.disk.hasFault(func(f faults) bool { return f.hindered })
 	case exitcode.Removed:

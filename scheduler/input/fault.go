@@ -71,6 +71,11 @@ func Faultf(code Code, do, format string, args ...any) *Fault {
 	return &Fault{Reason: code, What: fmt.Sprintf(format, args...), Do: do}
 }
 
+// NoFirstQueues returns the refusal of every input while the cluster has no first configuration.
+func NoFirstQueues() *Fault {
+	return Faultf(NotInitialized, "see \"rmd cluster status\" and the log of the leader", "the cluster has no queue configuration yet")
+}
+
 func (f *Fault) Error() string {
 	s := string(f.Reason) + ": " + f.What
 	if f.Do != "" {

@@ -102,7 +102,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		if i, ok := in.(*input.InitCluster); ok {
 			return p.initCluster(i)
 		}
-		return input.Refuse(in, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized"))
+		return input.Refuse(in, input.NoFirstQueues())
 	}
 	switch in := in.(type) {
 	case *input.NodeHeartbeat:

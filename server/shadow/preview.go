@@ -42,7 +42,7 @@ const (
 func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, error) {
 	st := s.State
 	if st.Version() == nil {
-		return nil, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized")
+		return nil, input.NoFirstQueues()
 	}
 	if st.Meta.Level < event.LevelPreemption {
 		return nil, &api.Error{Code: api.CodeLevelTooLow, Message: fmt.Sprintf("preemption needs feature level %d, and the cluster had %d then", event.LevelPreemption, st.Meta.Level),

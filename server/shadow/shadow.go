@@ -72,7 +72,7 @@ type Shadow struct {
 // the configuration.
 func New(st *state.State, index uint64, properties []input.Property, o Options) (*Shadow, []string, error) {
 	if st.Version() == nil {
-		return nil, nil, input.Faultf(input.NotInitialized, "run \"rmd cluster init\" on one replica", "this cluster is not initialized")
+		return nil, nil, input.NoFirstQueues()
 	}
 	s := &Shadow{o: o, index: index, began: st.Meta.NowMillis, probed: st.Meta.NowMillis, rounded: st.Meta.NowMillis}
 	var err error

@@ -273,6 +273,7 @@ func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
 	}
 	return 0, nil
 }
+func (k *consensus) NoState() *api.Error { return problem.NotInitialized() }
 func (k *consensus) Members(context.Context) ([]api.Member, error) {
 	list := []api.Member{
 		{ID: "rm1", Address: "10.0.0.1:8034", Voter: true, Leader: true, Role: "leader", State: "alive", Commit: 20, Applied: 20, Version: "1.0", Level: 1, Digest: "aa", DigestIndex: 16},

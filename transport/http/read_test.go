@@ -152,10 +152,10 @@ func TestHealth(t *testing.T) {
 	b = newBench(t, func(c *Config) { c.Reader = newHistory() })
 	b.into(503, &h, "GET", "/v1/ready", "")
 	b.fails(409, "NOT_INITIALIZED", "GET", "/v1/conf", "")
-	b.into(200, nil, "GET", "/v1/queues", "")
+	b.fails(409, "NOT_INITIALIZED", "GET", "/v1/queues", "")
 	b.into(200, nil, "GET", "/v1/cluster", "")
-	b.into(404, nil, "GET", "/ws/v1/cluster/scheduler", "")
-	b.into(200, nil, "GET", "/ws/v1/cluster/metrics", "")
+	b.into(409, nil, "GET", "/ws/v1/cluster/scheduler", "")
+	b.into(409, nil, "GET", "/ws/v1/cluster/metrics", "")
 }
 
 func TestVerdict(t *testing.T) {

@@ -65,7 +65,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader),
 		sampler: sampler.New(cfg.PrefetchPause), bodies: newBodies(cfg.MaxBodiesBytes, cfg.MaxBodyBytes)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, Logger: s.log}
+	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState, Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
 		Admit: cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now})
 	if err := s.openRooms(); err != nil {
@@ -103,7 +103,7 @@ func (s *Server) openRooms() error {
 	return s.openPages()
 }
 
-// initialized reports whether the replica belongs to a cluster.
+// initialized reports whether the replica has a state of a cluster.
 func (s *Server) initialized() bool {
 	st, _ := s.cfg.Reader.Fork()
 	return st.Meta.ClusterID != ""

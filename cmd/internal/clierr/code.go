@@ -48,7 +48,7 @@ var byCode = map[string]int{
 	"VERSION_TOO_OLD": exitcode.Refused, "REMOVED": exitcode.Refused, "NOT_CAUGHT_UP": exitcode.Refused,
 	"WOULD_LEAVE_NO_VOTER": exitcode.Refused, "WOULD_LOSE_QUORUM": exitcode.Refused, "NOT_A_VOTER": exitcode.Refused,
 	"ALREADY_VOTER": exitcode.Refused, "NOT_HEALTHY": exitcode.Refused, "TOO_MANY_REPLICAS": exitcode.Refused,
-	"PEER_UNREACHABLE": exitcode.NoLeader, "SNAPSHOT_DAMAGED": exitcode.CheckFailed, "LIVE_PEER": exitcode.Refused, "IN_USE": exitcode.Refused,
+	"PEER_UNREACHABLE": exitcode.NoLeader, "SNAPSHOT_DAMAGED": exitcode.CheckFailed, "LIVE_PEER": exitcode.Refused, "VOTERS_LEFT": exitcode.Refused, "IN_USE": exitcode.Refused,
 	"QUEUE_NOT_LEAF": exitcode.Refused, "QUEUE_AMBIGUOUS": exitcode.Refused, "QUEUE_STOPPED": exitcode.Refused, "QUEUE_FULL": exitcode.Refused, "PLACEMENT_REJECTED": exitcode.Refused, "QUEUE_NOT_CREATED": exitcode.Refused, "QUEUE_NOT_MAPPED": exitcode.Refused, "PRIORITY_TOO_HIGH": exitcode.NotAllowed,
 	"NEVER_FITS": exitcode.Refused, "INVALID_ASK": exitcode.Refused, "INVALID_QUEUES": exitcode.Refused, "VERSION_CONFLICT": exitcode.Refused,
 	"ALREADY_ENDED": exitcode.Refused, "ALREADY_DONE": exitcode.Refused, "NOT_REGISTERED": exitcode.Refused, "WRONG_RESPONSE": exitcode.Refused,

@@ -119,31 +119,32 @@ type Translator struct {
 	// RefusalOf turns an error of another package into an answer. It returns nil for an error that
 	// it does not know. RefusalOf may be nil.
 	RefusalOf func(error) *api.Error
-	// Initialized reports whether the replica belongs to a cluster.
+	// Initialized reports whether the replica has a state of a cluster.
 	Initialized func() bool
-	Logger      hclog.Logger
+	// NoState returns the answer of the replica while it has none.
+	NoState func() *api.Error
+	Logger  hclog.Logger
 }
 
 // Of returns the answer to an error. write says that the request may have changed something.
 func (t *Translator) Of(err error, write bool) *api.Error {
 	e := t.known(err, write)
-	if e.Code != api.CodeNoLeader {
-		return e
-	}
-	if !t.Initialized() {
-		return NotInitialized()
+	if (e.Code == api.CodeNoLeader || e.Code == api.CodeNotInitialized) && !t.Initialized() {
+		return t.NoState()
 	}
 	return e
 }
 
-// NotInitialized returns the answer of a replica that does not belong to a cluster yet and
-// therefore has no leader.
+// NotInitialized returns the answer of a replica that is not a member of a cluster.
 func NotInitialized() *api.Error {
-	return New(CodeNotInitialized, "the cluster is not initialized yet", "run \"rmd cluster init\" on one replica, or \"rmd cluster join\" to enter one")
+	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet", "if the cluster exists, add the replica with \"rmd cluster join\"; run \"rmd cluster init\" only if no replica has a cluster")
 }
 
-// CodeNotInitialized means that the replica does not belong to a cluster yet.
-const CodeNotInitialized = "NOT_INITIALIZED"
+// UnknownCommit returns the answer of a member that has not learned since its start what the
+// cluster has committed. Its state may lack everything, so it answers no read and makes no backup.
+func UnknownCommit(what string) *api.Error {
+	return New(api.CodeNotReady, what+" and does not know yet what the cluster has committed", "start the other replicas: it waits for a majority; its data is needed, keep it")
+}
 
 func (t *Translator) known(err error, write bool) *api.Error {
 	var done *api.Error
@@ -231,5 +232,5 @@ func (e *TooOldError) Error() string {
 
 // NoQueues returns the answer of a cluster that has no queue configuration yet.
 func NoQueues() error {
-	return New(CodeNotInitialized, "the cluster has no queue configuration yet", "run \"rmd cluster init\" on one replica")
+	return New(api.CodeNotInitialized, "the cluster has no queue configuration yet", "see the log of the leader")
 }

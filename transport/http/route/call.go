@@ -303,8 +303,17 @@ func (c *Call) User() string { return c.mux.cfg.Guard.User(c.R) }
 
 // Fork returns the state from which to answer. With ?consistent, it has at least what the leader
 // had committed when the call arrived; with ?min_index=N, at least index N. Fork sets the headers
-// that describe the state.
+// that describe the state. It returns an error while this replica has no state of a cluster.
 func (c *Call) Fork() (*state.State, uint64, error) {
+	st, index, err := c.fork()
+	if err == nil && st.Meta.ClusterID == "" {
+		err = c.mux.cfg.Problems.NoState()
+	}
+	return st, index, err
+}
+
+// fork is Fork for answers about this replica, which need no state of a cluster.
+func (c *Call) fork() (*state.State, uint64, error) {
 	ctx, cancel := context.WithTimeout(c.R.Context(), c.mux.cfg.ReadTimeout)
 	defer cancel()
 	waited, err := c.await(ctx)
@@ -359,6 +368,15 @@ func (c *Call) RoleHeaders() {
 // View returns a view of the state from which to answer.
 func (c *Call) View() (*view.View, error) {
 	st, index, err := c.Fork()
+	if err != nil {
+		return nil, err
+	}
+	return c.mux.cfg.Views.At(st, index), nil
+}
+
+// OwnView returns a view for an answer about this replica, which may have no state of a cluster yet.
+func (c *Call) OwnView() (*view.View, error) {
+	st, index, err := c.fork()
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (u *UI) routes() {
 		{path: "/ui/reservations", name: "reservations", title: "Reservations", show: reservations},
 		{path: "/ui/reservations/{id}", name: "reservation", nav: "reservations", title: "Reservation", show: reservation},
 		{path: "/ui/users/{name}", name: "user", nav: "apps", title: "User", show: user},
-		{path: "/ui/cluster", name: "cluster", title: "Cluster", show: clusterPage},
+		{path: "/ui/cluster", name: "cluster", title: "Cluster", own: true, show: clusterPage},
 		{path: "/ui/decisions", name: "decisions", title: "Decisions", show: decisions},
 		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},
 		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
@@ -115,7 +115,7 @@ func (u *UI) routes() {
 		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
 		{path: "/ui/labels/{name}", name: "label", nav: "labels", title: "Label", show: label},
-		{path: "/ui/about", name: "about", title: "About", show: about},
+		{path: "/ui/about", name: "about", title: "About", own: true, show: about},
 		{path: "/ui/search", name: "search", title: "Search", show: search},
 		{path: "/ui/shadow", name: "shadow", title: "Shadow", show: shadowPage},
 		{path: "/ui/replay", name: "replay", title: "Replay", show: replay},
@@ -151,6 +151,7 @@ func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 // page is a kind of page. show makes its data from one view.
 type page struct {
 	path, name, nav, title string
+	own                    bool // it is about the replicas, so it needs no state of the cluster
 	show                   func(q *query) (any, error)
 }
 
@@ -220,6 +221,9 @@ func IsLive(r *http.Request) bool { return r.Header.Get("X-Rmd-Live") != "" }
 // just got.
 func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	v, err := u.view(r)
+	if err == nil && v.State.Meta.ClusterID == "" && !p.own {
+		err = u.memberWithoutState()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +245,15 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 			}
 			return u.draw(&query{u: u, r: r, v: v, q: r.URL.Query(), title: p.title, behind: behind || live}, p, stand)
 		}})
+}
+
+// memberWithoutState returns why a member has no state of its cluster. For a replica that is not a
+// member it returns nil: the pages then say how to create a cluster.
+func (u *UI) memberWithoutState() error {
+	if e := u.cfg.Problems.NoState(); e.Code != api.CodeNotInitialized {
+		return e
+	}
+	return nil
 }
 
 // keyOf returns the key under which viewers share a page: its address without the note about an

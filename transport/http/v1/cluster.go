@@ -57,7 +57,8 @@ func (s *API) health(c *route.Call) api.Health {
 	}
 	switch {
 	case st.Meta.ClusterID == "":
-		h.Status, h.Message = "NOT_INITIALIZED", "the cluster is not initialized yet"
+		e := k.NoState()
+		h.Status, h.Message = e.Code, e.Message
 	case id == "":
 		h.Status, h.Message = api.CodeNoLeader, "no leader is known"
 	}
@@ -128,7 +129,7 @@ func (s *API) leaderHealth(c *route.Call) error {
 }
 
 func (s *API) showCluster(c *route.Call) error {
-	v, err := c.View()
+	v, err := c.OwnView()
 	if err != nil {
 		return err
 	}

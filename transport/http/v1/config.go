@@ -125,6 +125,8 @@ type Consensus interface {
 	// ReadIndex returns the commit index of the leader, after the leader has verified that it
 	// leads.
 	ReadIndex(ctx context.Context) (uint64, error)
+	// NoState returns the answer of this replica while it has no state of a cluster.
+	NoState() *api.Error
 	Members(ctx context.Context) ([]api.Member, error)
 	// LastFailover returns the last election that this replica saw, or nil.
 	LastFailover() *api.Failover

@@ -26,7 +26,7 @@ func (p *program) cluster() *cli.Command {
 
 var memberColumns = output.List[api.Member]{
 	Name:  func(m api.Member) string { return m.ID },
-	Empty: "no replica is a member yet; run \"rmd cluster init\" on one replica",
+	Empty: "this replica is not a member of a cluster; run \"rmd cluster init\" on one replica only if no other has a cluster",
 	Columns: []output.Column[api.Member]{
 		{Head: "ID", Text: func(m api.Member) string { return m.ID }},
 		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
@@ -104,17 +104,43 @@ func (p *program) clusterStatus() verb {
 }
 
 // clusterDoc reads /v1/cluster. It does not wait for a leader, because users need the document most
-// when there is none.
+// when there is none. A replica that is not a member, for instance one with a new disk, knows
+// nothing about the cluster, so clusterDoc prefers the document of another address.
 func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	cl, err := c.client()
 	if err != nil {
 		return nil, err
 	}
 	a, err := cl.Plain(ctx, "/v1/cluster")
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = a.Decode(d)
 	}
-	return a.Body, a.Decode(d)
+	if err != nil || len(d.Members) > 0 {
+		return bodyOf(a), err
+	}
+	for _, addr := range cl.Addrs() {
+		if addr == a.From {
+			continue
+		}
+		other, err := c.clientOf([]string{addr})
+		if err != nil {
+			return nil, err
+		}
+		var found api.Cluster
+		if b, err := other.Plain(ctx, "/v1/cluster"); err == nil && b.Decode(&found) == nil && len(found.Members) > 0 {
+			*d = found
+			return b.Body, nil
+		}
+	}
+	return a.Body, nil
+}
+
+// bodyOf returns the body of an answer, which may be nil.
+func bodyOf(a *client.Answer) []byte {
+	if a == nil {
+		return nil
+	}
+	return a.Body
 }
 
 // statusHead returns the health of the cluster, and how whole its free resources are if it has nodes.

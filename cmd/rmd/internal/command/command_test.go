@@ -442,6 +442,7 @@ func TestInitReplicasRefuses(t *testing.T) {
 		{`"10.0.0.11:8034" is neither`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11:8034"}},
 		{`cannot dial 0.0.0.0`, exitcode.Usage, []string{"--replicas", "rm1=0.0.0.0"}},
 		{`rm1 is named twice`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm1=10.0.0.12"}},
+		{`rm1 and RM1 differ only in case`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,RM1=10.0.0.12"}},
 		{`rm1 and rm3 both have the address 10.0.0.11`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=::ffff:10.0.0.11"}},
 		{`rm1 and rm2 both have the address node.example`, exitcode.Usage, []string{"--replicas", "rm1=node.example,rm2=Node.Example"}},
 		{`only one is a loopback address`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=127.0.0.1"}},

@@ -106,7 +106,7 @@ var examples = map[string][]string{
 	"metrics":          {"rmd metrics raft", "rmd metrics --addr rm2:8088"},
 
 	"check":      {"rmd check --data /var/lib/rmd"},
-	"recover":    {"rmd recover --data /var/lib/rmd --peers peers.json --dry-run"},
+	"recover":    {"rmd recover --data /var/lib/rmd --peers peers.json --without rm2,rm3 --dry-run"},
 	"import zk":  {"rmd import zk --config /etc/rmd/rmd.yaml --dry-run"},
 	"version":    {"rmd version -o json"},
 	"completion": {"rmd completion bash > /etc/bash_completion.d/rmd"},

@@ -134,6 +134,8 @@ func (f *clusterFiles) add(text string) error {
 		switch {
 		case r.id == id:
 			return clierr.Usagef("give each replica an id of its own", "%s is named twice", id)
+		case strings.EqualFold(r.id, id):
+			return clierr.Usagef("give each replica an id of its own", "%s and %s differ only in case", r.id, id)
 		case r.host == host:
 			return clierr.Usagef("give each replica an address of its own", "%s and %s both have the address %s", r.id, id, host)
 		case f.local != local:

@@ -254,7 +254,7 @@ func memberPath(id, op string) string {
 func (p *program) clusterRemove() verb {
 	return verb{
 		name: "remove", usage: "remove a replica from the cluster permanently", args: "ID", min: 1, max: 1,
-		long: "Wipe its data directory before you join the same machine again.",
+		long: "It needs a leader. A removed replica does not start again with its data.",
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "even if the cluster loses its majority of healthy voters"},
 			dryRunFlag(), yesFlag(),

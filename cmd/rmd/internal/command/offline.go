@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,7 @@ func (p *program) check() verb {
 				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
 			}
 			if err != nil {
-				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; use a good disk, or wipe it and join again", Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; use its own good disk, or " + cluster.Replace("ID"), Err: err}
 			}
 			return nil
 		},
@@ -99,10 +100,12 @@ func (p *program) recover() verb {
 		name: "recover", usage: "create a cluster from one surviving disk when the majority is lost for good",
 		long: "If enough replicas can come back to form a majority, start them instead.\n" +
 			"Otherwise stop every replica, run \"rmd check\" on each surviving disk, choose the one with the highest last term " +
-			"and index, and copy its data directory. --peers FILE contains [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
+			"and index, and copy its data directory. Recover only this one: a second recovery makes a second cluster. " +
+			"--peers FILE contains [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Usage: "data directory of the surviving replica"},
-			&cli.StringFlag{Name: "peers", Usage: "file with the members of the new cluster"},
+			&cli.StringFlag{Name: "peers", Usage: "file with the surviving replica as the member of the new cluster"},
+			&cli.StringFlag{Name: "without", Usage: "ids of all other voters, whose disks are given up"},
 			dryRunFlag(), yesFlag(),
 		},
 		run: runRecover,
@@ -125,7 +128,7 @@ func runRecover(c *call) error {
 	if err != nil {
 		return clierr.New(clierr.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
 	}
-	lost, err := recoverOnce(dir, peers, true)
+	lost, err := recoverOnce(c, peers, true)
 	if err != nil {
 		return err
 	}
@@ -133,19 +136,19 @@ func runRecover(c *call) error {
 	if c.Bool("dry-run") {
 		return showReport(c, lost, "nothing was written")
 	}
-	if err := c.confirm("recover", "create a new cluster of %d replicas at index %d, which refuses replicas of the old cluster", len(peers), lost.Index); err != nil {
+	if err := c.confirm("recover", "create a new cluster of this replica at index %d, and give up the disks of %s", lost.Index, cmp.Or(c.String("without"), "no other voter")); err != nil {
 		return err
 	}
-	rep, err := recoverOnce(dir, peers, false)
+	rep, err := recoverOnce(c, peers, false)
 	if err != nil {
 		return err
 	}
 	return showReport(c, rep, "recovered; start this replica, then join new replicas. Never start a lost replica with its old disk")
 }
 
-func recoverOnce(dir string, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
-	return cluster.Recover(dir, peers, cluster.RecoverOptions{
-		FSM: fsm.New(fsm.DefaultConfig()), Verify: server.VerifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Dry: dry,
+func recoverOnce(c *call, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
+	return cluster.Recover(c.String("data"), peers, cluster.RecoverOptions{
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: server.VerifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Without: splitList(c.String("without")), Dry: dry,
 	})
 }
 

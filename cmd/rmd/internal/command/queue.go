@@ -65,7 +65,7 @@ func queueColumns(tree bool) output.List[flatQueue] {
 	number := func(f func(flatQueue) float64) func(flatQueue) float64 { return f }
 	return output.List[flatQueue]{
 		Name:  func(q flatQueue) string { return q.Path },
-		Empty: "no queues yet; run \"rmd cluster init\" on one replica",
+		Empty: "no queues yet; see \"rmd cluster status\"",
 		Columns: []output.Column[flatQueue]{
 			{Head: "QUEUE", Text: name, Shrink: true},
 			{Head: "STATE", Text: func(q flatQueue) string { return q.State }},

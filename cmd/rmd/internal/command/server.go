@@ -224,6 +224,10 @@ func openError(err error) error {
 			do = "free space there, or lower disk.stop"
 		}
 		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
+	case cluster.IsNoSpace(err):
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: "free space there, or raise the quota; keep the data", Exit: exitcode.DiskFull, Err: err}
+	case errors.Is(err, syscall.EIO):
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: "check the disk and the log of the kernel; keep the data", Exit: exitcode.WriteFailed, Err: err}
 	case errors.Is(err, cluster.ErrModes):
 		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner", Exit: exitcode.Refused, Err: err}
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
@@ -240,11 +244,11 @@ func openError(err error) error {
 func healing(err error) string {
 	switch {
 	case errors.Is(err, cluster.ErrRemoved):
-		return "wipe its data directory, then join it as a new replica with \"rmd cluster join\""
+		return "leave it stopped; to use the machine again, " + cluster.Rejoin
 	case errors.Is(err, cluster.ErrNewer):
 		return "start it with the newer version of rmd; its disk is good"
 	case errors.Is(err, cluster.ErrDamaged):
-		return "see \"rmd check --data DIR\"; use a good disk, or remove this replica with \"rmd cluster remove\" at another one, wipe its disk, and join again"
+		return "see \"rmd check --data DIR\"; use its own good disk, or " + cluster.Replace("ID")
 	}
 	return "see \"rmd check --data DIR\""
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,6 +66,9 @@ func runSave(c *call) error {
 		return fmt.Errorf("receive snapshot: %w", err)
 	}
 	info, err := inspectFile(tmp.Name())
+	if err == nil {
+		err = mayOverwrite(path, info)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,6 +80,24 @@ func runSave(c *call) error {
 		return err
 	}
 	return showDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path, output.Count(info.Index), info.Term, output.Bytes(uint64(info.Bytes)), digestText(info.Digest))
+}
+
+// mayOverwrite refuses a snapshot without state, and one that would replace a snapshot of another
+// cluster or a newer one, as a replica that has lost its disk or that lags behind could send.
+func mayOverwrite(path string, info snapshot.Info) error {
+	if info.Index == 0 || info.ClusterID == "" {
+		return clierr.New("NOT_READY", "save it from a replica that knows the state; "+path+" was not written", "the replica sent a snapshot without state")
+	}
+	have, err := inspectFile(path)
+	switch {
+	case err != nil: // there is none, or it is worth nothing
+		return nil
+	case have.ClusterID != info.ClusterID:
+		return clierr.New(clierr.CodeExists, "choose another name", "%s is of cluster %s, the new snapshot of cluster %s", path, have.ClusterID, info.ClusterID)
+	case have.Epoch > info.Epoch || have.Epoch == info.Epoch && have.Index > info.Index:
+		return clierr.New(clierr.CodeExists, "choose another name, or save it from the leader", "%s is newer: epoch %d and index %d, the new snapshot has epoch %d and index %d", path, have.Epoch, have.Index, info.Epoch, info.Index)
+	}
+	return nil
 }
 
 // inspectFile verifies a whole snapshot file.
@@ -154,7 +176,7 @@ func runRestore(c *call) error {
 	a, err := cl.Do(c.ctx(), req)
 	var doc *api.Error
 	if errors.As(err, &doc) && doc.Code == "NOT_LEADER" {
-		if cl, err = c.leaderClient(); err == nil {
+		if cl, err = c.leaderClient(cl); err == nil {
 			a, err = cl.Do(c.ctx(), req)
 		}
 	}
@@ -176,14 +198,20 @@ func runRestore(c *call) error {
 	return showDone(c, a, path, "restored %s: %s, %s, epoch %d%s", path, apps, nodes, d.Epoch, kept)
 }
 
-// leaderClient returns a client for the leader only, because replicas do not forward a snapshot.
-func (c *call) leaderClient() (*client.Client, error) {
+// leaderClient returns a client for the leader only, because replicas do not forward a snapshot. It
+// uses the port of the same kind, TLS or plain, as the client of the follower that refused.
+func (c *call) leaderClient(follower *client.Client) (*client.Client, error) {
 	var d api.Cluster
 	if _, err := c.clusterDoc(c.ctx(), &d); err != nil {
 		return nil, err
 	}
+	secure := strings.HasPrefix(follower.Addrs()[0], "https://")
 	for _, m := range d.Members {
-		if m.Leader && m.HTTPAddress != "" {
+		switch {
+		case !m.Leader:
+		case secure && m.HTTPSAddress != "":
+			return c.clientOf([]string{"https://" + m.HTTPSAddress})
+		case m.HTTPAddress != "":
 			return c.clientOf([]string{m.HTTPAddress})
 		}
 	}

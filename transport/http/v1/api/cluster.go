@@ -120,20 +120,21 @@ type Members struct {
 
 // Member is one replica.
 type Member struct {
-	ID          string `json:"id"`
-	Incarnation string `json:"incarnation,omitempty"`
-	Address     string `json:"address"`
-	HTTPAddress string `json:"http_address,omitempty"`
-	Voter       bool   `json:"voter"`
-	Pending     bool   `json:"pending,omitempty"` // a change of its membership is not committed yet
-	Leader      bool   `json:"leader"`
-	Role        string `json:"role"`  // leader, follower or candidate
-	State       string `json:"state"` // alive or unreachable
-	Term        uint64 `json:"term"`
-	Commit      uint64 `json:"commit"`
-	Applied     uint64 `json:"applied"`
-	LastIndex   uint64 `json:"last_index"`
-	Lag         uint64 `json:"lag"` // entries behind the leader's commit index
+	ID           string `json:"id"`
+	Incarnation  string `json:"incarnation,omitempty"`
+	Address      string `json:"address"`
+	HTTPAddress  string `json:"http_address,omitempty"`
+	HTTPSAddress string `json:"https_address,omitempty"` // of the TLS port, if there is one
+	Voter        bool   `json:"voter"`
+	Pending      bool   `json:"pending,omitempty"` // a change of its membership is not committed yet
+	Leader       bool   `json:"leader"`
+	Role         string `json:"role"`  // leader, follower or candidate
+	State        string `json:"state"` // alive or unreachable
+	Term         uint64 `json:"term"`
+	Commit       uint64 `json:"commit"`
+	Applied      uint64 `json:"applied"`
+	LastIndex    uint64 `json:"last_index"`
+	Lag          uint64 `json:"lag"` // entries behind the leader's commit index
 	// LastContactMillis is the time since the replica last heard from the leader: 0 on the leader,
 	// −1 if it never has.
 	LastContactMillis int64  `json:"last_contact_ms"`
