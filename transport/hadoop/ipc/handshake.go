@@ -21,7 +21,7 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassSasl, "the negotiation is over"))
 	}
 	var m proto.RpcSaslProto
-	if err := unmarshal.Unmarshal(body, &m); err != nil {
+	if err := readControl(body, &m); err != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "RpcSaslProto: %v", err))
 	}
 	reply, e := c.step(&m)
@@ -181,7 +181,7 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context came before the end of the SASL negotiation"))
 	}
 	var m proto.IpcConnectionContextProto
-	if err := unmarshal.Unmarshal(body, &m); err != nil {
+	if err := readControl(body, &m); err != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "IpcConnectionContextProto: %v", err))
 	}
 	for what, name := range map[string]string{"effective user": m.GetUserInfo().GetEffectiveUser(), "real user": m.GetUserInfo().GetRealUser(), "protocol": m.GetProtocol()} {
