@@ -56,6 +56,9 @@ type Config struct {
 	Password func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
 	// Protocols are the protocols that the port serves.
 	Protocols []Protocol
+	// CheckUser returns an error if a caller may not have a name. It is called for each effective and
+	// real user. It may be nil.
+	CheckUser func(name string) error
 	// MayImpersonate returns an error if the user real may not act for effective from ip. If it is
 	// nil, nobody may.
 	MayImpersonate func(real, effective string, ip netip.Addr) error
