@@ -40,6 +40,7 @@ const (
 	wazero    = "github.com/tetratelabs/wazero"
 	zk        = "github.com/go-zookeeper/zk"
 	ldap      = "github.com/go-ldap/ldap/v3"
+	ber       = "github.com/go-asn1-ber/asn1-ber"
 )
 
 const (
@@ -78,7 +79,7 @@ var places = map[string]place{
 	"transport/caller":         {ours: []string{"scheduler/input"}, why: "it carries a name through contexts"},
 	"transport/forward":        {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: edgeWhy},
 	"transport/hadoop/bounded": {outside: []string{protobuf}, why: "it measures messages of any type"},
-	"transport/hadoop/groups":  {ours: []string{"internal/hadoopconf"}, outside: []string{hclog, ldap}, why: "it asks directories and keeps nothing"},
+	"transport/hadoop/groups":  {ours: []string{"internal/hadoopconf"}, outside: []string{hclog, ldap, ber}, why: "it asks directories and keeps nothing"},
 	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/caller", "transport/hadoop/...", "internal/leadership", "transport/frontend"},
 		outside: []string{protobuf, hclog}, why: edgeWhy},
 	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},
