@@ -59,7 +59,7 @@ func TestAuditFollowsSecrecy(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Rerun = func(context.Context, *state.State) (*api.Rerun, error) { return &api.Rerun{}, nil }
 		c.Planner.Preview = func(context.Context, int64, int64) (*api.PreemptionPreview, error) {
-			return &api.PreemptionPreview{}, nil
+			return &api.PreemptionPreview{Runs: []api.PreviewRun{}}, nil
 		}
 	})
 	for _, tc := range []struct{ method, path, body, action string }{
