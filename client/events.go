@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -107,6 +108,9 @@ func readMessages(r io.Reader, each func(Message) error) error {
 		case "event":
 			m.Event = value
 		case "data":
+			if len(m.Data)+len(value) > messageMax {
+				return fmt.Errorf("a message of the stream has more than %d bytes", messageMax)
+			}
 			if m.Data != nil {
 				m.Data = append(m.Data, '\n')
 			}

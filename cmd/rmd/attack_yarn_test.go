@@ -52,6 +52,13 @@ var hostileWire = []hostile{
 	{"a header that ends too soon", `\(closed\)$`, frames(clientPort, hello(clientProtocol), framed([]byte{0x7f, 1}))},
 	{"a serialization that is not offered", `Exception|\(closed\)$`, frames(clientPort, hello(clientProtocol), framed(delimited([]byte{0x08, 1, 0x10, 0, 0x18, 0, 0x22, 1, 7})))},
 	{"another name in the introduction than in the token", denied + `|Exception`, frames(masterPort, []byte("hrpc\x09\x00\x00"), message(-3, nil))},
+	{"an introduction of 30,000 users", `message too large(?s:.*)\(closed\)$`, frames(clientPort, []byte("hrpc\x09\x00\x00"), message(-3, bytes.Repeat(field(2, nil), 30000)))},
+	{"SASL: 20,000 ways to authenticate", cutOffAll, everyRaw([]byte("hrpc\x09\x00\xdf"), message(-33, append([]byte{0x10, 1}, bytes.Repeat(field(4, nil), 20000)...)))},
+	{"a submission whose context comes 1.9 million times", `message too large`, frames(clientPort, hello(clientProtocol), requestOf(clientProtocol, "submitApplication", bytes.Repeat(field(1, nil), 1900000)))},
+	{"1.9 million empty users in a list", `message too large`, frames(clientPort, hello(clientProtocol), requestOf(clientProtocol, "getApplications", bytes.Repeat(field(3, nil), 1900000)))},
+	{"a user with a NUL", `has the character U\+0000(?s:.*)\(closed\)$`, frames(clientPort, []byte("hrpc\x09\x00\x00"), message(-3, field(2, field(1, []byte("ma\x00llory")))))},
+	{"a user that is a path", `is a path(?s:.*)\(closed\)$`, frames(clientPort, []byte("hrpc\x09\x00\x00"), message(-3, field(2, field(1, []byte("../mallory")))))},
+	{"a user that is not UTF-8", `is not UTF-8(?s:.*)\(closed\)$`, frames(clientPort, []byte("hrpc\x09\x00\x00"), message(-3, field(2, field(1, []byte("mallory\xff")))))},
 	{"an impersonation that nobody allowed", `not allowed to impersonate`, frames(clientPort, []byte("hrpc\x09\x00\x00"), message(-3, field(2, append(field(1, []byte("yarn")), field(2, []byte("mallory"))...))))},
 }
 
@@ -178,6 +185,11 @@ func message(call int32, parts ...[]byte) []byte {
 
 // listApplications is a getApplications call. Its call id is always the same.
 var listApplications = message(5, append(append(field(1, []byte("getApplications")), field(2, []byte(clientProtocol))...), 0x18, 1), nil)
+
+// requestOf returns a call of a method with an encoded request.
+func requestOf(protocol, method string, body []byte) []byte {
+	return message(5, append(append(field(1, []byte(method)), field(2, []byte(protocol))...), 0x18, 1), body)
+}
 
 // sasl returns a SASL message with a state.
 func sasl(state uint64, token []byte) []byte {

@@ -40,6 +40,7 @@ const (
 	wazero    = "github.com/tetratelabs/wazero"
 	zk        = "github.com/go-zookeeper/zk"
 	ldap      = "github.com/go-ldap/ldap/v3"
+	ber       = "github.com/go-asn1-ber/asn1-ber"
 )
 
 const (
@@ -66,23 +67,24 @@ var places = map[string]place{
 	"scheduler/placement": {ours: []string{"yarn"}, why: pureWhy + "; it knows no state: its caller hands it queues and submissions"},
 	"scheduler/...": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/placement", "scheduler/preempt", "internal/invariant"},
 		why: pureWhy + "; what two folders of the planner share belongs to its root"},
-	"snapshot":                {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},
-	"fsm":                     {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/failpoint", "internal/exitcode"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
-	"cluster":                 {ours: []string{"cluster/...", "internal/job", "internal/thousands", "internal/exitcode", "internal/failpoint", "internal/outcome", "internal/leadership"}, outside: []string{raft, hclog, pilot}, why: "it is Raft alone and knows nothing of YARN"},
-	"cluster/identity":        {outside: []string{raft}, why: "it says who a replica is and does nothing"},
-	"cluster/succession":      {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it starts elections and knows neither disk nor commands"},
-	"cluster/rafttransport":   {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it carries Raft's requests and knows neither disk nor membership commands"},
-	"cluster/raftstore":       {ours: []string{"cluster/identity", "internal/exitcode", "internal/failpoint", "internal/filemode"}, outside: []string{raft, boltdb, bbolt, hclog, xsys}, why: "it keeps bytes on disk and knows no other replica"},
-	"leader":                  {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "internal/failpoint", "internal/exitcode", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
-	"transport/peer":          {ours: []string{"internal/share", "internal/sleep"}, outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
-	"transport/caller":        {ours: []string{"scheduler/input"}, why: "it carries a name through contexts"},
-	"transport/forward":       {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: edgeWhy},
-	"transport/hadoop/groups": {ours: []string{"internal/hadoopconf"}, outside: []string{hclog, ldap}, why: "it asks directories and keeps nothing"},
+	"snapshot":                 {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/codec"}, why: "a snapshot is a format and knows neither Raft nor planner"},
+	"fsm":                      {ours: []string{"yarn", "fsm/...", "snapshot", "internal/codec", "internal/failpoint", "internal/exitcode"}, outside: []string{raft, hclog}, why: "the state machine replays facts and never schedules or talks"},
+	"cluster":                  {ours: []string{"cluster/...", "internal/job", "internal/thousands", "internal/exitcode", "internal/failpoint", "internal/outcome", "internal/leadership"}, outside: []string{raft, hclog, pilot}, why: "it is Raft alone and knows nothing of YARN"},
+	"cluster/identity":         {outside: []string{raft}, why: "it says who a replica is and does nothing"},
+	"cluster/succession":       {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it starts elections and knows neither disk nor commands"},
+	"cluster/rafttransport":    {ours: []string{"cluster/identity", "internal/failpoint"}, outside: []string{raft, hclog}, why: "it carries Raft's requests and knows neither disk nor membership commands"},
+	"cluster/raftstore":        {ours: []string{"cluster/identity", "internal/exitcode", "internal/failpoint", "internal/filemode"}, outside: []string{raft, boltdb, bbolt, hclog, xsys}, why: "it keeps bytes on disk and knows no other replica"},
+	"leader":                   {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "internal/failpoint", "internal/exitcode", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: "it sees Raft through its own interface Log"},
+	"transport/peer":           {ours: []string{"internal/share", "internal/sleep"}, outside: []string{raft, hclog, xsys}, why: "it carries bytes between replicas and knows no meaning"},
+	"transport/caller":         {ours: []string{"scheduler/input"}, why: "it carries a name through contexts"},
+	"transport/forward":        {ours: []string{"yarn", "scheduler/input", "transport/caller", "transport/peer", "internal/codec", "internal/outcome", "internal/leadership"}, outside: []string{hclog}, why: edgeWhy},
+	"transport/hadoop/bounded": {outside: []string{protobuf}, why: "it measures messages of any type"},
+	"transport/hadoop/groups":  {ours: []string{"internal/hadoopconf"}, outside: []string{hclog, ldap, ber}, why: "it asks directories and keeps nothing"},
 	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "transport/caller", "transport/hadoop/...", "internal/job", "internal/leadership", "transport/frontend"},
 		outside: []string{protobuf, hclog}, why: edgeWhy},
-	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},
+	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},
 		why: "it reads ZooKeeper and knows no state of rmd's"},
-	"transport/hadoop/ipc": {ours: []string{"internal/share", "transport/hadoop/proto", "transport/hadoop/token/digest"}, outside: []string{protobuf, hclog, xsync}, why: edgeWhy},
+	"transport/hadoop/ipc": {ours: []string{"internal/share", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token/digest"}, outside: []string{protobuf, hclog, xsync}, why: edgeWhy},
 	"transport/http": {ours: []string{"fsm/state", "yarn", "internal/job", "internal/share", "transport/http/auth", "transport/http/metrics", "transport/http/problem", "transport/http/route", "transport/http/sampler", "transport/http/ui",
 		"transport/http/v1", "transport/http/v1/api", "transport/http/view", "transport/http/yarn"}, outside: []string{hclog}, why: "it puts the rooms together and answers nothing itself; " + edgeWhy},
 	"transport/http/problem": {ours: []string{"scheduler/input", "transport/http/v1/api"}, outside: []string{hclog}, why: "it turns errors into answers"},

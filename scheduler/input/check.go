@@ -112,19 +112,51 @@ func checkLength(field, what string, l limit) check {
 }
 
 func checkText(field string, l limit) check {
-	length := checkLength(field, "bytes", l)
+	if l.over == refuse {
+		return checkName(field, l)
+	}
 	return func(v reflect.Value) *Fault {
 		text := v.String()
-		switch over := len(text) - int(l.most); {
-		case over <= 0 || l.over == refuse:
-			return length(v)
+		clean := yarn.CleanText(text)
+		switch over := len(clean) - int(l.most); {
+		case over <= 0:
 		case l.over == keepStart:
-			v.SetString(strings.ToValidUTF8(text[:l.most], ""))
+			clean = strings.ToValidUTF8(clean[:l.most], "")
 		default:
-			v.SetString(strings.ToValidUTF8(text[over:], ""))
+			clean = strings.ToValidUTF8(clean[over:], "")
+		}
+		if clean != text {
+			v.SetString(clean)
 		}
 		return nil
 	}
+}
+
+// checkName checks a text that is not shortened.
+func checkName(field string, l limit) check {
+	length := checkLength(field, "bytes", l)
+	return func(v reflect.Value) *Fault {
+		if fault := length(v); fault != nil {
+			return fault
+		}
+		if err := l.form.check(v.String()); err != nil {
+			return Faultf(InvalidRequest, "send UTF-8 without control characters; a user may not be a path either", "%s: %v", field, err)
+		}
+		return nil
+	}
+}
+
+func (f form) check(text string) error {
+	switch f {
+	case userForm:
+		return yarn.CheckUser(text)
+	case textForm:
+		if clean := yarn.CleanText(text); clean != text {
+			return fmt.Errorf("%.40q has control characters, or is not UTF-8", text)
+		}
+		return nil
+	}
+	return yarn.CheckName(text)
 }
 
 func checkNumber(field string, l limit) check {

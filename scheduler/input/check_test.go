@@ -129,6 +129,37 @@ func TestLimitsHold(t *testing.T) {
 	}
 }
 
+// TestHostileTexts sends texts that are not UTF-8 or have control characters in every text of every
+// input. Check must refuse the input with the field's name, or clean the text.
+func TestHostileTexts(t *testing.T) {
+	for _, k := range kinds() {
+		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, typ reflect.Type) {
+			if typ.Kind() != reflect.String {
+				return
+			}
+			for _, text := range []string{"a\x00b", "a\xffb", "a\x1b[31mb", "a\u202eb"} {
+				in := sample(k)
+				if !set(reflect.ValueOf(in).Elem(), "", field, func(v reflect.Value) { v.SetString(text) }) {
+					t.Fatalf("no %s in %T", field, in)
+				}
+				f, kept := Check(Request{Input: in}), ""
+				set(reflect.ValueOf(in).Elem(), "", field, func(v reflect.Value) { kept = v.String() })
+				if f == nil && kept == text || f != nil && (!strings.Contains(f.What, field) || f.Reason != InvalidRequest || f.Do == "") {
+					t.Errorf("%s with %q: %v, kept as %q", field, text, f, kept)
+				}
+			}
+		})
+	}
+	for _, name := range []string{"../root", "/etc", "a/..", " ann"} {
+		if f := Check(Request{Input: &SubmitApplication{User: name}}); f == nil || !strings.Contains(f.What, "SubmitApplication.User") {
+			t.Errorf("the user %q: %v", name, f)
+		}
+	}
+	if got := TagUser([]string{"userid=../root"}); got != "" {
+		t.Errorf("a tag names the user %q", got)
+	}
+}
+
 // TestAmountsAreBounded checks that no resource of an input may be so large that sums overflow.
 func TestAmountsAreBounded(t *testing.T) {
 	var resources func(v reflect.Value, f func(v reflect.Value))

@@ -43,21 +43,21 @@ var limits = map[string]limit{
 	"InitCluster.Exclude":          upTo(MaxEntries),
 	"InitCluster.Exclude[]":        upTo(MaxName),
 	"Property.Name":                upTo(4 << 10),
-	"Property.Value":               upTo(1 << 20),
+	"Property.Value":               lines(1 << 20),
 	"Property.Origin":              start(4 << 10),
 	"Tick.Entropy":                 upTo(4 << 10),
 
 	"SetQueues.Properties":        upTo(200_000),
 	"SetQueues.IfVersion":         any64,
 	"SetQueues.Author":            upTo(MaxName),
-	"SetQueues.Comment":           upTo(4 << 10),
+	"SetQueues.Comment":           lines(4 << 10),
 	"RollbackQueues.To":           any64,
 	"RollbackQueues.Author":       upTo(MaxName),
-	"RollbackQueues.Comment":      upTo(4 << 10),
+	"RollbackQueues.Comment":      lines(4 << 10),
 	"AdoptQueue.Queue":            upTo(MaxPath),
 	"AdoptQueue.IfVersion":        any64,
 	"AdoptQueue.Author":           upTo(MaxName),
-	"AdoptQueue.Comment":          upTo(4 << 10),
+	"AdoptQueue.Comment":          lines(4 << 10),
 	"SetQueueState.Queue":         upTo(MaxPath),
 	"SetHosts.Include":            upTo(MaxEntries),
 	"SetHosts.Include[]":          upTo(MaxName),
@@ -70,9 +70,9 @@ var limits = map[string]limit{
 	"HostTimeout.Millis":          millis,
 	"CancelReservation.Number":    any64,
 	"CancelReservation.Who":       upTo(MaxName),
-	"CancelReservation.Reason":    upTo(4 << 10),
+	"CancelReservation.Reason":    lines(4 << 10),
 	"RaiseEpoch.ClusterTimestamp": millis,
-	"RaiseEpoch.Why":              upTo(4 << 10),
+	"RaiseEpoch.Why":              lines(4 << 10),
 	"Audit.Who":                   start(MaxName),
 	"Audit.From":                  start(MaxName),
 	"Audit.Action":                start(MaxName),
@@ -94,7 +94,7 @@ var limits = map[string]limit{
 	"CreateJoinToken.Who":              upTo(MaxName),
 	"UseJoinToken.Hash":                upTo(64),
 	"UseJoinToken.By":                  upTo(MaxName),
-	"SetAccessToken.Name":              upTo(MaxName),
+	"SetAccessToken.Name":              user,
 	"SetAccessToken.Hash":              upTo(64),
 	"SetAccessToken.ExpiresMillis":     millis,
 	"SetAccessToken.Who":               upTo(MaxName),
@@ -103,14 +103,14 @@ var limits = map[string]limit{
 	"SetAutopilot.LastContactMillis":   millis,
 	"SetAutopilot.MaxTrailingLogs":     any64,
 	"SetAutopilot.StabilizationMillis": millis,
-	"IssueDelegationToken.Owner":       upTo(MaxName),
-	"IssueDelegationToken.Renewer":     upTo(MaxName),
-	"IssueDelegationToken.RealUser":    upTo(MaxName),
-	"RenewDelegationToken.By":          upTo(MaxName),
-	"CancelDelegationToken.By":         upTo(MaxName),
+	"IssueDelegationToken.Owner":       user,
+	"IssueDelegationToken.Renewer":     user,
+	"IssueDelegationToken.RealUser":    user,
+	"RenewDelegationToken.By":          user,
+	"CancelDelegationToken.By":         user,
 
 	"SubmitApplication.Name":           start(1 << 10),
-	"SubmitApplication.User":           upTo(MaxName),
+	"SubmitApplication.User":           user,
 	"SubmitApplication.Groups":         upTo(10_000),
 	"SubmitApplication.Groups[]":       upTo(MaxName),
 	"SubmitApplication.TagGroups":      upTo(10_000),
@@ -127,17 +127,17 @@ var limits = map[string]limit{
 	"SubmitApplication.Label":          upTo(4 << 10), // as Label.Name
 	"SubmitApplication.AMLabel":        upTo(4 << 10),
 	"SetLifetime.LifetimeMillis":       millis,
-	"FailAttempt.User":                 upTo(MaxName),
-	"KillApplication.User":             upTo(MaxName),
+	"FailAttempt.User":                 user,
+	"KillApplication.User":             user,
 	"KillApplication.Diagnostics":      end(MaxText),
 	"MoveApplication.Queue":            upTo(MaxPath),
-	"MoveApplication.User":             upTo(MaxName),
+	"MoveApplication.User":             user,
 	"MoveApplication.Groups":           upTo(10_000),
 	"MoveApplication.Groups[]":         upTo(MaxName),
-	"SetQueues.User":                   upTo(MaxName),
+	"SetQueues.User":                   user,
 	"SetQueues.Groups":                 upTo(10_000),
 	"SetQueues.Groups[]":               upTo(MaxName),
-	"SetPriority.User":                 upTo(MaxName),
+	"SetPriority.User":                 user,
 	"SetPriority.Groups":               upTo(10_000),
 	"SetPriority.Groups[]":             upTo(MaxName),
 
@@ -199,7 +199,17 @@ type limit struct {
 	least, most int64
 	// over says what happens to a text or number out of range.
 	over over
+	// form is what a text may contain if it is not shortened. Others are cleaned.
+	form form
 }
+
+type form uint8
+
+const (
+	nameForm form = iota // yarn.CheckName
+	userForm             // yarn.CheckUser
+	textForm             // yarn.CleanText changes nothing
+)
 
 type over uint8
 
@@ -216,7 +226,11 @@ var (
 	millis = limit{least: -MaxMillis, most: MaxMillis, over: nearest}
 )
 
+// user is the limit of a user's name.
+var user = limit{most: MaxName, form: userForm}
+
 func upTo(most int64) limit          { return limit{most: most} }
+func lines(most int64) limit         { return limit{most: most, form: textForm} }
 func start(most int64) limit         { return limit{most: most, over: keepStart} }
 func end(most int64) limit           { return limit{most: most, over: keepEnd} }
 func within(least, most int64) limit { return limit{least: least, most: most} }

@@ -26,6 +26,7 @@ import (
 	ports "rmd/transport/hadoop"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/admin"
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/client"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/launcher"
@@ -133,7 +134,7 @@ func (f *Frontend) Groups(user string) []string { return f.access.Groups(user) }
 // none or is unreadable.
 func NamedQueue(context string) string {
 	sub := new(proto.ApplicationSubmissionContextProto)
-	if len(context) == 0 || ipc.Unmarshal([]byte(context), sub) != nil {
+	if len(context) == 0 || bounded.Unmarshal([]byte(context), sub) != nil {
 		return ""
 	}
 	return sub.GetQueue()

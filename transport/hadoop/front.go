@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/transport/hadoop/ipc"
+	"rmd/yarn"
 )
 
 // Port is the configuration of one port. Password is required for ports that accept tokens.
@@ -67,6 +68,7 @@ func Open(cfg Config) (*Front, error) {
 		c.Logger, c.Name, c.Listen = cfg.Logger.Named(p.name), p.name, p.at.Listen
 		c.Auth, c.Protocols, c.Password = p.auth, p.port.Protocols, p.port.Password
 		c.MayImpersonate, c.Observe, c.Translate = cfg.MayImpersonate, cfg.Observe, translate
+		c.CheckUser = yarn.CheckUser
 		c.CloseGrace = closeGrace
 		if cfg.ConnsMax > 0 {
 			c.ConnsMax = cfg.ConnsMax

@@ -1,10 +1,14 @@
 package httpserver
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 )
@@ -47,4 +51,41 @@ func TestKillDiagnosticsNameCaller(t *testing.T) {
 			t.Errorf("diagnostics of a kill with body %s = %q, want %q", body, got, want)
 		}
 	}
+}
+
+// TestAuditFollowsSecrecy checks that a download of the state, which holds the keys that sign
+// tokens, and calls that cost much leave an entry in the audit.
+func TestAuditFollowsSecrecy(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Planner.Rerun = func(context.Context, *state.State) (*api.Rerun, error) { return &api.Rerun{}, nil }
+		c.Planner.Preview = func(context.Context, int64, int64) (*api.PreemptionPreview, error) {
+			return &api.PreemptionPreview{Runs: []api.PreviewRun{}}, nil
+		}
+	})
+	for _, tc := range []struct{ method, path, body, action string }{
+		{"GET", "/v1/snapshot", "", "snapshot save"},
+		{"POST", "/v1/replay:rerun", "", "replay rerun"},
+		{"POST", "/v1/preemption:preview", `{"from_ms":1}`, "preemption preview"},
+	} {
+		recorded := func(a *input.Audit) bool { return a.Action == tc.action && a.Result == event.AuditDone }
+		if w := b.ask(tc.method, tc.path, tc.body); w.Code != 200 {
+			t.Errorf("%s %s = %d %s", tc.method, tc.path, w.Code, w.Body)
+		}
+		end := time.Now().Add(30 * time.Second) // the record is written after the answer
+		for !slices.ContainsFunc(b.d.audits(), recorded) && time.Now().Before(end) {
+			time.Sleep(time.Millisecond)
+		}
+		if !slices.ContainsFunc(b.d.audits(), recorded) {
+			t.Errorf("%s %s leaves no record of %q", tc.method, tc.path, tc.action)
+		}
+	}
+}
+
+// TestNamesOfCallers checks that no request is served in the name of a user that there cannot be.
+func TestNamesOfCallers(t *testing.T) {
+	b := newBench(t, nil)
+	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps/"+app1+":kill", "{}", api.HeaderUser, "an\xffn")
+	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps/"+app1+":kill", "{}", api.HeaderUser, "../root")
+	b.fails(400, api.CodeInvalidRequest, "GET", "/v1/apps?user.name=an%00n", "")
+	b.fails(400, api.CodeInvalidRequest, "GET", "/v1/apps?user%2Ename=..%2Froot", "")
 }

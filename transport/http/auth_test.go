@@ -482,7 +482,7 @@ func TestHadoopPath(t *testing.T) {
 // one of many equal refusals.
 func TestFailuresAreRecorded(t *testing.T) {
 	b := guardedBench(t, nil)
-	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/cluster:transfer", "{}", "X-Rmd-User", "mallory\nwas here")
+	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/cluster:transfer", "{}", "X-Rmd-User", "mallory was here")
 	b.fails(403, api.CodeNotAllowed, "PUT", "/v1/autopilot", "{}", bearer("submit")...)
 	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", `{"name":"x"}`, bearer("admin")...)
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/apps", "{}") // not an administrator's call
@@ -501,7 +501,7 @@ func TestFailuresAreRecorded(t *testing.T) {
 			t.Errorf("no record of %s by %s: %s", action, who, result)
 		}
 	}
-	find("POST /v1/cluster:transfer", "mallorywas here", api.CodeUnauthenticated)
+	find("POST /v1/cluster:transfer", "mallory was here", api.CodeUnauthenticated)
 	find("PUT /v1/autopilot", "token submit", api.CodeNotAllowed)
 	find("POST /v1/access/tokens", "token admin", api.CodeInvalidRequest)
 	if len(got) != 4 { // 200 equal refusals make one record

@@ -253,10 +253,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
 	return "none"
 }
 
-// mayEnter refuses a request for another host, and a request from the page of an ApplicationMaster
-// that came through the proxy.
+// mayEnter refuses a request for another host, one in the name of a user that there cannot be, and
+// one from the page of an ApplicationMaster that came through the proxy.
 func (s *Server) mayEnter(r *http.Request) error {
 	if err := s.guard.CheckHost(r); err != nil {
+		return err
+	}
+	if err := auth.CheckNames(r); err != nil {
 		return err
 	}
 	if r.Header.Get(yarnweb.ProxiedHeader) != "" && !yarnweb.ForProxy(r) {

@@ -14,6 +14,7 @@ import (
 	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/groups"
+	"rmd/yarn"
 )
 
 // Groups finds the groups of users. It uses hadoop.user.group.static.mapping.overrides first, then
@@ -124,6 +125,9 @@ func number(conf *hadoopconf.Config, name string, def, least int) (int, error) {
 
 // Of returns the groups of a user, the primary group first. It returns none for an unknown user.
 func (g *Groups) Of(name string) []string {
+	if yarn.CheckUser(name) != nil {
+		return nil // nobody asks a directory for it
+	}
 	now := time.Now()
 	g.mu.Lock()
 	set := g.set
@@ -201,7 +205,7 @@ func (g *Groups) fetch(set *groupSettings, l *lookup, name string, renewal bool)
 // validNames leaves out names that an input may not have.
 func validNames(found []string) (out []string) {
 	for _, name := range found {
-		if name != "" && len(name) <= input.MaxName && len(out) < maxGroups {
+		if name != "" && len(name) <= input.MaxName && yarn.CheckName(name) == nil && len(out) < maxGroups {
 			out = append(out, name)
 		}
 	}

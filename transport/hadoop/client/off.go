@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -35,7 +36,7 @@ func (s *Service) resourceProfile(context.Context, *ipc.Call, *proto.GetResource
 
 // noReservations answers the calls of YARN's reservation system, which is not supported, as a YARN
 // cluster that has disabled it.
-func noReservations(context.Context, *ipc.Call, []byte) ([]byte, error) {
+func noReservations(context.Context, *ipc.Call, *emptypb.Empty) (*emptypb.Empty, error) {
 	return nil, yarnException(reservationsOff)
 }
 

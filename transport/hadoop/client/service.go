@@ -7,6 +7,7 @@ import (
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
 )
 
 // protocolName is the protocol's name in request headers.
@@ -34,7 +35,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Protocol() ipc.Protocol {
 	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
 		"getNewApplication":    ipc.Handle(s.newApplication),
-		"submitApplication":    ipc.HandleBytes(s.submitApplication),
+		"submitApplication":    ipc.HandleBytes(new(proto.SubmitApplicationRequestProto), s.submitApplication),
 		"getApplicationReport": ipc.Handle(s.applicationReport),
 		"getApplications":      ipc.Handle(s.applications).Large(),
 
@@ -70,11 +71,11 @@ func (s *Service) Protocol() ipc.Protocol {
 		"getAttributesToNodes":     ipc.Handle(s.attributesToNodes),
 		"getNodesToAttributes":     ipc.Handle(s.nodesToAttributes),
 
-		"getNewReservation": ipc.HandleBytes(noReservations),
-		"submitReservation": ipc.HandleBytes(noReservations),
-		"updateReservation": ipc.HandleBytes(noReservations),
-		"deleteReservation": ipc.HandleBytes(noReservations),
-		"listReservations":  ipc.HandleBytes(noReservations),
+		"getNewReservation": ipc.Handle(noReservations),
+		"submitReservation": ipc.Handle(noReservations),
+		"updateReservation": ipc.Handle(noReservations),
+		"deleteReservation": ipc.Handle(noReservations),
+		"listReservations":  ipc.Handle(noReservations),
 	}}
 }
 

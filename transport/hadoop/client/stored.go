@@ -2,8 +2,8 @@ package client
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
-	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 )
@@ -55,7 +55,7 @@ func contextACLs(context []byte) wire.ACLs {
 	fields(context, fieldLaunch, func(launch []byte) {
 		fields(launch, fieldACLs, func(v []byte) {
 			m := new(proto.ApplicationACLMapProto)
-			if gproto.Unmarshal(v, m) == nil {
+			if bounded.Unmarshal(v, m) == nil {
 				list = append(list, m)
 			}
 		})

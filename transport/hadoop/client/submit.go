@@ -1,12 +1,12 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
 
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -46,7 +46,7 @@ func (s *Service) newApplication(ctx context.Context, c *ipc.Call, _ *proto.GetN
 func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byte) ([]byte, error) {
 	raw := contextBytes(body)
 	sub := new(proto.ApplicationSubmissionContextProto)
-	if err := ipc.Unmarshal(raw, sub); err != nil {
+	if err := bounded.Unmarshal(raw, sub); err != nil {
 		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "submission context: " + err.Error(), Detail: ipc.DetailSerializing}
 	}
 	if len(raw) > s.cfg.MaxContext {
@@ -99,9 +99,11 @@ func (s *Service) submitted(ctx context.Context, id yarn.ApplicationID) (bool, e
 // contextBytes returns the bytes of field 1 of the request. If the field occurs several times,
 // protobuf merges the messages, which is the same as joining their bytes.
 func contextBytes(body []byte) []byte {
-	var parts [][]byte
-	fields(body, 1, func(v []byte) { parts = append(parts, v) })
-	return bytes.Join(parts, nil) // always a copy
+	size := 0
+	fields(body, 1, func(v []byte) { size += len(v) })
+	out := make([]byte, 0, size)
+	fields(body, 1, func(v []byte) { out = append(out, v...) })
+	return out
 }
 
 // submission converts a context to an input. It sets YARN's defaults and makes the checks that do

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
 	"github.com/hashicorp/go-hclog"
 )
@@ -24,6 +25,7 @@ const maxFound = 10_000
 type directory struct {
 	conf *ldapConfig
 	log  hclog.Logger
+	read budget
 
 	mu   sync.Mutex
 	url  int // index in conf.urls of the server in use
@@ -113,7 +115,7 @@ func (d *directory) ask(ctx context.Context, server string, as bindUser, user st
 	return s.groupsOf(user)
 }
 
-// dial connects to a server, with TLS if it is configured.
+// dial connects to a server, with TLS if it is configured. A meter limits what is read.
 func (d *directory) dial(ctx context.Context, server string) (*session, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -124,31 +126,49 @@ func (d *directory) dial(ctx context.Context, server string) (*session, error) {
 		return nil, err
 	}
 	s := &session{conf: d.conf, raw: raw}
-	var conf *tls.Config
-	if d.conf.tls != nil {
-		conf = d.conf.tls.Clone()
-		conf.ServerName = u.Hostname()
-	}
 	s.step()
-	if u.Scheme == "ldaps" {
-		secure := tls.Client(raw, conf)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = raw.Close()
-			return nil, err
-		}
-		s.conn = ldap.NewConn(secure, true)
-	} else {
-		s.conn = ldap.NewConn(raw, false)
+	conn, err := d.secure(ctx, raw, u)
+	if err != nil {
+		_ = raw.Close()
+		return nil, err
 	}
+	s.conn = ldap.NewConn(&meter{Conn: conn, all: &d.read}, conn != raw)
 	s.conn.Start()
+	return s, nil
+}
+
+// secure begins TLS on a connection, if it is configured.
+func (d *directory) secure(ctx context.Context, raw net.Conn, server *url.URL) (net.Conn, error) {
 	if d.conf.startTLS {
-		s.step()
-		if err := s.conn.StartTLS(conf); err != nil {
-			_ = s.conn.Close()
+		if err := d.startTLS(raw); err != nil {
 			return nil, fmt.Errorf("StartTLS: %w", err)
 		}
+	} else if server.Scheme != "ldaps" {
+		return raw, nil
 	}
-	return s, nil
+	conf := d.conf.tls.Clone()
+	conf.ServerName = server.Hostname()
+	secure := tls.Client(raw, conf)
+	return secure, secure.HandshakeContext(ctx)
+}
+
+// startTLS asks the server to begin TLS. The library's own call would put TLS above the meter, which
+// could then count no elements.
+func (d *directory) startTLS(raw net.Conn) error {
+	request := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "")
+	request.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, "1.3.6.1.4.1.1466.20037", ""))
+	message := ber.Encode(ber.ClassUniversal, ber.TypeConstructed, ber.TagSequence, nil, "")
+	message.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(1), ""))
+	message.AppendChild(request)
+	if _, err := raw.Write(message.Bytes()); err != nil {
+		return err
+	}
+	var answered budget
+	answer, err := ber.ReadPacket(&meter{Conn: raw, all: &answered})
+	if err != nil {
+		return err
+	}
+	return ldap.GetLDAPError(answer)
 }
 
 // step sets the deadline of the next request. After the deadline the connection fails.
@@ -169,7 +189,7 @@ func (s *session) find(base, filter string, most int) ([]*ldap.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search %q for %s: %w", base, filter, err)
 	}
-	return r.Entries, nil
+	return r.Entries[:min(len(r.Entries), most)], nil
 }
 
 // groupsOf returns the groups of a user, from an attribute of the user's entry or by a second

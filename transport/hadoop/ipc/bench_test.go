@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	protobuf "google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"rmd/transport/hadoop/proto"
 )
@@ -34,7 +35,7 @@ func benchServer(b *testing.B, inline bool) *Server {
 		return &proto.NodeHeartbeatResponseProto{
 			ResponseId: protobuf.Int32(req.GetNodeStatus().GetResponseId() + 1), NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(), NextHeartBeatInterval: protobuf.Int64(1000)}, nil
 	})
-	raw := HandleBytes(func(context.Context, *Call, []byte) ([]byte, error) { return []byte{0x08, 0x01}, nil })
+	raw := HandleBytes(new(emptypb.Empty), func(context.Context, *Call, []byte) ([]byte, error) { return []byte{0x08, 0x01}, nil })
 	if inline {
 		m, raw = m.Inline(), raw.Inline()
 	}

@@ -1,11 +1,9 @@
 package ipc
 
 import (
-	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"rmd/transport/hadoop/bounded"
 )
 
 // Limits of what a connection keeps of its peer's data. The contents of calls are limited where
@@ -15,59 +13,31 @@ const (
 	nameMax     = 256 // in bytes, of a user, a real user or a protocol
 )
 
-// A request takes more memory when it is decoded: an empty message has two bytes on the wire and
-// about a hundred in memory. Therefore a request may contain messagesFree messages, and one more
-// for each bytesPerMessage bytes.
-const (
-	bytesPerMessage = 8
-	messagesFree    = 64
-)
+// controlMax limits the memory of a message that sets up a connection, in bytes after decoding. A
+// caller needs no name and no token to send one, and each connection may send them at once.
+const controlMax = 256 << 10
 
-// Unmarshal decodes a request. It returns ErrTooLarge if the request has too many messages for its
-// size.
-func Unmarshal(b []byte, m proto.Message) error { return read(unmarshal, b, m) }
+// readControl decodes a message that sets up a connection.
+func readControl(b []byte, m proto.Message) error {
+	if _, err := bounded.ShapeOf(m).Memory(b, controlMax); err != nil {
+		return err
+	}
+	return Unmarshal(b, m)
+}
+
+// readReply decodes a reply of a server.
+func readReply(b []byte, m proto.Message) error {
+	return bounded.UnmarshalBy(unmarshal, b, m)
+}
+
+var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
+
+// Unmarshal decodes a request, or a part of one. Conn.find has measured it, so it has no limit here.
+func Unmarshal(b []byte, m proto.Message) error { return unmarshal.Unmarshal(b, m) }
 
 // UnmarshalPartial is Unmarshal for messages whose required fields may be missing.
 func UnmarshalPartial(b []byte, m proto.Message) error {
 	partial := unmarshal
 	partial.AllowPartial = true
-	return read(partial, b, m)
-}
-
-func read(o proto.UnmarshalOptions, b []byte, m proto.Message) error {
-	left := messagesFree + len(b)/bytesPerMessage
-	if err := countMessages(m.ProtoReflect().Descriptor(), b, &left); err != nil {
-		return err
-	}
-	return o.Unmarshal(b, m)
-}
-
-// countMessages subtracts the number of messages below one from left. The decoder reports malformed
-// bytes.
-func countMessages(d protoreflect.MessageDescriptor, b []byte, left *int) error {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return nil
-		}
-		b = b[n:]
-		n = protowire.ConsumeFieldValue(num, typ, b)
-		if n < 0 {
-			return nil
-		}
-		value := b[:n]
-		b = b[n:]
-		f := d.Fields().ByNumber(num)
-		if f == nil || f.Message() == nil || typ != protowire.BytesType {
-			continue
-		}
-		if *left--; *left < 0 {
-			return fmt.Errorf("the request has more than a message for each %d bytes: %w", bytesPerMessage, ErrTooLarge)
-		}
-		inner, _ := protowire.ConsumeBytes(value)
-		if err := countMessages(f.Message(), inner, left); err != nil {
-			return err
-		}
-	}
-	return nil
+	return partial.Unmarshal(b, m)
 }

@@ -49,7 +49,7 @@ type Call struct {
 	body     []byte
 	inline   bool
 	detached bool
-	weight   int64 // bytes of a large request, which count against Config.LargeRequestsMax
+	weight   int64 // memory of a large request, which counts against Config.LargeRequestsMax
 	building bool  // it has its turn to make a large reply
 }
 

@@ -87,7 +87,7 @@ func (cc *ClientConn) CallProtocol(ctx context.Context, protocol string, version
 		return appendDelimited(b, req)
 	}, func(body []byte, err error) {
 		if err == nil {
-			err = unmarshal.Unmarshal(body, reply)
+			err = readReply(body, reply)
 		}
 		result <- err
 	})

@@ -210,7 +210,7 @@ func (cc *ClientConn) saslReply() (*proto.RpcSaslProto, error) {
 		return nil, fmt.Errorf("%w: call %d in place of a SASL message", ErrFrame, h.call)
 	}
 	var m proto.RpcSaslProto
-	if err := unmarshal.Unmarshal(body, &m); err != nil {
+	if err := readReply(body, &m); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFrame, err)
 	}
 	return &m, nil

@@ -56,6 +56,9 @@ type Config struct {
 	Password func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
 	// Protocols are the protocols that the port serves.
 	Protocols []Protocol
+	// CheckUser returns an error if a caller may not have a name. It is called for each effective and
+	// real user. It may be nil.
+	CheckUser func(name string) error
 	// MayImpersonate returns an error if the user real may not act for effective from ip. If it is
 	// nil, nobody may.
 	MayImpersonate func(real, effective string, ip netip.Addr) error
@@ -74,10 +77,12 @@ type Config struct {
 	FrameMax          int
 	HandshakeFrameMax int
 	// LargeFramesMax limits the total bytes of the large frames that are being received. One
-	// address may use half of it. The same holds for the next two limits.
+	// address may use half of it.
 	LargeFramesMax int
-	// LargeRequestsMax limits the total bytes of the large requests that are being served. A
-	// request that exceeds it waits.
+	// LargeRequestsMax limits the memory of the large requests that are being served, in bytes
+	// after decoding. A request waits while others use it. One address may use half of it, so a
+	// request that needs more than half is refused. Where the port also takes tokens, callers
+	// without one may use three quarters. The next limit has the same shares.
 	LargeRequestsMax int
 	// LargeRepliesMax limits the calls that make a large reply at the same time.
 	LargeRepliesMax int

@@ -71,14 +71,18 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 		c.clientID = string(h.client)
 	}
 	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry, Received: c.s.epoch.Add(time.Duration(c.last.Load()))}
-	if call.weight, err = c.weigh(len(rest)); err != nil {
+	body, memory, e := c.find(call, rest)
+	if err := c.weigh(call, memory); err != nil {
 		return false, err
 	}
 	if err := c.admit(); err != nil {
 		c.unweigh(call)
 		return false, err
 	}
-	if e := c.find(call, rest); e != nil {
+	if e == nil {
+		e = call.decode(body)
+	}
+	if e != nil {
 		c.answer(call, nil, nil, e)
 		return false, nil
 	}
@@ -103,24 +107,31 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	return call.detached, nil
 }
 
-// weigh waits until there is memory for a large request.
-func (c *Conn) weigh(size int) (int64, error) {
-	if size <= readSize {
-		return 0, nil
+// weigh waits until there is memory for a large request. memory is what the request needs, in bytes.
+func (c *Conn) weigh(call *Call, memory int64) error {
+	if memory <= readSize {
+		return nil
 	}
 	if c.corked {
 		c.corked = false
 		c.out.flush()
 	}
-	return int64(size), c.s.requests.acquire(c.ctx, c.from, int64(size))
+	if err := c.s.requests.acquire(c.ctx, c.from, c.proven(), memory); err != nil {
+		return err
+	}
+	call.weight = memory
+	return nil
 }
 
 func (c *Conn) unweigh(call *Call) {
 	if call.weight > 0 {
-		c.s.requests.release(c.from, call.weight)
+		c.s.requests.release(c.from, c.proven(), call.weight)
 		call.weight = 0
 	}
 }
+
+// proven reports whether the caller has a token. Others only say who they are.
+func (c *Conn) proven() bool { return c.caller.Kind == KindToken }
 
 // admit waits until the limits allow another call, and counts the call.
 func (c *Conn) admit() error {
@@ -150,14 +161,51 @@ func (c *Conn) admit() error {
 	return nil
 }
 
-// find looks up the method and decodes its request.
-func (c *Conn) find(call *Call, rest []byte) *Error {
+// find looks up the method. It returns the encoded request and the memory that it needs, in bytes.
+// A request that needs too much is refused before anything of it is decoded.
+func (c *Conn) find(call *Call, rest []byte) (body []byte, memory int64, e *Error) {
 	if f := c.s.cfg.Standby; f != nil {
 		if err := f(); err != nil {
-			return standbyError(err)
+			return nil, 0, standbyError(err)
 		}
 	}
-	head, rest, err := cut(rest)
+	if e := c.method(call, &rest); e != nil {
+		return nil, 0, e
+	}
+	body, _, err := cut(rest)
+	if err == nil {
+		memory, err = call.entry.shape.Memory(body, c.s.requests.each)
+	}
+	if err != nil {
+		return nil, 0, badRequest(call.entry, err)
+	}
+	if call.entry.bytes != nil {
+		memory += int64(len(body)) // the handler gets a copy
+	}
+	return body, min(memory, c.s.requests.each), nil
+}
+
+func badRequest(m *entry, err error) *Error {
+	return &Error{Class: ClassServer, Message: "request of " + m.name + ": " + err.Error(), Detail: DetailServer}
+}
+
+// decode decodes the request.
+func (call *Call) decode(body []byte) *Error {
+	if call.entry.bytes != nil {
+		call.body = body
+		return nil
+	}
+	var err error
+	if call.req, err = call.entry.decode(body); err != nil {
+		return badRequest(call.entry, err)
+	}
+	return nil
+}
+
+// method looks up the method that a request names, and leaves what follows its header in rest.
+func (c *Conn) method(call *Call, rest *[]byte) *Error {
+	head, after, err := cut(*rest)
+	*rest = after
 	var h methodHeader
 	if err == nil {
 		err = h.read(head)
@@ -180,17 +228,6 @@ func (c *Conn) find(call *Call, rest []byte) *Error {
 			Message: fmt.Sprintf("Unknown method %s called on %s protocol.", clip(h.method), s.name)}
 	}
 	call.entry, call.Method = m, m.name
-	body, _, err := cut(rest)
-	if err == nil {
-		if m.bytes != nil {
-			call.body = body
-		} else {
-			call.req, err = m.decode(body)
-		}
-	}
-	if err != nil {
-		return &Error{Class: ClassServer, Message: "request of " + m.name + ": " + err.Error(), Detail: DetailServer}
-	}
 	return nil
 }
 

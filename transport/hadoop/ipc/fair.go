@@ -48,11 +48,12 @@ func (b *budget) addLocked(from netip.Prefix, n int64) {
 	}
 }
 
-// turns limits how much of a resource is in use. A caller first waits for its address's part and
-// then for the whole, so the waiting callers of one address do not delay others.
+// turns limits how much of a resource is in use. A caller first waits for its address's part, then
+// for the part of callers without a token, and then for the whole. So the waiting callers of one
+// address do not delay others, and callers without a token always leave some to those with one.
 type turns struct {
-	all  *semaphore.Weighted
-	each int64
+	all, unproven *semaphore.Weighted
+	each          int64 // for one address
 
 	mu sync.Mutex
 	by map[netip.Prefix]*addressShare
@@ -64,12 +65,26 @@ type addressShare struct {
 	users int // callers that use some of it or wait for it
 }
 
-func newTurns(all, each int64) *turns {
-	return &turns{all: semaphore.NewWeighted(all), each: each, by: map[netip.Prefix]*addressShare{}}
+// newTurns returns the turns of a port. One address may use half, or at least least. Callers without
+// a token may use three quarters if the port also has others.
+func newTurns(all, least int64, auth Auth) *turns {
+	each, unproven := max(all/2, least), all
+	if auth == AuthTokenSimple {
+		unproven = max(all-all/4, each)
+	}
+	return &turns{all: semaphore.NewWeighted(all), unproven: semaphore.NewWeighted(unproven), each: each, by: map[netip.Prefix]*addressShare{}}
+}
+
+// levels returns what a caller must take, in this order.
+func (t *turns) levels(p *addressShare, proven bool) []*semaphore.Weighted {
+	if proven {
+		return []*semaphore.Weighted{p.free, t.all}
+	}
+	return []*semaphore.Weighted{p.free, t.unproven, t.all}
 }
 
 // acquire takes n. It waits until n is free or ctx ends.
-func (t *turns) acquire(ctx context.Context, from netip.Prefix, n int64) error {
+func (t *turns) acquire(ctx context.Context, from netip.Prefix, proven bool, n int64) error {
 	t.mu.Lock()
 	p := t.by[from]
 	if p == nil {
@@ -78,25 +93,30 @@ func (t *turns) acquire(ctx context.Context, from netip.Prefix, n int64) error {
 	}
 	p.users++
 	t.mu.Unlock()
-	err := p.free.Acquire(ctx, n)
-	if err == nil {
-		if err = t.all.Acquire(ctx, n); err == nil {
-			return nil
+	levels := t.levels(p, proven)
+	for i, s := range levels {
+		if err := s.Acquire(ctx, n); err != nil {
+			giveBack(levels[:i], n)
+			t.leave(from, p)
+			return err
 		}
-		p.free.Release(n)
 	}
-	t.leave(from, p)
-	return err
+	return nil
 }
 
 // release gives n back.
-func (t *turns) release(from netip.Prefix, n int64) {
-	t.all.Release(n)
+func (t *turns) release(from netip.Prefix, proven bool, n int64) {
 	t.mu.Lock()
 	p := t.by[from]
 	t.mu.Unlock()
-	p.free.Release(n)
+	giveBack(t.levels(p, proven), n)
 	t.leave(from, p)
+}
+
+func giveBack(levels []*semaphore.Weighted, n int64) {
+	for _, s := range levels {
+		s.Release(n)
+	}
 }
 
 func (t *turns) leave(from netip.Prefix, p *addressShare) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"google.golang.org/protobuf/types/known/emptypb"
 	"io"
 	"net"
 	"strings"
@@ -31,7 +32,7 @@ func captured(t *testing.T) *Server {
 	result := append(of(`0a09 0801 10bbb28ae59f34 122b`), bytes.Repeat([]byte{0}, 43)...)
 	return openServer(t, &testMethods{}, func(c *Config) {
 		c.Protocols = []Protocol{{Name: testProtocol, Methods: map[string]Method{
-			"getNewApplication": HandleBytes(func(_ context.Context, c *Call, req []byte) ([]byte, error) {
+			"getNewApplication": HandleBytes(new(emptypb.Empty), func(_ context.Context, c *Call, req []byte) ([]byte, error) {
 				if len(req) != 0 || c.Caller.User != "alice" || c.Caller.Kind != KindSimple || c.RetryCount != 0 || c.ClientID != testClientID {
 					t.Errorf("request %x, call %+v of %+v", req, c, c.Caller)
 				}

@@ -3,6 +3,7 @@ package ipc
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -21,7 +22,7 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassSasl, "the negotiation is over"))
 	}
 	var m proto.RpcSaslProto
-	if err := unmarshal.Unmarshal(body, &m); err != nil {
+	if err := readControl(body, &m); err != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "RpcSaslProto: %v", err))
 	}
 	reply, e := c.step(&m)
@@ -181,13 +182,11 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context came before the end of the SASL negotiation"))
 	}
 	var m proto.IpcConnectionContextProto
-	if err := unmarshal.Unmarshal(body, &m); err != nil {
+	if err := readControl(body, &m); err != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "IpcConnectionContextProto: %v", err))
 	}
-	for what, name := range map[string]string{"effective user": m.GetUserInfo().GetEffectiveUser(), "real user": m.GetUserInfo().GetRealUser(), "protocol": m.GetProtocol()} {
-		if len(name) > nameMax { // the order does not matter: one error is enough
-			return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "the %s has %d bytes, at most %d are taken", what, len(name), nameMax))
-		}
+	if err := c.checkNames(&m); err != nil {
+		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "the connection context is refused: %v", err))
 	}
 	caller, e := c.identify(m.GetUserInfo())
 	if e != nil {
@@ -196,6 +195,25 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 	}
 	c.caller = caller
 	c.deadline.Store(c.s.now() + int64(c.s.cfg.FirstCallTimeout))
+	return nil
+}
+
+// checkNames checks the names in a connection context.
+func (c *Conn) checkNames(m *proto.IpcConnectionContextProto) error {
+	u := m.GetUserInfo()
+	for _, n := range []struct {
+		what, name string
+		user       bool
+	}{{"effective user", u.GetEffectiveUser(), true}, {"real user", u.GetRealUser(), true}, {"protocol", m.GetProtocol(), false}} {
+		if len(n.name) > nameMax {
+			return fmt.Errorf("the %s has %d bytes, at most %d are taken", n.what, len(n.name), nameMax)
+		}
+		if check := c.s.cfg.CheckUser; check != nil && n.user {
+			if err := check(n.name); err != nil {
+				return fmt.Errorf("the %s %w", n.what, err)
+			}
+		}
+	}
 	return nil
 }
 

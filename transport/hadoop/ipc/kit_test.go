@@ -96,10 +96,10 @@ func (d *testMethods) protocols() []Protocol {
 			"incomplete": Handle(func(context.Context, *Call, *proto.GetQueueInfoRequestProto) (*proto.MoveApplicationAcrossQueuesRequestProto, error) {
 				return &proto.MoveApplicationAcrossQueuesRequestProto{}, nil
 			}),
-			"bytes": HandleBytes(func(_ context.Context, _ *Call, req []byte) ([]byte, error) {
+			"bytes": HandleBytes(new(proto.AllocateRequestProto), func(_ context.Context, _ *Call, req []byte) ([]byte, error) {
 				return append([]byte(nil), req...), nil
 			}),
-			"bytesInline": HandleBytes(func(_ context.Context, c *Call, req []byte) ([]byte, error) {
+			"bytesInline": HandleBytes(new(proto.AllocateRequestProto), func(_ context.Context, c *Call, req []byte) ([]byte, error) {
 				if len(req) > 0 && req[0] == 'd' {
 					c.Detach()
 				}

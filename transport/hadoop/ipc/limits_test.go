@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	protobuf "google.golang.org/protobuf/proto"
+
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token/digest"
+	"rmd/yarn"
 )
 
 func TestBadConnectionHeaders(t *testing.T) {
@@ -67,6 +70,28 @@ func TestBadConnectionHeaders(t *testing.T) {
 			}
 			b.wantEnd()
 		})
+	}
+}
+
+// TestCheckedUsers checks that both users of a connection context are checked.
+func TestCheckedUsers(t *testing.T) {
+	s := openServer(t, &testMethods{}, func(c *Config) {
+		c.CheckUser = yarn.CheckUser
+		c.MayImpersonate = func(string, string, netip.Addr) error { return nil }
+	})
+	for _, name := range []string{"an\x00n", "../ann", "an\xffn"} {
+		for what, u := range map[string]*proto.UserInformationProto{"effective": {EffectiveUser: &name}, "real": {EffectiveUser: new("bob"), RealUser: &name}} {
+			b := dialBare(t, s)
+			body, err := protobuf.Marshal(&proto.IpcConnectionContextProto{UserInfo: u})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.send(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, testClientID, body))
+			if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer, 13); !strings.Contains(text, "the "+what+" user") {
+				t.Errorf("%s user %q is refused with %q", what, name, text)
+			}
+			b.wantEnd()
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
+
+	"rmd/transport/hadoop/bounded"
 )
 
 // Protocol is a set of methods with the name that requests contain.
@@ -21,6 +23,7 @@ type Protocol struct {
 
 // Method is a method of a protocol. Handle and HandleBytes create it.
 type Method struct {
+	shape  *bounded.Shape // of the request
 	decode func([]byte) (proto.Message, error)
 	serve  func(context.Context, *Call, proto.Message) (proto.Message, error)
 	bytes  func(context.Context, *Call, []byte) ([]byte, error)
@@ -35,6 +38,7 @@ func Handle[Req any, Resp proto.Message, P interface {
 	proto.Message
 }](f func(context.Context, *Call, P) (Resp, error)) Method {
 	return Method{
+		shape: bounded.ShapeOf(P(new(Req))),
 		decode: func(b []byte) (proto.Message, error) {
 			m := P(new(Req))
 			return m, Unmarshal(b, m)
@@ -45,10 +49,11 @@ func Handle[Req any, Resp proto.Message, P interface {
 	}
 }
 
-// HandleBytes returns a method that calls a function with encoded messages. The function must not
-// keep or change the request after it returns. The server may change the reply.
-func HandleBytes(f func(context.Context, *Call, []byte) ([]byte, error)) Method {
-	return Method{bytes: f}
+// HandleBytes returns a method that calls a function with encoded messages. request is a message of
+// the request's type. The function must not keep or change the request after it returns. The server
+// may change the reply.
+func HandleBytes(request proto.Message, f func(context.Context, *Call, []byte) ([]byte, error)) Method {
+	return Method{shape: bounded.ShapeOf(request), bytes: f}
 }
 
 // Inline returns a method that runs on the goroutine that reads the connection, which saves a
@@ -65,8 +70,6 @@ func (m Method) Large() Method {
 	m.large = true
 	return m
 }
-
-var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
 
 // entry is a method in the table of a server.
 type entry struct {

@@ -2,9 +2,11 @@ package ipc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	protobuf "google.golang.org/protobuf/proto"
 
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 )
 
@@ -192,26 +195,68 @@ func TestConnectionMemoryBounded(t *testing.T) {
 	}
 }
 
-// TestRequestsOfEmptyMessages checks the limit of messages in a request. An empty message has two
-// bytes on the wire, but about a hundred in memory.
-func TestRequestsOfEmptyMessages(t *testing.T) {
-	empty := bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), nil), 1<<20)
-	if err := Unmarshal(empty, new(proto.AllocateRequestProto)); err == nil || !strings.Contains(err.Error(), "more than a message") {
-		t.Errorf("a million empty asks: %v", err)
+// TestBytesBeforeTheDecoder checks that a message which becomes large in memory is refused before
+// it is decoded, in every phase of a connection and for each way to handle a method.
+func TestBytesBeforeTheDecoder(t *testing.T) {
+	s := openServer(t, &testMethods{})
+	many := func(n int, field protowire.Number) []byte {
+		return bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), nil), n)
 	}
-	full := &proto.NodeHeartbeatRequestProto{NodeStatus: &proto.NodeStatusProto{}}
-	for i := range 20_000 {
-		full.NodeStatus.ContainersStatuses = append(full.NodeStatus.ContainersStatuses, &proto.ContainerStatusProto{
-			ContainerId: &proto.ContainerIdProto{Id: new(int64(i)), AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1)),
-				ApplicationId: &proto.ApplicationIdProto{Id: new(int32(1)), ClusterTimestamp: new(int64(1_700_000_000_000))}}},
-			State: proto.ContainerStateProto_C_RUNNING.Enum(), Diagnostics: new(""), ExitStatus: new(int32(-1000))})
+	request := func(method string, body []byte) []byte {
+		frame, err := appendRequest(nil, 1, testClientID, testProtocol, 1, method, func(b []byte) ([]byte, error) { return protowire.AppendBytes(b, body), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return frame
 	}
-	b, err := protobuf.MarshalOptions{AllowPartial: true}.Marshal(full)
-	if err != nil {
-		t.Fatal(err)
+	for name, tc := range map[string]struct {
+		send   []byte
+		status proto.RpcResponseHeaderProto_RpcStatusProto
+	}{
+		"SASL":    {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", append(of(`1001`), many(30_000, 4)...))...), proto.RpcResponseHeaderProto_FATAL},
+		"context": {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", many(30_000, 2))...), proto.RpcResponseHeaderProto_FATAL},
+		"decoded": {append(hello("alice"), request("echo", many(1_900_000, 1))...), proto.RpcResponseHeaderProto_ERROR},
+		"bytes":   {append(hello("alice"), request("bytes", many(1_900_000, 1))...), proto.RpcResponseHeaderProto_ERROR},
+		"inline":  {append(hello("alice"), request("bytesInline", many(1_900_000, 1))...), proto.RpcResponseHeaderProto_ERROR},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := dialBare(t, s)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			b.send(tc.send)
+			h, _ := b.frame()
+			runtime.ReadMemStats(&after)
+			if h.GetStatus() != tc.status || !strings.Contains(h.GetErrorMsg(), bounded.ErrTooLarge.Error()) {
+				t.Errorf("answered with %v, want %v: %v", h, tc.status, bounded.ErrTooLarge)
+			}
+			if used := int64(after.TotalAlloc - before.TotalAlloc); used > 4*int64(len(tc.send))+1<<20 {
+				t.Errorf("%d bytes made the server allocate %d", len(tc.send), used)
+			}
+		})
 	}
-	if err := UnmarshalPartial(b, new(proto.NodeHeartbeatRequestProto)); err != nil {
-		t.Errorf("the report of a node with 20,000 containers: %v", err)
+}
+
+// TestCallersWithoutTokens checks that callers without a token always leave some of the memory for
+// requests to callers with one.
+func TestCallersWithoutTokens(t *testing.T) {
+	turns := newTurns(64, 8, AuthTokenSimple)
+	take := func(from string, proven bool, n int64) bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		return turns.acquire(ctx, netip.MustParsePrefix(from), proven, n) == nil
+	}
+	if !take("10.0.0.1/32", false, 32) || take("10.0.0.1/32", false, 1) || take("10.0.0.1/32", true, 1) {
+		t.Error("an address may not use half, or may use more")
+	}
+	if !take("10.0.0.2/32", false, 16) || take("10.0.0.3/32", false, 1) {
+		t.Error("callers without a token may not use three quarters, or may use more")
+	}
+	if !take("10.0.0.4/32", true, 16) || take("10.0.0.5/32", true, 1) {
+		t.Error("a caller with a token gets nothing")
+	}
+	turns.release(netip.MustParsePrefix("10.0.0.2/32"), false, 16)
+	if !take("10.0.0.3/32", false, 16) {
+		t.Error("what was given back is not free")
 	}
 }
 

@@ -23,7 +23,7 @@ type Server struct {
 	services map[string]*service
 	epoch    time.Time
 	large    budget
-	requests *turns       // bytes of large requests that are being served
+	requests *turns       // memory of large requests that are being served, in bytes
 	building *turns       // calls that make a large reply
 	unread   atomic.Int64 // bytes of replies that wait to be sent
 
@@ -77,8 +77,8 @@ func Open(cfg Config) (*Server, error) {
 		services: services,
 		epoch:    time.Now(),
 		large:    budget{max: int64(cfg.LargeFramesMax), each: int64(max(cfg.LargeFramesMax/2, 2*cfg.FrameMax, 2*cfg.HandshakeFrameMax))},
-		requests: newTurns(int64(cfg.LargeRequestsMax), int64(max(cfg.LargeRequestsMax/2, cfg.FrameMax))),
-		building: newTurns(int64(cfg.LargeRepliesMax), int64(max(cfg.LargeRepliesMax/2, 1))),
+		requests: newTurns(int64(cfg.LargeRequestsMax), int64(cfg.FrameMax), cfg.Auth),
+		building: newTurns(int64(cfg.LargeRepliesMax), 1, cfg.Auth),
 		jobs:     make(chan *Call),
 		slots:    make(chan struct{}, cfg.CallsMax),
 		conns:    map[*Conn]struct{}{},

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	gproto "google.golang.org/protobuf/proto"
-
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -95,7 +94,7 @@ func (m *responseBuilder) container(g *input.Granted, version int32) (*proto.Con
 		return nil, err
 	}
 	c := new(proto.ContainerProto)
-	if err := gproto.Unmarshal(b, c); err != nil {
+	if err := bounded.Unmarshal(b, c); err != nil {
 		return nil, fmt.Errorf("container %s: %w", g.Container, err)
 	}
 	return c, nil

@@ -9,6 +9,7 @@ import (
 
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 )
 
@@ -46,7 +47,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Protocol() ipc.Protocol {
 	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
 		"registerApplicationMaster": ipc.Handle(s.register),
-		"allocate":                  ipc.HandleBytes(s.allocate),
+		"allocate":                  ipc.HandleBytes(new(proto.AllocateRequestProto), s.allocate),
 		"finishApplicationMaster":   ipc.Handle(s.finish),
 	}}
 }

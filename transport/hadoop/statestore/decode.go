@@ -6,6 +6,7 @@ import (
 
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/hadoop/wire"
@@ -23,7 +24,7 @@ const noDiagnostics = "N/A" // the text in the store for no diagnostics
 
 func decodeApplication(name string, b []byte) (Application, error) {
 	var p proto.ApplicationStateDataProto
-	if err := gproto.Unmarshal(b, &p); err != nil {
+	if err := bounded.Unmarshal(b, &p); err != nil {
 		return Application{}, fmt.Errorf("its znode is not an ApplicationStateDataProto: %w", err)
 	}
 	sub := p.GetApplicationSubmissionContext()
@@ -64,7 +65,7 @@ const maxAttempt = 100_000
 
 func decodeAttempt(app yarn.ApplicationID, name string, b []byte) (Attempt, error) {
 	var p proto.ApplicationAttemptStateDataProto
-	if err := gproto.Unmarshal(b, &p); err != nil {
+	if err := bounded.Unmarshal(b, &p); err != nil {
 		return Attempt{}, fmt.Errorf("its znode is not an ApplicationAttemptStateDataProto: %w", err)
 	}
 	id, err := wire.AttemptID(p.AttemptId)
@@ -102,7 +103,7 @@ func decodeAttempt(app yarn.ApplicationID, name string, b []byte) (Attempt, erro
 
 func decodeAMRM(b []byte) (AMRMKeys, error) {
 	var p proto.AMRMTokenSecretManagerStateProto
-	if err := gproto.Unmarshal(b, &p); err != nil {
+	if err := bounded.Unmarshal(b, &p); err != nil {
 		return AMRMKeys{}, fmt.Errorf("the keys of AMs' tokens cannot be read: %w", err)
 	}
 	key := func(m *proto.MasterKeyProto) Key { return Key{ID: m.GetKeyId(), Bytes: m.GetBytes()} }
@@ -120,7 +121,7 @@ func decodeDelegationKey(b []byte) (Key, error) {
 
 func decodeDelegationToken(b []byte) (DelegationToken, error) {
 	var p proto.RMDelegationTokenIdentifierDataProto
-	if err := gproto.Unmarshal(b, &p); err != nil {
+	if err := bounded.Unmarshal(b, &p); err != nil {
 		return DelegationToken{}, fmt.Errorf("its znode is not an RMDelegationTokenIdentifierDataProto: %w", err)
 	}
 	t := p.GetTokenIdentifier()

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	gproto "google.golang.org/protobuf/proto"
-
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 )
 
@@ -131,7 +130,7 @@ func (r *reader) version() error {
 		return fmt.Errorf("there is no %s/%s: this is not the state store of a ResourceManager", r.root, versionNode)
 	}
 	var v proto.VersionProto
-	if err := gproto.Unmarshal(b, &v); err != nil {
+	if err := bounded.Unmarshal(b, &v); err != nil {
 		return r.problem(versionNode, "check the path of the state store", "its version cannot be read: %v", err)
 	}
 	r.store.Version = fmt.Sprintf("%d.%d", v.GetMajorVersion(), v.GetMinorVersion())
@@ -148,7 +147,7 @@ func (r *reader) epoch() error {
 		return err
 	}
 	var p proto.EpochProto
-	if err := gproto.Unmarshal(b, &p); err != nil {
+	if err := bounded.Unmarshal(b, &p); err != nil {
 		return r.problem(epochNode, "check the state store", "the epoch is not readable: %v", err)
 	}
 	if p.GetEpoch() < 0 || p.GetEpoch() > maxEpoch {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 )
 
@@ -132,7 +132,7 @@ func (z *zookeeper) notActive(election string) error {
 		return nil
 	}
 	var p proto.ActiveRMInfoProto
-	if gproto.Unmarshal(b, &p) != nil || p.GetRmId() == "" {
+	if bounded.Unmarshal(b, &p) != nil || p.GetRmId() == "" {
 		return &ActiveError{"a ResourceManager is active: it holds " + at}
 	}
 	return &ActiveError{fmt.Sprintf("ResourceManager %s is active: it holds %s", p.GetRmId(), at)}

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 )
 
@@ -149,7 +149,7 @@ func readProtobuf(data []byte) (*Credentials, error) {
 		return nil, malformed("credentials end inside a value")
 	}
 	var p proto.CredentialsProto
-	if err := gproto.Unmarshal(body, &p); err != nil {
+	if err := bounded.Unmarshal(body, &p); err != nil {
 		return nil, malformed("credentials: %v", err)
 	}
 	out := new(Credentials)

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/yarn"
@@ -126,7 +127,7 @@ func parse(identifier []byte, into gproto.Message) error {
 	if len(identifier) == 0 || len(identifier) > MaxIdentifier {
 		return malformed("identifier of %d bytes", len(identifier))
 	}
-	if err := gproto.Unmarshal(identifier, into); err != nil {
+	if err := bounded.Unmarshal(identifier, into); err != nil {
 		return malformed("identifier: %v", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"rmd/scheduler/input"
 	"rmd/transport/frontend"
 	"rmd/transport/hadoop/ipc"
+	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/yarn"
 )
@@ -57,7 +58,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Protocol() ipc.Protocol {
 	return ipc.Protocol{Name: protocolName, Version: 1, Methods: map[string]ipc.Method{
 		"registerNodeManager":   ipc.Handle(s.registerNodeManager),
-		"nodeHeartbeat":         ipc.HandleBytes(s.nodeHeartbeat).Inline(),
+		"nodeHeartbeat":         ipc.HandleBytes(new(proto.NodeHeartbeatRequestProto), s.nodeHeartbeat).Inline(),
 		"unRegisterNodeManager": ipc.Handle(s.unRegisterNodeManager),
 	}}
 }

@@ -1,9 +1,8 @@
 package wire
 
 import (
-	gproto "google.golang.org/protobuf/proto"
-
 	"rmd/scheduler/input"
+	"rmd/transport/hadoop/bounded"
 	"rmd/transport/hadoop/proto"
 	"rmd/yarn"
 )
@@ -82,7 +81,7 @@ func Submission(context []byte) (*proto.ApplicationSubmissionContextProto, error
 		return nil, invalid("the application has no submission context")
 	}
 	p := new(proto.ApplicationSubmissionContextProto)
-	if err := gproto.Unmarshal(context, p); err != nil {
+	if err := bounded.Unmarshal(context, p); err != nil {
 		return nil, invalid("submission context: %v", err)
 	}
 	return p, nil

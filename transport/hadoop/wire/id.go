@@ -108,6 +108,9 @@ func NodeID(p *proto.NodeIdProto) (yarn.NodeID, error) {
 	case *p.Port < 0 || *p.Port > math.MaxUint16:
 		return yarn.NodeID{}, invalid("port %d of node %q is none", *p.Port, p.GetHost())
 	}
+	if err := yarn.CheckHost(p.GetHost()); err != nil { // before a script or a directory gets the name
+		return yarn.NodeID{}, invalid("host of the node id: %v", err)
+	}
 	return yarn.NodeID{Host: *p.Host, Port: uint16(*p.Port)}, nil
 }
 

@@ -397,6 +397,20 @@ func (g *Guard) User(r *http.Request) string {
 	return named
 }
 
+// CheckNames refuses a request whose header or query names a user that there cannot be.
+func CheckNames(r *http.Request) error {
+	names := map[string]string{api.HeaderUser: r.Header.Get(api.HeaderUser)}
+	if r.URL.RawQuery != "" {
+		names["user.name"] = r.URL.Query().Get("user.name")
+	}
+	for what, name := range names {
+		if err := yarn.CheckUser(name); err != nil { // one error is enough, so the order does not matter
+			return problem.Invalid(what+": "+err.Error(), "send UTF-8 without control characters, and no path", what)
+		}
+	}
+	return nil
+}
+
 // MayActAs refuses callers with the role submit that act as another user.
 func MayActAs(r *http.Request, user string) error {
 	if p := Of(r); p.Role == yarn.RoleSubmit && user != p.Name {

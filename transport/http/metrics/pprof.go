@@ -21,6 +21,7 @@ func Profiles(on bool) []route.Route {
 			if err := mayProfile(c, on); err != nil {
 				return err
 			}
+			c.AuditRead("profile", auth.Clip(c.R.URL.Path), nil) // it can show what is in memory, and keys are
 			h(c)(c.W, c.R)
 			return nil
 		})

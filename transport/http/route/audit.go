@@ -80,7 +80,19 @@ func (c *Call) auditRefused(err error) {
 		return
 	}
 	action := c.Route.Method + " " + c.Route.Pattern
-	target, ok := c.auditable(action, auth.Clip(c.R.URL.Path), err) // here, in the order of the failures
+	c.recordLater(action, auth.Clip(c.R.URL.Path), err)
+}
+
+// AuditRead records a read that reveals secrets or costs much. It does not delay the answer.
+func (c *Call) AuditRead(action, target string, result error) {
+	c.audited = true
+	c.recordLater(action, target, result)
+}
+
+// recordLater is recordFew in the background. It decides at once whether to record, in the order of
+// the failures.
+func (c *Call) recordLater(action, target string, err error) {
+	target, ok := c.auditable(action, target, err)
 	if !ok {
 		return
 	}

@@ -10,10 +10,17 @@ import (
 // the API has six levels.
 const depthMax = 32
 
-// CheckDepth refuses a body that is nested too deeply, before it is decoded. Brackets in texts do
-// not count.
+// A body of a list may have one element for each bytesPerElement bytes, and elementsFree more: "{}"
+// has two bytes, and becomes an object of up to some hundred.
+const (
+	bytesPerElement = 8
+	elementsFree    = 10_000
+)
+
+// CheckDepth refuses a body that is nested too deeply, or that has many elements for its size,
+// before it is decoded. Brackets and commas in texts do not count.
 func CheckDepth(b []byte) error {
-	depth, inText := 0, false
+	depth, inText, elements := 0, false, elementsFree+len(b)/bytesPerElement
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
 		case inText && c == '\\':
@@ -27,6 +34,10 @@ func CheckDepth(b []byte) error {
 			}
 		case c == '}' || c == ']':
 			depth--
+		case c == ',':
+			if elements--; elements < 0 {
+				return problem.Invalid(fmt.Sprintf("the document has more than an element for each %d bytes", bytesPerElement), "send several smaller documents")
+			}
 		}
 	}
 	return nil

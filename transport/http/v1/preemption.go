@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -49,6 +50,7 @@ func (s *API) preview(c *route.Call) error {
 		return problem.Invalid("from_ms is not a time before to_ms and before now", "give the Unix milliseconds at which the time begins", "from_ms")
 	}
 	d, err := s.previewed(c, in)
+	c.AuditRead("preemption preview", fmt.Sprintf("from %d to %d", in.FromMillis, in.ToMillis), err)
 	if err != nil {
 		return err
 	}

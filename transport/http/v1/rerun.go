@@ -14,7 +14,7 @@ func (s *API) rerun(c *route.Call) error {
 	if s.cfg.Planner.Rerun == nil {
 		return problem.NotAvailable("playing the log again")
 	}
-	return s.planAhead(c, "playing the recorded workload again", func(ctx context.Context, v *view.View) (any, error) {
+	err := s.planAhead(c, "playing the recorded workload again", func(ctx context.Context, v *view.View) (any, error) {
 		d, err := s.cfg.Planner.Rerun(ctx, v.State)
 		if err != nil {
 			return nil, err
@@ -22,4 +22,6 @@ func (s *API) rerun(c *route.Call) error {
 		d.AtMillis = s.cfg.Now().UnixMilli()
 		return d, nil
 	})
+	c.AuditRead("replay rerun", "", err)
+	return err
 }

@@ -59,6 +59,7 @@ func (s *API) startShadow(c *route.Call) error {
 	}
 	in.Name = auth.Clip(in.Name)
 	d, err := s.cfg.Shadows.Start(props, in)
+	c.AuditRead("shadow start", in.Name, err)
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,7 @@ func (s *API) stopShadow(c *route.Call) error {
 		return problem.NotAvailable("shadows")
 	}
 	d, err := s.cfg.Shadows.Stop()
+	c.AuditRead("shadow stop", "", err)
 	if err != nil {
 		return err
 	}
