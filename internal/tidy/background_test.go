@@ -32,6 +32,7 @@ var background = map[string]string{
 	"cluster/cluster.go: pause":                               waits,
 	"cluster/digest.go: watchDigests":                         "digests",
 	"cluster/diskspace.go: watchSpace":                        "disk-space",
+	"cluster/instance.go: stop":                               waits,
 	"cluster/leadership.go: watchLeadership":                  cannotFail,
 	"cluster/membership.go: notifyRemoved":                    "no job: the removed replica also learns it from others",
 	"cluster/membership.go: removedHere":                      "no job: it ends the replica",
