@@ -73,29 +73,24 @@ func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
 }
 
-// firstSet returns the set of nodes that first has room for all members. limits has the largest
-// number of members in some racks.
-func firstSet(g *yarn.Gang, rooms []roomAt, limits []rackCounts) gangSet {
+// firstSet returns the set of nodes that first has room for all members.
+func firstSet(g *yarn.Gang, rooms []roomAt, limits nameLimits) gangSet {
 	slices.SortStableFunc(rooms, func(x, y roomAt) int { return cmp.Compare(x.at, y.at) })
-	var racks []rackCounts // the room found
-	var all int64          // the members that may use it
+	left := slices.Clone(limits)
+	inRack := map[state.NameID]int64{} // members that find room, by rack; only looked up
+	var all int64
 	for i := range rooms {
 		m := &rooms[i].room
-		k, most := rackAt(racks, m.rack), int64(never)
-		if k < 0 {
-			k = len(racks)
-			racks = append(racks, rackCounts{rack: m.rack})
+		more := m.count
+		if m.limit != 0 {
+			more = min(more, left[m.limit-1])
+			left[m.limit-1] -= more
 		}
-		if at := rackAt(limits, m.rack); at >= 0 {
-			most = limits[at].count
-		}
-		before := min(racks[k].count, most)
-		racks[k].count += m.count
-		in, rack := min(racks[k].count, most), state.NameID(0)
-		all += in - before
-		found := all
+		all += more
+		inRack[m.rack] += more
+		found, rack := all, state.NameID(0)
 		if g.OneRack {
-			found, rack = in, m.rack
+			found, rack = inRack[m.rack], m.rack
 		}
 		if found >= g.Count {
 			return gangSet{members: takeMembers(g, until(rooms[:i+1], rack), limits), at: rooms[i].at}

@@ -13,11 +13,16 @@ type gangMembers struct {
 	rack  state.NameID
 	count int64
 	local bool // the ask names the node or its rack
+	limit int  // the nameLimits entry that the members count in, from 1 on; 0: none
 }
 
+// nameLimits has how many members an ask wants at each host or rack whose nodes it may use only
+// because it names them. Such a host may have several nodes.
+type nameLimits []int64
+
 // chooseMembers places the members of a gang on nodes, which are in order of preference. It returns
-// nil if there is too little room. limits has the largest number of members in some racks.
-func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) []gangMembers {
+// nil if there is too little room.
+func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits nameLimits) []gangMembers {
 	if !g.OneRack {
 		return takeMembers(g, rooms, limits)
 	}
@@ -41,12 +46,12 @@ func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) []gan
 
 // takeMembers fills one node after the other with members. It returns nil if not all members find
 // room.
-func takeMembers(g *yarn.Gang, rooms []gangMembers, limits []rackCounts) (members []gangMembers) {
+func takeMembers(g *yarn.Gang, rooms []gangMembers, limits nameLimits) (members []gangMembers) {
 	left, limits := g.Count, slices.Clone(limits)
 	for _, m := range rooms {
-		if i := rackAt(limits, m.rack); i >= 0 {
-			m.count = g.OnNode(min(m.count, limits[i].count), left)
-			limits[i].count -= m.count
+		if m.limit != 0 {
+			m.count = g.OnNode(min(m.count, limits[m.limit-1]), left)
+			limits[m.limit-1] -= m.count
 		} else {
 			m.count = g.OnNode(m.count, left)
 		}
@@ -94,25 +99,15 @@ type gangRooms struct {
 	size     yarn.Resource // of a member
 	named    bool          // the ask names hosts or racks
 	rooms    []gangMembers
-	found    int64        // members that fit on them, up to the count on each
-	compared int64        // nodes
-	limits   []rackCounts // the most members in racks that the ask may use only because it names them
-}
-
-// rackCounts is a number of members in a rack.
-type rackCounts struct {
-	rack  state.NameID
-	count int64
-}
-
-// rackAt returns the index of a rack, or −1 if it is not in the list.
-func rackAt(racks []rackCounts, rack state.NameID) int {
-	return slices.IndexFunc(racks, func(c rackCounts) bool { return c.rack == rack })
+	found    int64 // members that fit on them, up to the count on each
+	compared int64 // nodes
+	limits   nameLimits
+	limitOf  map[state.NameID]int // entry of limits for a name, from 1 on; only looked up
 }
 
 func (s *Scheduler) roomsFor(app, ask uint32) *gangRooms {
 	k := s.st.Asks.Get(ask)
-	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1}
+	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameID]int{}}
 }
 
 // add adds a node with the given free room, if a member may run there.
@@ -123,28 +118,31 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	if !at.usable() || !n.TakesContainers() || r.s.st.Apps.Get(r.app).Blacklisted(n) {
 		return
 	}
-	fit := r.s.membersIn(free, r.size)
+	fit, limit := r.s.membersIn(free, r.size), 0
 	if !at.any {
-		fit = min(fit, r.wanted(k, n, at))
+		limit = r.limitFor(k, n, at)
+		fit = min(fit, r.limits[limit-1])
 	}
 	if fit = r.g.OnNode(fit, r.g.Count); fit > 0 {
-		r.rooms = append(r.rooms, gangMembers{node: node, rack: n.RackID, count: fit, local: at.host || at.rack})
+		r.rooms = append(r.rooms, gangMembers{node: node, rack: n.RackID, count: fit, local: at.host || at.rack, limit: limit})
 		r.found += fit
 	}
 }
 
-// wanted returns how many members the ask wants on a node that it may use only because it names the
-// node's host or rack. Members wanted in a rack may be on any node of the rack.
-func (r *gangRooms) wanted(k *state.Ask, n *state.Node, at reach) int64 {
-	if !at.rack {
-		return r.s.st.Locations.Get(r.s.st.Location(k, n.Host)).Count
+// limitFor returns the entry of limits, from 1 on, for a node that the ask may use only because it
+// names the node's host or rack. Members wanted in a rack may be on any node of the rack.
+func (r *gangRooms) limitFor(k *state.Ask, n *state.Node, at reach) int {
+	name := n.Host
+	if at.rack {
+		name = n.RackID
 	}
-	i := rackAt(r.limits, n.RackID)
-	if i < 0 {
+	i, known := r.limitOf[name]
+	if !known {
+		r.limits = append(r.limits, r.s.st.Locations.Get(r.s.st.Location(k, name)).Count)
 		i = len(r.limits)
-		r.limits = append(r.limits, rackCounts{n.RackID, r.s.st.Locations.Get(r.s.st.Location(k, n.RackID)).Count})
+		r.limitOf[name] = i
 	}
-	return r.limits[i].count
+	return i
 }
 
 // membersIn returns how many containers of a size fit into free. It is 0 if any resource is

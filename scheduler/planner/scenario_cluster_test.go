@@ -134,14 +134,14 @@ func doStop(w *world, a args, out *strings.Builder) {
 	w.refused(out, w.plan(&input.SetQueueState{Queue: a.need(0), State: to}))
 }
 
-// node add NAME SIZE [rack=R] [dialed] | node remove|lose|drain|undrain|forget|unhealthy|heard NAME |
+// node add NAME SIZE [host=H port=P] [rack=R] [dialed] | node remove|lose|drain|undrain|forget|unhealthy|heard NAME |
 // node resize NAME SIZE | node show NAME …
 func doNode(w *world, a args, out *strings.Builder) {
 	name := a.need(1)
 	id := w.nodes[name]
 	switch what := a.need(0); what {
 	case "add":
-		id = yarn.NodeID{Host: name, Port: 1}
+		id = yarn.NodeID{Host: a.get("host", name), Port: uint16(must(strconv.Atoi(a.get("port", "1"))))}
 		w.nodes[name] = id
 		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id), NodeManager: a.has("dialed")}))
 	case "remove":
