@@ -35,7 +35,7 @@ const (
 // one leader while submissions create queues, one while their applications end, and one while idle
 // queues are removed. It configures the queues twice, and makes a replica leader that was restored
 // from a snapshot. After each wave, all replicas must have the same contents, and no more than
-// after the first wave, except the names of users.
+// after the first wave.
 func TestManyQueues(t *testing.T) {
 	users := queuesInAll
 	if text := os.Getenv("RMD_SIM_QUEUES"); text != "" {
@@ -257,9 +257,6 @@ func (q *manyQueues) measure() {
 	if len(q.dynamic(q.rs[0])) != regulars {
 		q.t.Errorf("wave %d: dynamic queues are left: %v", q.waves, q.dynamic(q.rs[0]))
 	}
-	if want := q.users + 2*regulars; q.namesOfUsers(st) != want {
-		q.t.Errorf("wave %d: %d names of users, not %d", q.waves, q.namesOfUsers(st), want)
-	}
 	whole := q.snapshotOf(st)
 	if q.records == nil {
 		q.records, q.bytes, q.whole = records, [2]int{bytes, bytes}, [2]int{whole, whole}
@@ -278,12 +275,11 @@ func (q *manyQueues) measure() {
 const growth = 5 * queuesAtOnce
 
 // tables returns the number of records of each table, and the size of all tables in bytes. It
-// leaves out the names, which are never removed, the last configurations, and the table with the
-// keys, whose number depends on the time.
+// leaves out the last configurations, and the table with the keys, whose number depends on the time.
 func tables(st *state.State) (records map[string]int, bytes int) {
 	records = map[string]int{}
 	for _, s := range state.Sections() {
-		if s.Name == "names" || s.Name == "configuration" || s.Name == "meta" {
+		if s.Name == "configuration" || s.Name == "meta" {
 			continue
 		}
 		records[s.Name] = s.Len(st)
@@ -295,16 +291,6 @@ func tables(st *state.State) (records map[string]int, bytes int) {
 		})
 	}
 	return records, bytes
-}
-
-func (q *manyQueues) namesOfUsers(st *state.State) (n int) {
-	st.Names.Each(func(_ uint32, name *state.Name) bool {
-		if strings.HasPrefix(name.Text, "u0") || strings.HasPrefix(name.Text, "regular") {
-			n++
-		}
-		return true
-	})
-	return n
 }
 
 // snapshotOf returns the size of a snapshot in bytes.

@@ -60,7 +60,7 @@ func TestAccessTokenPrecedence(t *testing.T) {
 			t.Errorf("%s: the join token is not in %s", c.line, body)
 		}
 	}
-	for mode, lines := range map[os.FileMode]int{0o600: 0, 0o400: 0, 0o644: 1, 0o640: 1} {
+	for mode, lines := range map[os.FileMode]int{0o600: 0, 0o400: 0, 0o644: 1, 0o660: 1} {
 		access, join := file("rmd_one"), file("join-secret")
 		if err := errors.Join(os.Chmod(access, mode), os.Chmod(join, mode)); err != nil {
 			t.Fatal(err)
