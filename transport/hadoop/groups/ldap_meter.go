@@ -15,6 +15,7 @@ const (
 	allLookupsBytes = 8 << 20 // of all lookups in progress
 	lookupMessages  = 2*maxFound + 1000
 	messageElements = 32 << 10
+	valueBytes      = 256 << 10 // of one element; the library copies a value several times
 )
 
 var errAnswer = errors.New("the directory's answer is refused")
@@ -113,6 +114,9 @@ func (e *elements) begin(size int) error {
 		e.message -= len(e.header)
 	}
 	if constructed := e.header[0]&0x20 != 0; !constructed {
+		if size > valueBytes {
+			return fmt.Errorf("%w: a value has more than %d bytes", errAnswer, valueBytes)
+		}
 		e.skip, e.message = size, e.message-size
 	}
 	e.header = e.header[:0]

@@ -62,15 +62,16 @@ func result(size uint32) []byte {
 // TestHostileDirectory checks that directories which answer too much cost a lookup little memory and
 // time.
 func TestHostileDirectory(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the tests run with more, which counts garbage as use
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // with more, as set for the tests, garbage counts as use
 	for name, tc := range map[string]struct{ first, more []byte }{
-		"a value of 2 GiB":          {result(1<<31 - 100), make([]byte, 1<<20)},
-		"a value of 3 MiB, endless": {result(3 << 20), make([]byte, 1<<20)},
-		"entries without end":       {nil, bytes.Repeat(withAttributes(), 1000)},
-		"empty elements":            {tlv(0x30, 4<<20-1), bytes.Repeat([]byte{0x04, 0x00}, 1<<19)},
-		"an indefinite length":      {[]byte{0x30, 0x80}, bytes.Repeat([]byte{0x04, 0x00}, 1<<19)},
-		"elements within elements":  {nil, bytes.Repeat([]byte{0x30, 0x80}, 1<<19)},
-		"tags without end":          {nil, bytes.Repeat([]byte{0x3f, 0xff}, 1<<19)},
+		"a value of 2 GiB":         {result(1<<31 - 100), make([]byte, 1<<20)},
+		"values of 250 KiB":        {nil, bytes.Repeat(append(result(250<<10), make([]byte, 250<<10)...), 32)},
+		"a value of 300 KiB":       {result(300 << 10), make([]byte, 1<<20)},
+		"entries without end":      {nil, bytes.Repeat(withAttributes(), 1000)},
+		"empty elements":           {tlv(0x30, 4<<20-1), bytes.Repeat([]byte{0x04, 0x00}, 1<<19)},
+		"an indefinite length":     {[]byte{0x30, 0x80}, bytes.Repeat([]byte{0x04, 0x00}, 1<<19)},
+		"elements within elements": {nil, bytes.Repeat([]byte{0x30, 0x80}, 1<<19)},
+		"tags without end":         {nil, bytes.Repeat([]byte{0x3f, 0xff}, 1<<19)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := flood(t, tc.first, tc.more)
