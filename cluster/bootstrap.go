@@ -167,15 +167,15 @@ const expectPause = 300 * time.Millisecond
 func (c *Cluster) expect() {
 	t := time.NewTicker(expectPause)
 	defer t.Stop()
-	var said string
+	defer c.awaits.Store("")
 	for {
 		if c.hasState() || c.inMembership() {
 			return
 		}
 		wait := c.tryExpect()
-		if wait != "" && wait != said {
+		if wait != "" && wait != c.Awaits() {
 			c.log.Info("waiting for the expected replicas", "bootstrap_expect", c.cfg.BootstrapExpect, "why", wait)
-			said = wait
+			c.awaits.Store(wait)
 		}
 		select {
 		case <-t.C:
@@ -183,6 +183,13 @@ func (c *Cluster) expect() {
 			return
 		}
 	}
+}
+
+// Awaits returns what this replica waits for before it creates a cluster with those that it expects,
+// or "" if it does not wait.
+func (c *Cluster) Awaits() string {
+	why, _ := c.awaits.Load().(string)
+	return why
 }
 
 // tryExpect asks all replicas in Config.Join. If exactly the expected number of empty replicas

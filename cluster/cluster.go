@@ -62,8 +62,9 @@ type Cluster struct {
 	introduced introductions
 	pilot      *pilot
 
-	jobs  jobs
-	reach reach
+	jobs   jobs
+	reach  reach
+	awaits atomic.Value // string: see Awaits
 
 	counters       counters
 	refusalLogged  atomic.Int64 // when the last refusal of entries was logged, in Unix nanoseconds

@@ -27,7 +27,10 @@ var neverSet = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 // forward, all of them would end at once, and a repeated call would be executed twice. Therefore
 // time advances with the monotonic clock, and a difference to the wall clock is removed slowly, in
 // both directions. The time never stands still or goes back. A correct step is followed in the same
-// way. After a restart, a replica begins with its wall clock.
+// way.
+//
+// A replica that leads for the first time begins with its wall clock at its start, or, if it knows the
+// clocks of others, with the wall clock at that time: the first may have been wrong meanwhile.
 //
 // A Clock may be used by one goroutine at a time.
 type Clock struct {
@@ -35,9 +38,11 @@ type Clock struct {
 	elapsed func() time.Duration
 	log     hclog.Logger
 	observe func(ahead time.Duration) // see Observe.Clock; may be nil
+	sure    func() bool               // see Config.Sure; may be nil
 
 	last    int64         // nanoseconds since 1970
 	at      time.Duration // the value of elapsed at last
+	begun   bool          // the time was read
 	drifted bool          // the difference of the clocks has been logged
 }
 
@@ -52,6 +57,10 @@ func NewClock(wall func() time.Time, elapsed func() time.Duration, log hclog.Log
 func (k *Clock) Millis(floor int64) int64 {
 	wall, at := k.wall(), k.elapsed()
 	passed := max(at-k.at, 0)
+	if !k.begun && k.sure != nil && k.sure() {
+		k.last, passed = wall.UnixNano(), 0
+	}
+	k.begun = true
 	k.last, k.at = max(k.last+int64(passed), floor*int64(time.Millisecond)), at
 	ahead := time.Duration(wall.UnixNano() - k.last) // of the wall clock
 	if k.last < neverSet.UnixNano() && !wall.Before(neverSet) {

@@ -148,3 +148,26 @@ func TestClockStepKeepsCalls(t *testing.T) {
 		}
 	})
 }
+
+// TestClockBeginsWithSureTime checks that a replica whose clock was wrong at its start, and which
+// then learned the right time, leads with the right time. Without knowing it leads with its own.
+func TestClockBeginsWithSureTime(t *testing.T) {
+	for _, sure := range []bool{true, false} {
+		c := &twoClocks{off: 8 * time.Hour}
+		k := c.clock()
+		k.sure = func() bool { return sure }
+		c.pass(time.Minute)
+		c.off = 0
+		want := time.Minute
+		if !sure {
+			want += 8*time.Hour - time.Minute/slewPart
+		}
+		if now := read(k, 0); now != want {
+			t.Errorf("sure %v: the time is %s, want %s", sure, now, want)
+		}
+		c.off = 8 * time.Hour
+		if now := read(k, 0); now != want {
+			t.Errorf("sure %v: a later step moved the time to %s", sure, now)
+		}
+	}
+}

@@ -97,6 +97,8 @@ type Config struct {
 	// machine's clock must not change it. A Clock computes the stamps of inputs from both.
 	Now     func() time.Time
 	Elapsed func() time.Duration
+	// Sure reports whether Now is right, since other machines' clocks agree. Nil means never.
+	Sure func() bool
 	// Entropy returns 32 random bytes for new keys.
 	Entropy func() []byte
 	// OnFatal is called with an exit code when this replica must stop.

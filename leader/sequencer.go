@@ -55,7 +55,7 @@ func New(cfg Config) (*Sequencer, error) {
 		return nil, err
 	}
 	clock := NewClock(cfg.Now, cfg.Elapsed, cfg.Logger)
-	clock.observe = cfg.Observe.Clock
+	clock.observe, clock.sure = cfg.Observe.Clock, cfg.Sure
 	return &Sequencer{cfg: cfg, clock: clock}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/job"
 	"rmd/internal/sleep"
+	"rmd/leader"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/server/hadoop"
@@ -70,6 +71,9 @@ func (r *Replica) seed(term uint64) {
 		}
 		reply, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
 		switch {
+		case errors.Is(err, leader.ErrTooLarge), errors.Is(err, leader.ErrPlanner):
+			r.refuseSeed(err) // it would end each leadership again
+			return
 		case err != nil:
 			sleep.For(r.ctx, 10*time.Millisecond)
 		case reply.Refused() != nil && reply.Refused().Reason != input.AlreadyDone:

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -13,6 +14,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/portblock"
 	"rmd/leader"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 )
@@ -75,4 +77,35 @@ func TestNewClusterHostLists(t *testing.T) {
 	if st, _ := r.machine.Fork(); st.Hosts.Allowed("n1") || !st.Hosts.Allowed("n2") {
 		t.Errorf("the lists are %+v", st.Hosts)
 	}
+}
+
+// TestFirstQueuesTooLarge checks that a first configuration which no log entry can hold is refused
+// once, with the reason, and that the leader goes on. It ended each leadership again, for ever.
+func TestFirstQueuesTooLarge(t *testing.T) {
+	free := portblock.Open(t)
+	k := config.Default()
+	k.ID, k.Cluster, k.Data = "rm1", "prod", filepath.Join(t.TempDir(), "data")
+	k.Raft.Listen, k.HTTP.Listen = portblock.Loopback(free.Take()), portblock.Loopback(free.Take())
+	queues := []capacity.Property{{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}}
+	users := strings.Repeat("user,", entryMax/80) // a sixteenth
+	for i := range 17 {
+		queues = append(queues, capacity.Property{Name: fmt.Sprintf("yarn.scheduler.capacity.root.a.note%d", i), Value: users})
+	}
+	r, err := Open(Options{Config: k, Queues: queues, Version: "test", Logger: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := r.cluster.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the configuration is refused", func() bool { return r.seeding.refusal() != nil })
+	if e := r.seeding.refusal(); !strings.Contains(e.Message, "larger than a log entry") || e.Remedy == "" {
+		t.Errorf("refused with %v", e)
+	}
+	soon(t, "the leader goes on", func() bool { _, ok := r.seq.Leading(); return ok })
 }

@@ -87,9 +87,12 @@ func (c consensus) ReadIndex(ctx context.Context) (uint64, error) { return c.r.c
 // NoState implements v1.Consensus.
 func (c consensus) NoState() *api.Error {
 	k := c.r.cluster
+	waits := k.Awaits()
 	switch why := c.r.seeding.refusal(); {
 	case why != nil:
 		return why
+	case waits != "":
+		return problem.AwaitsExpected(c.r.opt.Config.Raft.BootstrapExpect, waits)
 	case !k.IsMember():
 		return problem.NotInitialized()
 	}

@@ -59,10 +59,11 @@ type question struct {
 }
 
 type answer struct {
-	HTTP     string                  `json:"http,omitempty"`
-	HTTPS    string                  `json:"https,omitempty"`
-	Settings cluster.AutopilotConfig `json:"settings,omitzero"`
-	Health   cluster.Health          `json:"health,omitzero"`
+	HTTP        string                  `json:"http,omitempty"`
+	HTTPS       string                  `json:"https,omitempty"`
+	ClockMillis int64                   `json:"clock_millis,omitempty"` // the wall clock, in milliseconds since 1970
+	Settings    cluster.AutopilotConfig `json:"settings,omitzero"`
+	Health      cluster.Health          `json:"health,omitzero"`
 }
 
 // serveQuestions answers requests of other replicas.
@@ -83,7 +84,7 @@ func (r *Replica) serveQuestions() {
 func (r *Replica) answer(q question) (answer, error) {
 	switch q.Op {
 	case opAbout:
-		a := answer{HTTP: dialable(r.HTTPAddr(), r.PeerAddr())}
+		a := answer{HTTP: dialable(r.HTTPAddr(), r.PeerAddr()), ClockMillis: r.parts.Now().UnixMilli()}
 		if r.secure != nil {
 			a.HTTPS = dialable(r.secure.Addr().String(), r.PeerAddr())
 		}

@@ -61,6 +61,7 @@ type Replica struct {
 	wg     sync.WaitGroup
 	once   sync.Once
 
+	clocks     clocks
 	clockAhead atomic.Int64 // of the cluster's time, in nanoseconds; 0 if the difference is small
 
 	mu       sync.Mutex
@@ -77,6 +78,7 @@ func Open(opt Options) (*Replica, error) {
 		metrics:     metrics.New(opt.Version),
 		jobs:        job.New(time.Now),
 		leaderships: make(chan cluster.Leadership, 16), failover: &failoverClock{}}
+	r.clocks.wall, r.clocks.elapsed = r.parts.Now, r.parts.Elapsed
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.shadows = &shadows{r: r, job: r.jobs.Job(job.Shadow)}
 	for _, name := range []job.Name{job.Certificates, job.Init, job.Reload} { // the others are registered by the parts that run them
@@ -103,6 +105,7 @@ func (r *Replica) open() error {
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // returns when the context ends
 	r.wg.Go(func() { r.follow(leadership) })
 	r.wg.Go(func() { r.forecasts.run(r.ctx) })
+	r.wg.Go(r.watchClocks)
 	if r.certs != nil {
 		r.wg.Go(r.watchCertificates)
 	}
@@ -142,8 +145,10 @@ func (r *Replica) problem() string {
 // warning says what will become a problem of this replica if nobody acts, or returns "".
 func (r *Replica) warning() string {
 	var all []string
-	if text := r.endSoon(); text != "" {
-		all = append(all, text)
+	for _, text := range []string{r.endSoon(), r.clocks.warning()} {
+		if text != "" {
+			all = append(all, text)
+		}
 	}
 	r.mu.Lock()
 	leads := r.led.IsLeader // only the leader's clock counts

@@ -19,7 +19,8 @@ import (
 func (r *Replica) openSequencer() error {
 	c := leader.DefaultConfig()
 	c.Logger, c.Log, c.OnFatal = r.log.Named("leader"), r.parts.Log(raftLog{r.cluster}), r.fatal
-	c.Now, c.Elapsed, c.Entropy, c.MaxInFlight = r.parts.Now, r.parts.Elapsed, r.parts.Entropy, r.parts.MaxInFlight
+	c.Now, c.Elapsed, c.Sure = r.clocks.now, r.parts.Elapsed, r.clocks.sure
+	c.Entropy, c.MaxInFlight = r.parts.Entropy, r.parts.MaxInFlight
 	c.Barrier = func(context.Context) error { return r.cluster.Barrier(barrierTimeout) }
 	c.Confirm = r.cluster.Confirm
 	c.Fork = func(term uint64) leader.Start {

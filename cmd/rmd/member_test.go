@@ -78,6 +78,10 @@ func TestEmptyReplicaFirst(t *testing.T) {
 	contains(t, "status", c.done("cluster", "status"), "rm2", "rm3")
 	c.done("snapshot", "save", filepath.Join(t.TempDir(), "good.snap"))
 	c.refused(8, "NOT_INITIALIZED: this replica is not a member of a cluster yet", "app", "list", "--addr", empty.http)
+	c.await("its status says why it waits", patience, func() bool {
+		out := c.done("cluster", "status", "--addr", empty.http)
+		return strings.Contains(out, "waits for 3 replicas (raft.bootstrap_expect): replica rm2 has state") && !strings.Contains(out, "cluster init")
+	})
 	c.refused(8, "ALREADY_INITIALIZED", "cluster", "init", "--addr", empty.http)
 
 	c.kill(c.all[1])

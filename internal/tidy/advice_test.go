@@ -41,9 +41,6 @@ var advice = map[string]map[string]string{
 	"cluster/recover.go": {
 		"name only %s, start it, and join the": "a recovery with several members; the disks of the others are of before it",
 	},
-	"cmd/rmd/internal/command/cluster.go": {
-		"this replica is not a member of a cluster": "the replica has no members to show; an init is refused if a listed peer has state, or with bootstrap_expect",
-	},
 	"cmd/rmd/internal/command/examples.go": {
 		"rmd cluster init --addr":     "an example in the help of the command",
 		"rmd cluster remove rm4":      "an example in the help of the command",

@@ -57,6 +57,7 @@ var background = map[string]string{
 	"server/backup.go: lastState":                             waits,
 	"server/bootstrap.go: seed":                               "init",
 	"server/current.go: current":                              waits,
+	"server/clocks.go: watchClocks":                           "no job: a replica that does not answer is a problem of its own",
 	"server/forecasts.go: run":                                "forecasts",
 	"server/historical.go: reach":                             idle,
 	"server/leadership.go: AwaitLeader":                       waits,

@@ -140,6 +140,13 @@ func NotInitialized() *api.Error {
 	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet", "if the cluster exists, add the replica with \"rmd cluster join\"; run \"rmd cluster init\" only if no replica has a cluster")
 }
 
+// AwaitsExpected returns the answer of a replica that waits for the others with which it shall create
+// a cluster.
+func AwaitsExpected(expect uint, why string) *api.Error {
+	return New(api.CodeNotInitialized, fmt.Sprintf("this replica is not a member of a cluster yet: it waits for %d replicas (raft.bootstrap_expect): %s", expect, why),
+		"if the cluster exists, add the replica with \"rmd cluster join\"; else start all replicas in raft.join and let them reach each other")
+}
+
 // UnknownCommit returns the answer of a member that has not learned since its start what the
 // cluster has committed. Its state may lack everything, so it answers no read and makes no backup.
 func UnknownCommit(what string) *api.Error {

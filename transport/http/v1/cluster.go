@@ -159,6 +159,10 @@ func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
 		d.LeaderForMs = max(s.cfg.Now().UnixMilli()-d.LeaderSinceMs, 0)
 	}
 	d.Verdict = view.Verdict(d.ClusterID != "", id, list)
+	if d.Verdict.Status == "not-initialized" {
+		e := k.NoState()
+		d.Verdict.Text = e.Message + "; " + e.Remedy
+	}
 	return d, nil
 }
 

@@ -26,7 +26,7 @@ func (p *program) cluster() *cli.Command {
 
 var memberColumns = output.List[api.Member]{
 	Name:  func(m api.Member) string { return m.ID },
-	Empty: "this replica is not a member of a cluster; run \"rmd cluster init\" on one replica only if no other has a cluster",
+	Empty: "no members",
 	Columns: []output.Column[api.Member]{
 		{Head: "ID", Text: func(m api.Member) string { return m.ID }},
 		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
