@@ -36,7 +36,7 @@ func (s snapshots) Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadC
 	_, term := s.r.machine.Applied()
 	st, index := s.r.machine.Fork()
 	if st.Meta.ClusterID == "" {
-		return api.Snapshot{}, nil, consensus{s.r}.NoState()
+		return api.Snapshot{}, nil, consensus(s).NoState()
 	}
 	f, err := scratch(func(w io.Writer) error {
 		return snapshot.Write(w, snapshot.HeaderOf(st, index, term, 0), st)
