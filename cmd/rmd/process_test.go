@@ -94,7 +94,7 @@ var (
 )
 
 // patience is the maximum wait for an expected condition.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // startProcesses starts n replicas with bootstrap_expect and waits until each is ready. more is
 // appended to every rmd.yaml.
