@@ -36,6 +36,7 @@ type house struct {
 	acls      bool
 	admins    []string
 	groups    map[string][]string
+	finding   func(user string) // called before groups are found; may be nil
 	usage     map[yarn.NodeID]NodeUsage
 	submitErr error
 	readErr   error
@@ -69,9 +70,15 @@ func (h *house) Fork() *state.State {
 
 func (h *house) Current(context.Context) error { h.behind = nil; return h.readErr }
 
-func (h *house) Enabled() bool               { return h.acls }
-func (h *house) Admin(user string) bool      { return slices.Contains(h.admins, user) }
-func (h *house) Groups(user string) []string { return h.groups[user] }
+func (h *house) Enabled() bool          { return h.acls }
+func (h *house) Admin(user string) bool { return slices.Contains(h.admins, user) }
+
+func (h *house) Groups(user string) []string {
+	if h.finding != nil {
+		h.finding(user)
+	}
+	return h.groups[user]
+}
 
 func (h *house) Usage(id yarn.NodeID) (NodeUsage, bool) { u, ok := h.usage[id]; return u, ok }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/bounded"
@@ -64,10 +65,8 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 	if err := s.checkLaunch(sub, in); err != nil {
 		return nil, err
 	}
-	in.Context, in.Groups = raw, s.cfg.Access.Groups(in.User)
-	if user := input.TagUser(in.Tags); user != "" {
-		in.TagGroups = s.cfg.Access.Groups(user)
-	}
+	in.Context = raw
+	s.findGroups(in)
 	f, err := s.change(ctx, c, in)
 	if err != nil {
 		return nil, err
@@ -77,6 +76,17 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 	}
 	s.cfg.Logger.Info("application submitted", "application", in.ID, "user", in.User, "queue", in.Queue, "type", in.Type)
 	return nil, nil // the response has no fields
+}
+
+// findGroups finds the groups of the user of a submission and of the user that a tag names. A
+// directory that does not answer delays both at the same time.
+func (s *Service) findGroups(in *input.SubmitApplication) {
+	var tagged sync.WaitGroup
+	if user := input.TagUser(in.Tags); user != "" {
+		tagged.Go(func() { in.TagGroups = s.cfg.Access.Groups(user) })
+	}
+	in.Groups = s.cfg.Access.Groups(in.User)
+	tagged.Wait()
 }
 
 // submitted reports whether an application id was submitted before. A repeated call then gets the

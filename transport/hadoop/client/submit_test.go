@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -100,6 +102,25 @@ func TestSubmitIsIdempotent(t *testing.T) {
 	}
 	if len(h.inputs) != n {
 		t.Error("the repeated call goes to the leader")
+	}
+}
+
+// TestSubmitFindsGroupsAtOnce checks that the groups of the user and of the user in a tag are looked
+// up at the same time: each lookup may take ten seconds.
+func TestSubmitFindsGroupsAtOnce(t *testing.T) {
+	h := newHouse(t)
+	var both sync.WaitGroup
+	both.Add(2)
+	h.finding = func(string) { both.Done(); both.Wait() }
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) { s.ApplicationTags = []string{"userid=bob"} })
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("one lookup waits for the other")
 	}
 }
 
