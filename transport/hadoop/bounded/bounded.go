@@ -1,6 +1,6 @@
 // Package bounded decodes protobuf messages of senders that are not trusted. It looks at the bytes
-// first: two bytes on the wire can become a hundred and more in memory. Only this package may call
-// proto.Unmarshal in the program (internal/tidy).
+// first: two bytes on the wire can become a hundred and more in memory. Nobody else decodes such
+// messages, except package ipc, which measures a whole request before it decodes its parts.
 package bounded
 
 import (
