@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rmd/internal/exitcode"
+	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 )
 
@@ -94,7 +95,7 @@ func TestDiskWithoutSpace(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() { ended <- c.exited(victim) }()
 	for {
-		call.application("ann", "root.batch")
+		must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 64<<10)})
 		select {
 		case code := <-ended:
 			if code != exitcode.WriteFailed {
