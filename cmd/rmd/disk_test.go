@@ -92,19 +92,11 @@ func TestDiskWithoutSpace(t *testing.T) {
 		}
 	}
 	_ = f.Close()
-	ended := make(chan int, 1)
-	go func() { ended <- c.exited(victim) }()
-	for {
+	for !strings.Contains(victim.logged(), "no space left on device") {
 		must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 64<<10)})
-		select {
-		case code := <-ended:
-			if code != exitcode.WriteFailed {
-				t.Errorf("it ended with %d, not %d", code, exitcode.WriteFailed)
-			}
-		default:
-			continue
-		}
-		break
+	}
+	if code := c.exited(victim); code != exitcode.WriteFailed {
+		t.Errorf("it ended with %d, not %d", code, exitcode.WriteFailed)
 	}
 	contains(t, victim.id, victim.logged(), "no space left on device; free space on this file system, or raise the quota, and start the replica again; keep its data")
 	if strings.Contains(victim.logged(), "wipe") {
