@@ -65,12 +65,12 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestDiskWithoutSpace fills the last byte of a follower's disk, below the reserve that rmd keeps. It
-// must end with the code for failed writes, propose nothing that costs the data, and take part again
-// once there is space.
+// TestDiskWithoutSpace leaves less space on a follower's disk than the next entry needs. It must end
+// with the code for failed writes, propose nothing that costs the data, and take part again once there
+// is space.
 func TestDiskWithoutSpace(t *testing.T) {
 	t.Parallel()
-	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "")
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "disk:\n  reserve: 1MiB\n  stop: 1MiB\n")
 	for _, p := range c.all {
 		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=200m,mode=0700"); err != nil {
 			t.Skipf("a small file system cannot be mounted: %v", err)
@@ -86,14 +86,21 @@ func TestDiskWithoutSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int{1 << 20, 4096, 1} {
-		for err = nil; err == nil; {
-			_, err = f.Write(make([]byte, size))
+	free := func() uint64 {
+		var s syscall.Statfs_t
+		if err := syscall.Statfs(victim.dir, &s); err != nil {
+			t.Fatal(err)
+		}
+		return s.Bavail * uint64(s.Bsize)
+	}
+	for free() > 1536<<10 { // above disk.stop, so that the replica still writes
+		if _, err := f.Write(make([]byte, 64<<10)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	_ = f.Close()
 	for !strings.Contains(victim.logged(), "no space left on device") {
-		must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 64<<10)})
+		must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 3<<20)})
 	}
 	if code := c.exited(victim); code != exitcode.WriteFailed {
 		t.Errorf("it ended with %d, not %d", code, exitcode.WriteFailed)
