@@ -14,16 +14,23 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
+// onSmallDisk gives the replica a file system of its own in memory, with the options of tmpfs. It
+// skips the test if none can be mounted.
+func (p *process) onSmallDisk(t *testing.T, options string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, options); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+}
+
 // TestFullDisk fills the disk of a follower. Status, health, REST and the web page must say which
 // replica's disk is full, and how full it is.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "")
 	for _, p := range c.all {
-		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=300m,mode=0700"); err != nil {
-			t.Skipf("a small file system cannot be mounted: %v", err)
-		}
-		t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+		p.onSmallDisk(t, "size=300m,mode=0700")
 		c.start(p)
 	}
 	c.awaitReady(c.all...)
@@ -72,10 +79,7 @@ func TestDiskWithoutSpace(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "disk:\n  reserve: 1MiB\n  stop: 1MiB\n")
 	for _, p := range c.all {
-		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=200m,mode=0700"); err != nil {
-			t.Skipf("a small file system cannot be mounted: %v", err)
-		}
-		t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+		p.onSmallDisk(t, "size=200m,mode=0700")
 		c.start(p)
 	}
 	c.awaitReady(c.all...)
@@ -123,10 +127,7 @@ func TestStartOnUnwritableDisk(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 1, calm, "", "")
 	p := c.all[0]
-	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=10m,mode=0700"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+	p.onSmallDisk(t, "size=10m,mode=0700")
 	c.refuses(p, 71, "CANNOT_START", "disk is full: ", "free space there, or lower disk.stop")
 	if err := syscall.Mount("", p.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)

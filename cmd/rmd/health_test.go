@@ -125,10 +125,7 @@ func TestNoInodes(t *testing.T) {
 	t.Parallel()
 	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+often, "")
 	for _, p := range c.all {
-		if err := syscall.Mount("tmpfs", p.dir, "tmpfs", 0, "size=400m,nr_inodes=200,mode=0700"); err != nil {
-			t.Skipf("a small file system cannot be mounted: %v", err)
-		}
-		t.Cleanup(func() { _ = syscall.Unmount(p.dir, syscall.MNT_DETACH) })
+		p.onSmallDisk(t, "size=400m,nr_inodes=200,mode=0700")
 		c.start(p)
 	}
 	c.awaitReady(c.all...)
