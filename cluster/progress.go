@@ -133,21 +133,12 @@ func (w *progressWatch) beyond(limit time.Duration) (kind int, text string) {
 // down. Of each interval no more than twice its nominal length counts: if this process was stopped,
 // that is no stall.
 func (c *Cluster) watchProgress() {
-	t := time.NewTicker(watchInterval)
-	defer t.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-t.C:
-		}
-		now := time.Now()
-		passed := min(now.Sub(last), 2*watchInterval)
-		last = now
+	c.watch(func(_ time.Time, passed time.Duration) (goOn bool) {
+		passed = min(passed, 2*watchInterval)
 		c.observeProgress(passed)
 		c.judgeLeadership(passed)
-	}
+		return true
+	})
 }
 
 // observeProgress looks once at each kind of work.

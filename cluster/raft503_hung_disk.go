@@ -24,9 +24,24 @@ const watchInterval = 250 * time.Millisecond
 // (SIGSTOP, a paused machine), the disk is not at fault: the delay of a late tick is subtracted
 // from the age of the writes.
 func (c *Cluster) watchDisk() {
+	c.watch(func(now time.Time, passed time.Duration) (goOn bool) {
+		if late := passed - watchInterval; late > watchInterval {
+			c.guard.Forgive(late, now)
+		}
+		age := c.guard.OldestWrite(now)
+		if age >= c.cfg.HungExit {
+			c.guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
+		}
+		return age < c.cfg.HungExit
+	})
+}
+
+// watch calls look every watchInterval, with the time that has passed since the call before, until
+// look returns false or the cluster closes.
+func (c *Cluster) watch(look func(now time.Time, passed time.Duration) (goOn bool)) {
 	t := time.NewTicker(watchInterval)
 	defer t.Stop()
-	looked := time.Now()
+	last := time.Now()
 	for {
 		select {
 		case <-c.ctx.Done():
@@ -34,13 +49,9 @@ func (c *Cluster) watchDisk() {
 		case <-t.C:
 		}
 		now := time.Now()
-		if late := now.Sub(looked) - watchInterval; late > watchInterval {
-			c.guard.Forgive(late, now)
-		}
-		looked = now
-		if age := c.guard.OldestWrite(now); age >= c.cfg.HungExit {
-			c.guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
+		if !look(now, now.Sub(last)) {
 			return
 		}
+		last = now
 	}
 }
