@@ -56,19 +56,7 @@ func TestNewClusterHostLists(t *testing.T) {
 	k.ID, k.Cluster, k.Data, k.HadoopConfDir = "rm1", "prod", filepath.Join(t.TempDir(), "data"), dir
 	k.Raft.Listen, k.HTTP.Listen = portblock.Loopback(free.Take()), portblock.Loopback(free.Take())
 	inputs := make(chan input.Input, 64)
-	r, err := Open(Options{Config: k, Version: "test", Logger: hclog.NewNullLogger(), Parts: Parts{
-		Planner: func(p *planner.Planner) leader.Planner { return planned{p, inputs} }}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := r.cluster.Init(false); err != nil {
-		t.Fatal(err)
-	}
+	r := openAlone(t, Options{Config: k, Parts: Parts{Planner: func(p *planner.Planner) leader.Planner { return planned{p, inputs} }}})
 	soon(t, "the cluster is initialized", func() bool { st, _ := r.machine.Fork(); return st.Meta.ClusterID != "" })
 	in, ok := (<-inputs).(*input.InitCluster)
 	if !ok || !slices.Equal(in.Exclude, []string{"gone", "n1"}) || len(in.Include) > 0 {
@@ -91,21 +79,29 @@ func TestFirstQueuesTooLarge(t *testing.T) {
 	for i := range 17 {
 		queues = append(queues, capacity.Property{Name: fmt.Sprintf("yarn.scheduler.capacity.root.a.note%d", i), Value: users})
 	}
-	r, err := Open(Options{Config: k, Queues: queues, Version: "test", Logger: hclog.NewNullLogger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := r.cluster.Init(false); err != nil {
-		t.Fatal(err)
-	}
+	r := openAlone(t, Options{Config: k, Queues: queues})
 	soon(t, "the configuration is refused", func() bool { return r.seeding.refusal() != nil })
 	if e := r.seeding.refusal(); !strings.Contains(e.Message, "larger than a log entry") || e.Remedy == "" {
 		t.Errorf("refused with %v", e)
 	}
 	soon(t, "the leader goes on", func() bool { _, ok := r.seq.Leading(); return ok })
+}
+
+// openAlone opens a replica and creates a cluster of it alone. The end of the test closes it.
+func openAlone(t *testing.T, opt Options) *Replica {
+	t.Helper()
+	opt.Version, opt.Logger = "test", hclog.NewNullLogger()
+	r, err := Open(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := r.cluster.Init(false); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
