@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -72,10 +73,8 @@ func (p *Planner) Due(nowMillis int64) []input.Input {
 
 // appendKind appends an input to a list unless the list has one of its kind.
 func appendKind(list []input.Input, in input.Input) []input.Input {
-	for _, have := range list {
-		if have.Kind() == in.Kind() {
-			return list
-		}
+	if slices.ContainsFunc(list, func(have input.Input) bool { return have.Kind() == in.Kind() }) {
+		return list
 	}
 	return append(list, in)
 }
