@@ -128,8 +128,10 @@ func (d *driver) handTo(to *replica) *process {
 }
 
 // writesGoOn reports whether a write at one of the members succeeds within greyMax. If not, that is a
-// violation. It asks the leader first.
+// violation. It asks the leader first. Delays that are longer than an election timeout end meanwhile:
+// with them no leader may be elected in time, whatever the product does.
 func (d *driver) writesGoOn(why string) bool {
+	defer d.w.yield.withDial(dialOff)()
 	c := &caller{w: d.w, name: "grey", rng: d.rng, at: slices.Index(d.w.members(), d.w.leading())}
 	ctx, cancel := context.WithTimeout(d.w.ctx, greyMax())
 	defer cancel()

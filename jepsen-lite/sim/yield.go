@@ -38,6 +38,15 @@ func (y *yielder) setDial(d dial) {
 	y.dial = d
 }
 
+// withDial sets the dial until the returned function is called.
+func (y *yielder) withDial(d dial) (back func()) {
+	y.mu.Lock()
+	old := y.dial
+	y.mu.Unlock()
+	y.setDial(d)
+	return func() { y.setDial(old) }
+}
+
 // yield delays the calling goroutine, in one of rare cases.
 func (y *yielder) yield(rare int) {
 	y.mu.Lock()
