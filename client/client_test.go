@@ -275,6 +275,11 @@ func TestWrongTLS(t *testing.T) {
 			t.Errorf("Plain(/v1/health) of %s: %v, want an error with %q and code %s", addr, err, want, CodeUntrusted)
 		}
 	}
+	// The certificate of one replica may have expired: the others are asked.
+	c := client(t, nil, secure.URL, plain.URL)
+	if _, err := c.Plain(t.Context(), "/v1/health"); err != nil {
+		t.Errorf("the second replica is not asked: %v", err)
+	}
 }
 
 // TestAlreadyMadeAfterLostReply checks that the refusal Request.Made counts as success if an

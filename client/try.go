@@ -58,7 +58,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 	var last error
 	for {
 		reached, heard := false, false
-		var outside error           // the answer of a replica that is not a member; another may be one
+		var unfit error             // why a replica cannot serve now; another one may
 		first := int(c.good.Load()) // the same for the whole round, even if concurrent calls change it
 		for i := range c.bases {
 			at := (first + i) % len(c.bases)
@@ -77,7 +77,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.bases[at]}, nil
 			}
 			if answered && !r.Once && doc.Code == api.CodeNotInitialized {
-				outside = err
+				unfit = err
 				continue
 			}
 			if answered && (r.Once || !mayRetry(doc)) {
@@ -85,7 +85,8 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				return nil, err
 			}
 			if wrong := c.tlsError(err); wrong != nil {
-				return nil, wrong // repeating the request cannot help
+				unfit = wrong // perhaps only its certificate has expired
+				continue
 			}
 			unreached := !answered && notSent(err)
 			reached = reached || !unreached
@@ -99,8 +100,8 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				return nil, c.timeoutError(ctx, r, last, sent)
 			}
 		}
-		if outside != nil && !reached {
-			return nil, outside // no member answered
+		if unfit != nil && !reached {
+			return nil, unfit // and repeating the request cannot help
 		}
 		if deaf++; reached {
 			deaf = 0

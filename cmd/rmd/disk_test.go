@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
@@ -133,4 +138,80 @@ func TestStartOnUnwritableDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.refuses(p, 8, "NOT_WRITABLE", p.dir, "read-only file system", "mount it writable")
+}
+
+// onFreezableDisk gives the replica a file system of its own, and returns a function that blocks all
+// writes to it, or lets them go on. It skips the test if none can be mounted.
+func (p *process) onFreezableDisk(t *testing.T) (freeze func(frozen bool)) {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), "disk")
+	f, err := os.Create(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(300<<20), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	mount := filepath.Dir(p.dir) + "/mount-" + p.id
+	if err := os.Mkdir(mount, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, mount}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("a small file system cannot be mounted: %v: %s", err, out)
+		}
+	}
+	const fifreeze, fithaw = 0xc0045877, 0xc0045878
+	freeze = func(frozen bool) {
+		dir, err := os.Open(mount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		request := uint(fithaw)
+		if frozen {
+			request = fifreeze
+		}
+		if err := unix.IoctlSetInt(int(dir.Fd()), request, 0); err != nil && (frozen || !errors.Is(err, unix.EINVAL)) { // it was not frozen
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		freeze(false)
+		_ = syscall.Unmount(mount, syscall.MNT_DETACH)
+	})
+	if err := errors.Join(os.Remove(p.dir), os.Mkdir(filepath.Join(mount, "data"), 0o700), os.Symlink(filepath.Join(mount, "data"), p.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return freeze
+}
+
+// TestHungDisk blocks the writes of the leader. It must give up leadership after disk.give_up_after,
+// and end after disk.exit_after, both long before the defaults.
+func TestHungDisk(t *testing.T) {
+	t.Parallel()
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "disk:\n  give_up_after: 1s\n  exit_after: 3s\n")
+	victim := c.all[0]
+	freeze := victim.onFreezableDisk(t)
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	c.await("the replica with this disk leads", patience, func() bool {
+		_, _, _ = c.rmd("cluster", "transfer", victim.id) // it may lead already
+		return c.get(victim, "/v1/leader?role=leader", nil)
+	})
+	freeze(true)
+	logs := func(pattern string) func() bool {
+		re := regexp.MustCompile(pattern)
+		return func() bool { return re.MatchString(victim.logged()) }
+	}
+	c.await("it gives up leadership", patience, logs(`must not lead: .*a disk write has not returned for [1-4]s`))
+	c.await("it ends", patience, logs(`disk hung: a write has not returned for ([3-9]|1[0-9])s`))
+	freeze(false)
+	if code := c.exited(victim); code != exitcode.DiskHung {
+		t.Errorf("it ended with %d, not %d", code, exitcode.DiskHung)
+	}
+	c.start(victim)
+	c.awaitReady(c.all...)
 }

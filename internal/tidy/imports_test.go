@@ -112,7 +112,7 @@ var places = map[string]place{
 	"jepsen-lite/mutants":          {why: "it reads sources and runs commands"},
 	"jepsen-lite/ledger":           {ours: []string{"yarn", "fsm/event"}, why: "it knows the vocabulary of the log and shares no code with those who write it"},
 	"jepsen-lite/ledger/statediff": {ours: []string{"yarn", "fsm/state", "jepsen-lite/ledger"}, why: "it compares the state with the ledger, and shares no code that makes either"},
-	"jepsen-lite/harness/...": {ours: []string{"yarn", "scheduler/input", "transport/http/v1/api", "jepsen-lite/...", "workload/..."}, outside: []string{bbolt, msgpack, xsys},
+	"jepsen-lite/harness/...": {ours: []string{"internal/certificate", "yarn", "scheduler/input", "transport/http/v1/api", "jepsen-lite/...", "workload/..."}, outside: []string{bbolt, msgpack, xsys},
 		why: "it starts rmd, asks it by the public wire and reads its files by itself"},
 	"jepsen-lite/scenario":   {ours: []string{"transport/http/v1/api", "jepsen-lite/...", "internal/quantile"}, why: "it runs rmd as an operator does"},
 	"jepsen-lite/sim/script": {why: "it is what the simulation and its host tell each other"},

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"rmd/internal/certificate"
 	"rmd/transport/http/v1/api"
 )
 
@@ -49,6 +50,30 @@ func (c *Cluster) certificates() error {
 	}
 	c.tls = &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, Certificates: []tls.Certificate{pair}}
 	return nil
+}
+
+// certificateYears is how long the certificates of package certificate are valid.
+const certificateYears = 2
+
+// Certify replaces a replica's certificate and key by new ones that are valid until end. A running
+// replica takes them by itself within ten seconds, or at once after Reload.
+func (c *Cluster) Certify(r *Replica, end time.Time) error {
+	dir := filepath.Dir(c.pem("ca"))
+	ca, _, err := certificate.Open(dir, ClusterName, time.Now())
+	if err != nil {
+		return err
+	}
+	aside, err := os.MkdirTemp(dir, "new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(aside)
+	host, _, _ := strings.Cut(r.Place.Peer, ":")
+	f, err := ca.Issue(aside, ClusterName, r.ID, []string{host}, end.AddDate(-certificateYears, 0, 0))
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(f.Key, c.pem(r.ID+"-key")), os.Rename(f.Cert, c.pem(r.ID)))
 }
 
 // AsReplica returns a TLS configuration with a replica's certificate. It is nil on loopback, where
@@ -145,13 +170,17 @@ func (c *Cluster) offline(args ...string) (string, error) {
 // the leader first, because a replica without data answers too, and refuses. If the command ends
 // with another code than 0, the error wraps an *exec.ExitError.
 func (c *Cluster) CLI(ctx context.Context, args ...string) (string, error) {
+	return c.CLIAt(ctx, c.Leader(ctx), args...)
+}
+
+// CLIAt is CLI with another replica named first. It may be nil.
+func (c *Cluster) CLIAt(ctx context.Context, first *Replica, args ...string) (string, error) {
 	var addrs []string
-	leader := c.Leader(ctx)
-	if leader != nil {
-		addrs = append(addrs, c.URL(leader, false))
+	if first != nil {
+		addrs = append(addrs, c.URL(first, false))
 	}
 	for _, r := range c.Replicas {
-		if r.Awake() && r != leader {
+		if r.Awake() && r != first {
 			addrs = append(addrs, c.URL(r, false))
 		}
 	}

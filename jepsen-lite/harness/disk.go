@@ -19,8 +19,10 @@ type Disk interface {
 	PowerCut() error
 	// Remount unmounts the file system and mounts it again.
 	Remount(readOnly bool) error
-	// Fill fills the disk until leave bytes are free. Free removes the filling.
+	// Fill fills the disk until leave bytes are free. FillInodes takes all inodes, so that no file
+	// can be created. Free removes the filling of both.
 	Fill(leave int64) error
+	FillInodes() error
 	Free() error
 	// Freeze blocks every write until Thaw.
 	Freeze() error
@@ -45,6 +47,9 @@ func (directory) Remount(bool) error { return ErrNoDisk }
 
 // Fill implements Disk.
 func (directory) Fill(int64) error { return ErrNoDisk }
+
+// FillInodes implements Disk.
+func (directory) FillInodes() error { return ErrNoDisk }
 
 // Free implements Disk.
 func (directory) Free() error { return ErrNoDisk }

@@ -34,8 +34,14 @@ const (
 	thaw   = 0xc0045878
 )
 
-// filler is the name of the file that fills a disk.
-const filler = "filler"
+// The names of the file that fills a disk, and of the directory whose files take its inodes.
+const (
+	filler      = "filler"
+	inodeFiller = "inodes"
+)
+
+// inodes is the number of inodes of a disk, about. A replica needs a few dozen.
+const inodes = "1024"
 
 func newLoop(dir string, mb int) (Disk, error) {
 	d := &loopDisk{image: dir + ".img", mount: dir}
@@ -46,7 +52,7 @@ func newLoop(dir string, mb int) (Disk, error) {
 	if err := errors.Join(f.Truncate(int64(mb)<<20), f.Close(), os.MkdirAll(dir, 0o700)); err != nil {
 		return nil, err
 	}
-	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1", d.image); err != nil {
+	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", "-N", inodes, "-E", "lazy_itable_init=1,lazy_journal_init=1", d.image); err != nil {
 		return nil, err
 	}
 	if err := d.mountFS(false); err != nil {
@@ -158,12 +164,29 @@ func (d *loopDisk) Fill(leave int64) error {
 	return f.Close()
 }
 
-// Free implements Disk.
-func (d *loopDisk) Free() error {
-	if err := os.Remove(filepath.Join(d.mount, filler)); err != nil && !os.IsNotExist(err) {
+// FillInodes implements Disk.
+func (d *loopDisk) FillInodes() error {
+	dir := filepath.Join(d.mount, inodeFiller)
+	if err := os.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, unix.ENOSPC) {
 		return err
 	}
-	return nil
+	for {
+		f, err := os.CreateTemp(dir, "")
+		switch {
+		case errors.Is(err, unix.ENOSPC):
+			return nil
+		case err != nil:
+			return fmt.Errorf("take the inodes of %s: %w", d.mount, err)
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+}
+
+// Free implements Disk.
+func (d *loopDisk) Free() error {
+	return errors.Join(os.RemoveAll(filepath.Join(d.mount, filler)), os.RemoveAll(filepath.Join(d.mount, inodeFiller)))
 }
 
 // Freeze implements Disk.

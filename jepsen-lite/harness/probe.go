@@ -33,6 +33,7 @@ const (
 	Clock      = "clock"
 	Failpoints = "point"
 	Stdio      = "stdio"
+	Certs      = "certificates"
 )
 
 // The values of Capability.Answer.
@@ -137,11 +138,13 @@ func (o *Offer) networkFaults(noSpaces error) {
 		o.add(Stdio, Yes, "a pipe from each replica to its log")
 	}
 	if noSpaces != nil {
+		o.add(Certs, No, "replicas on loopback have no certificates ("+noSpaces.Error()+")")
 		for _, f := range []string{Partition, OneWay, Delay, Loss, ThinPipe} {
 			o.add(f, Fallback, "a proxy on every link ("+noSpaces.Error()+")")
 		}
 		return
 	}
+	o.add(Certs, Yes, "files of each replica")
 	o.add(Partition, Yes, "namespaces, rules of routing policy")
 	o.add(OneWay, Yes, "namespaces, rules of routing policy")
 	if err := mayNetem(); err != nil {

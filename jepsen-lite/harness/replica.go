@@ -259,16 +259,30 @@ func (r *Replica) Pause() error { return r.stop(syscall.SIGSTOP, true) }
 // Resume sends SIGCONT.
 func (r *Replica) Resume() error { return r.stop(syscall.SIGCONT, false) }
 
+// Reload sends SIGHUP.
+func (r *Replica) Reload() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.signal(syscall.SIGHUP)
+}
+
 func (r *Replica) stop(s syscall.Signal, paused bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.signal(s); err != nil {
+		return err
+	}
+	r.paused = paused
+	return nil
+}
+
+func (r *Replica) signal(s syscall.Signal) error {
 	if !r.running() {
 		return fmt.Errorf("%s: %w", r.ID, ErrNotRunning)
 	}
 	if err := r.cmd.Process.Signal(s); err != nil {
 		return fmt.Errorf("%s to %s: %w", s, r.ID, err)
 	}
-	r.paused = paused
 	return nil
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 // All returns all faults.
 func All() []Fault {
-	return slices.Concat(Processes(), Stdio(), Links(), Disks(), Files(), Membership(), Clocks(), Failpoints(), Strangers(), Upgrades(), Others())
+	return slices.Concat(Processes(), Stdio(), Links(), Disks(), Files(), Certificates(), Membership(), Clocks(), Failpoints(), Strangers(), Upgrades(), Others())
 }
 
 // Find returns a fault by its name.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"rmd/jepsen-lite/harness"
+	"rmd/transport/http/v1/api"
 )
 
 // Exit codes of a replica whose disk fails, is full, or hangs.
@@ -24,6 +26,7 @@ func Disks() []Fault {
 		{Name: "disk-reserve", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the reserve free", Hold: seconds(3, 8), Inject: fill(harness.ReserveMB*3/4, false)},
 		{Name: "disk-stop", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the stop level free", Hold: seconds(3, 8), Inject: fill(harness.StopMB*3/4, false)},
 		{Name: "disk-full", Kind: harness.DiskFull, Disk: true, Text: "a disk with no byte free", Hold: seconds(3, 8), Inject: fill(0, true)},
+		{Name: "no-inodes", Kind: harness.DiskFull, Disk: true, Text: "a file system with space but no inode: snapshots fail, the log goes on", Hold: seconds(0, 4), Inject: noInodes},
 		{Name: "fsync-fails", Kind: harness.SyncFails, Disk: true, Text: "every sync fails with EIO", Inject: syncFails},
 		{Name: "write-fails", Kind: harness.SyncFails, Disk: true, Text: "writes fail with ENOSPC", Inject: writeFails},
 		{Name: "slow-disk", Kind: harness.SlowDisk, Disk: true, Text: "every sync takes 20 to 500 ms longer", Hold: seconds(3, 10), Inject: slowDisk},
@@ -98,6 +101,50 @@ func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) 
 			return e.restart(ctx, r)
 		}, r.Disk.Fill(leaveMB << 20)
 	}
+}
+
+// noInodes takes all inodes of a replica's file system. The replica must go on with its log and say
+// that it cannot write snapshots, until it can again.
+func noInodes(ctx context.Context, e *Env) (Heal, error) {
+	r, err := e.victim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
+	heal := func(ctx context.Context) error {
+		if !r.Running() {
+			e.violated("disk", "%s ended although its log needs no inode: %s", r.ID, lastLines(r.Said(4000), 3))
+		}
+		if err := errors.Join(r.Disk.Free(), e.restart(ctx, r)); err != nil {
+			return err
+		}
+		return await(ctx, r.ID+" writes a snapshot and says nothing more of it", healWithin, func() bool {
+			_, err := e.Cluster.TakeSnapshot(ctx, r)
+			told, answers := e.snapshotsFail(ctx, r)
+			return err == nil && answers && !told
+		})
+	}
+	if err := r.Disk.FillInodes(); err != nil {
+		return heal, err
+	}
+	if err := await(ctx, "it tells", noticeWithin, func() bool {
+		if _, err := e.Cluster.TakeSnapshot(ctx, r); err == nil {
+			_ = r.Disk.FillInodes() // it was being written, and then the one before it was removed
+		}
+		told, _ := e.snapshotsFail(ctx, r)
+		return told
+	}); err != nil && r.Running() {
+		e.violated("health", "%s does not say within %s that it cannot write snapshots", r.ID, noticeWithin)
+	}
+	return heal, nil
+}
+
+// snapshotsFail returns whether a replica says that it cannot write snapshots, and whether it
+// answers at all.
+func (e *Env) snapshotsFail(ctx context.Context, r *harness.Replica) (told, answers bool) {
+	var h api.Health
+	err := e.Cluster.Get(ctx, r, "/v1/health", &h)
+	return strings.Contains(h.Problem, "background jobs fail: snapshot"), err == nil
 }
 
 // awaitFatalExit waits until a replica ends by itself because of a fault, with one of the exit

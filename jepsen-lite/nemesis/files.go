@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ func Files() []Fault {
 		{Name: "truncate", Kind: harness.Damage, Text: "one file of a stopped replica loses its end", Inject: truncate},
 		{Name: "roll-back", Kind: harness.Damage, Text: "a replica's disk is that of some time ago", Inject: rollBack},
 		{Name: "lost-disk", Kind: harness.LostDisk, Text: "a replica's disk is empty", Inject: lostDisk},
+		{Name: "empty-first", Kind: harness.LostDisk, Text: "the replica that clients name first is killed, and starts with an empty disk", Hold: seconds(0, 2), Inject: emptyFirst},
 		{Name: "read-only", Kind: harness.ReadOnly, Text: "a replica's file system is mounted read-only", Inject: readOnly},
 	}
 }
@@ -241,6 +243,43 @@ func lostDisk(ctx context.Context, e *Env) (Heal, error) {
 		e.violated("S14", "%s takes part with an empty disk under its old name, beside %s", r.ID, leader.ID)
 	}
 	return again, nil
+}
+
+// emptyFirst empties the disk of the replica that all clients name first, and starts it. Every call
+// must succeed at the others.
+func emptyFirst(ctx context.Context, e *Env) (Heal, error) {
+	leader, voters := e.members(ctx)
+	r := e.Cluster.Voters()[0]
+	if leader == nil || len(voters) < 3 || !slices.Contains(voters, r) {
+		return nil, ErrNotNow
+	}
+	e.moment.OnLeader = r == leader
+	e.recordVictims("%s", []*harness.Replica{r}, r.ID)
+	again := func(ctx context.Context) error { return e.rejoin(ctx, r) }
+	if err := errors.Join(r.Kill(), r.Wipe(), r.Start(), e.Cluster.AwaitUp(ctx, r)); err != nil {
+		return again, err
+	}
+	e.servedPast(ctx, r)
+	return again, nil
+}
+
+// servedPast checks that commands that name a replica first, which cannot serve, succeed at the
+// others: reads, reads that may be stale, and a change.
+func (e *Env) servedPast(ctx context.Context, first *harness.Replica) {
+	for _, args := range [][]string{
+		{"app", "list", "--limit", "1"}, {"app", "list", "--limit", "1", "--stale"}, {"queue", "list"}, {"node", "list"},
+		{"cluster", "members"}, {"cluster", "token", "create", "--role", "voter"},
+	} {
+		err := fmt.Errorf("%s does not run", first.ID)
+		for range 3 { // an election may take as long as a command waits
+			if _, err = e.Cluster.CLIAt(ctx, first, args...); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			e.violated("L1", "a client that names %s first, which cannot serve, is not served: %v", first.ID, err)
+		}
+	}
 }
 
 // readOnly mounts a stopped replica's disk read-only. The replica must refuse to start.

@@ -33,13 +33,14 @@ type Scenario struct {
 var (
 	crashes    = []string{"kill", "kill-leader", "terminate", "pause", "flicker", "kill-all"}
 	partitions = []string{"isolate", "isolate-all", "isolate-reject", "halves", "deaf", "mute", "ring", "bridge", "flapping-link", "delay", "loss", "thin-pipe"}
-	disks      = []string{"power-cut", "disk-reserve", "disk-stop", "disk-full", "fsync-fails", "write-fails", "slow-disk", "power-cut-all", "bit-flip", "truncate", "lost-disk", "roll-back", "read-only", "short-hang", "hung-disk"}
+	disks      = []string{"power-cut", "disk-reserve", "disk-stop", "disk-full", "no-inodes", "fsync-fails", "write-fails", "slow-disk", "power-cut-all", "bit-flip", "truncate", "lost-disk", "empty-first", "roll-back", "read-only", "short-hang", "hung-disk"}
+	certs      = []string{"certificate-ends", "certificates-end"}
 	stdio      = []string{"log-full", "log-closed", "log-slow"}
 	members    = []string{"transfer", "demote-promote", "replace", "remove-leader", "grow-shrink", "join-kill", "transfer"}
 	clocks     = []string{"clock-step", "clock-drift", "clock-flicker"}
 	points     = []string{"crash-writing", "crash-leading", "crash-electing", "crash-snapshot", "crash-starting", "crash-members", "crash-restarting", "hold-writing", "hold-leading", "hold-electing", "hold-members", "hold-restarting"}
 	strangers  = []string{"hostile-peers", "intruder", "hadoop-noise", "hadoop-slow", "half-open", "slow-writers", "replayed-token", "removed-returns"}
-	everything = slices.Concat(crashes, stdio, partitions, disks, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
+	everything = slices.Concat(crashes, stdio, partitions, disks, certs, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
 )
 
 // All returns the scenarios, in the order of the list.
@@ -59,7 +60,7 @@ func All() []Scenario {
 			Spare: 1, Require: []string{harness.Failpoints}, Trailing: 2048},
 		{Name: "strangers", Text: "unknown callers: garbage, incomplete, slow and endless messages, forged and reused tokens, removed members", Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
 			Spare: 1},
-		{Name: "membership", Text: "join, promote, remove and replace replicas under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk"}),
+		{Name: "membership", Text: "join, promote, remove and replace replicas under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk", "empty-first"}),
 			Scale: 0.5, Pause: time.Second, Spare: 1, Require: []string{harness.Members}, Trailing: 2048},
 		{Name: "upgrade", Text: "a rolling upgrade and downgrade, under load and kills", Duration: 3 * time.Minute, Faults: []string{"upgrade", "kill", "pause", "downgrade", "kill-leader"}, Ordered: true,
 			Scale: 0.5, Pause: time.Second, Require: []string{harness.Upgrade}, Finale: []string{"finalize"}},
@@ -68,7 +69,7 @@ func All() []Scenario {
 		{Name: "nightly", Text: "all faults", Duration: 2 * time.Hour, Faults: everything, Scale: 0.5, Pause: time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
 		{Name: "release", Text: "all faults for a day, with the timers of a production cluster; no fault may be skipped", Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
 			Trailing: 2048, Slow: true, Finale: []string{"recover"},
-			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Failpoints, harness.Upgrade, harness.Stdio}},
+			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Failpoints, harness.Upgrade, harness.Stdio, harness.Certs}},
 	}
 }
 

@@ -56,6 +56,28 @@ func (s *story) replacedBy(r *replica, incarnation string) {
 	}
 }
 
+// TestNoInodes checks that a replica whose file system has no inode left goes on with its log and
+// says that it cannot write snapshots, until it can again.
+func TestNoInodes(t *testing.T) {
+	tellStory(t, plainSettings(), func(s *story) {
+		s.nine()
+		l, _ := s.follower().currentProcess()
+		newDriver(s.world, newLoad(s.world, 1)).crowd(l)
+		if s.check.done["snapshot without an inode"] == 0 {
+			t.Fatal("no snapshot has failed")
+		}
+		s.submitApps("app3")
+		s.inStep(time.Minute)
+		s.heal()
+		if err := l.snapshot(); err != nil {
+			t.Error(err)
+		}
+		if m, _ := memberOf(s.membership(), l.r.id); m.Problem != "" {
+			t.Errorf("it still says %q", m.Problem)
+		}
+	})
+}
+
 // TestDiskCrashAtEveryStep checks that a replica returns after a power cut between any two steps of
 // a write, and that no acknowledged operation is lost.
 func TestDiskCrashAtEveryStep(t *testing.T) {

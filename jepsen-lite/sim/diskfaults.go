@@ -19,6 +19,7 @@ type faults struct {
 	tearing  bool          // a write that was not synced may become durable in part
 	torn     bool          // one did
 	full     bool          // writes fail with ENOSPC
+	crowded  bool          // no file can be created, so that snapshots fail with ENOSPC
 	free     uint64        // free bytes that the file system reports; 0 means plenty
 	misread  int           // this many reads from now, one returns the record of another index
 	mixed    int           // number of reads that did
@@ -41,7 +42,7 @@ type rot struct {
 
 // remaining returns the faults that remain for the next process.
 func (f faults) remaining() faults {
-	return faults{slow: f.slow, lying: false, tearing: f.tearing, full: f.full, free: f.free,
+	return faults{slow: f.slow, lying: false, tearing: f.tearing, full: f.full, crowded: f.crowded, free: f.free,
 		rotten: f.rotten, lost: f.lost || f.lying, accuse: f.accuse}
 }
 
@@ -222,6 +223,7 @@ func (d *disk) damaged() (surely, maybe bool) {
 func (d *disk) repair() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.crowded = false
 	d.slow, d.full, d.free, d.misread, d.steps, d.tearing, d.failing = 0, false, 0, 0, 0, false, false
 	if d.lying {
 		d.lying = false

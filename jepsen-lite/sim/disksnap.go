@@ -50,6 +50,9 @@ func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, conf raft.
 	s.d.step()
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
+	if s.d.crowded {
+		return nil, fmt.Errorf("create a directory: %w", syscall.ENOSPC)
+	}
 	s.d.made++
 	return &sink{d: s.d, meta: raft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, s.d.made),
 		Index: index, Term: term, Configuration: conf.Clone(), ConfigurationIndex: confIndex}}, nil

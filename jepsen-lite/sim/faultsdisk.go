@@ -1,6 +1,14 @@
 package sim
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"rmd/cluster"
+)
 
 // Faults of disks.
 
@@ -71,8 +79,12 @@ func (d *driver) syncLies() {
 	d.w.heal()
 }
 
-// noSpace leaves too little space to lead, too little to write, or none.
+// noSpace leaves too little space to lead, too little to write, none, or no inode.
 func (d *driver) noSpace() {
+	if d.oneIn(4) {
+		d.noInodes()
+		return
+	}
 	l, up := d.victim().currentProcess()
 	if !up {
 		return
@@ -81,6 +93,35 @@ func (d *driver) noSpace() {
 	none := free == 1 && d.oneIn(2)
 	d.note("%s has %d bytes left (writes fail %v)", l.r.id, free, none)
 	l.disk.setFaults(func(f *faults) { f.free, f.full = free, none })
+	d.sleep(time.Second, 4*time.Second)
+}
+
+// noInodes leaves a file system without inodes: no snapshot can be written, and the log goes on. The
+// replica must say so.
+func (d *driver) noInodes() {
+	if l, up := d.victim().currentProcess(); up {
+		d.crowd(l)
+	}
+}
+
+// crowd lets snapshots of a process fail, and checks that it says so.
+func (d *driver) crowd(l *process) {
+	d.note("%s has no inode left", l.r.id)
+	l.disk.setFaults(func(f *faults) { f.crowded = true })
+	if err := l.snapshot(); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		return // there was nothing new, or the process is ending
+	}
+	d.w.check.achieved("snapshot without an inode")
+	silent := l.command(func() error {
+		m, _ := memberOf(l.cluster.Members(), l.r.id)
+		if m.State == cluster.StateAlive && !strings.Contains(m.Problem, "cannot write snapshots") {
+			return fmt.Errorf("it says %q", m.Problem)
+		}
+		return nil
+	})
+	if silent != nil && !errors.Is(silent, errLost) && l.alive() {
+		d.w.check.fail("%s cannot write snapshots and does not say so: %v", l.r.id, silent)
+	}
 	d.sleep(time.Second, 4*time.Second)
 }
 

@@ -12,6 +12,7 @@ import (
 
 // Limits of what ZooKeeper may send.
 const (
+	maxBytes   = 4 << 30  // all answers of an import
 	maxReply   = 64 << 20 // one answer, in bytes: a znode, or the names of the znodes below one
 	maxGreets  = 1024     // the answer that begins a session, in bytes
 	minTimeout = 500      // of a session, in milliseconds
@@ -31,7 +32,18 @@ const (
 // without a timeout.
 type guards struct {
 	mu      sync.Mutex
+	left    int64 // bytes that ZooKeeper may still send
 	refused error // the first answer that was refused
+}
+
+// take counts the bytes of an answer. It returns an error if ZooKeeper has sent too many.
+func (g *guards) take(n int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left -= n; g.left < 0 {
+		return fmt.Errorf("with it, all answers have more than %d bytes", int64(maxBytes))
+	}
+	return nil
 }
 
 // dial implements zk.Dialer.
@@ -100,6 +112,9 @@ func (c *guard) receive() error {
 	n := binary.BigEndian.Uint32(length[:])
 	if n < least || n > most {
 		return c.refuse(fmt.Errorf("it has %d bytes, not %d to %d", n, least, most))
+	}
+	if err := c.of.take(int64(n)); err != nil {
+		return c.refuse(err)
 	}
 	b := make([]byte, 4+n)
 	copy(b, length[:])

@@ -150,6 +150,39 @@ func TestTakeHostileServer(t *testing.T) {
 	}
 }
 
+// TestTakeEnds checks that an import ends when all answers together have too many bytes, and in time
+// when ZooKeeper answers everything but one request.
+func TestTakeEnds(t *testing.T) {
+	at := aServer(t, recorded(t), nil)
+	g := &guards{left: 2_000}
+	if _, err := take(t.Context(), Config{Servers: []string{at}, Parent: "/rmstore"}, g); err == nil || !strings.Contains(g.because(err).Error(), "all answers have more than") {
+		t.Errorf("take: %v, want a limit of all bytes", g.because(err))
+	}
+	for silent, auths := range map[int][]Auth{1: {{"digest", "a:b"}}, 4: nil} { // to credentials; within the store
+		at := aServer(t, recorded(t), func(n int, b []byte) []byte {
+			if n == silent {
+				return nil
+			}
+			return b
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() {
+			_, err := Take(ctx, Config{Servers: []string{at}, Parent: "/rmstore", Auths: auths})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), "not sent the whole state store in time: context deadline exceeded") {
+				t.Errorf("without answer %d: %v", silent, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("without answer %d Take does not return", silent)
+		}
+	}
+}
+
 // TestTakeDamagedAnswers damages answers at random. Take may fail, but must return: a panic in the
 // library's goroutine would end the test.
 func TestTakeDamagedAnswers(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 // Limits of what is read.
 const (
 	maxZnodes   = 2_000_000
-	maxBytes    = 4 << 30
 	maxZnode    = 16 << 20 // in bytes; ZooKeeper's own default is 1 MB
 	maxProblems = 1000
 	maxEpoch    = 1<<23 - 1 // a container id has 63 bits, 40 of them for the container's number
@@ -77,7 +76,6 @@ type reader struct {
 	root   string
 	store  *Store
 	znodes int
-	bytes  int64
 }
 
 // problem records a part that cannot be read. It returns an error if there are too many.
@@ -97,12 +95,11 @@ func (r *reader) get(parts ...string) ([]byte, bool, error) {
 		return nil, false, fmt.Errorf("%s: %w", at, err)
 	}
 	r.znodes++
-	r.bytes += int64(len(b))
 	switch {
 	case len(b) > maxZnode:
 		return nil, false, fmt.Errorf("%s has %d bytes; at most %d are read", at, len(b), maxZnode)
-	case r.znodes > maxZnodes || r.bytes > maxBytes:
-		return nil, false, fmt.Errorf("%s has more than %d znodes or %d bytes", r.root, maxZnodes, int64(maxBytes))
+	case r.znodes > maxZnodes:
+		return nil, false, fmt.Errorf("%s has more than %d znodes", r.root, maxZnodes)
 	}
 	return b, ok, nil
 }

@@ -45,11 +45,11 @@ func TestRecord(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	z, err := connect(ctx, Config{Servers: []string{*record}}, &guards{})
+	z, err := connect(ctx, Config{Servers: []string{*record}}, &guards{left: maxBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.conn.Close()
+	defer z.close()
 	var b bytes.Buffer
 	var walk func(at string)
 	walk = func(at string) {

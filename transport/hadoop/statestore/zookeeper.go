@@ -38,11 +38,14 @@ type ActiveError struct{ What string }
 
 func (e *ActiveError) Error() string { return e.What }
 
-// Take reads a store. It returns an *ActiveError if a ResourceManager uses the store. It changes
-// nothing in ZooKeeper.
+// Take reads a store, until ctx ends. It returns an *ActiveError if a ResourceManager uses the
+// store. It changes nothing in ZooKeeper.
 func Take(ctx context.Context, cfg Config) (*Store, error) {
-	g := &guards{}
+	g := &guards{left: maxBytes}
 	s, err := take(ctx, cfg, g)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("ZooKeeper at %v has not sent the whole state store in time: %w", cfg.Servers, context.Cause(ctx))
+	}
 	return s, g.because(err)
 }
 
@@ -51,8 +54,7 @@ func take(ctx context.Context, cfg Config, g *guards) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer z.conn.Close()
-	defer context.AfterFunc(ctx, z.conn.Close)()
+	defer z.close()
 	if err := z.notActive(cfg.Election); err != nil {
 		return nil, err
 	}
@@ -79,43 +81,53 @@ func take(ctx context.Context, cfg Config, g *guards) (*Store, error) {
 type zookeeper struct {
 	ctx  context.Context
 	conn *zk.Conn
+	stop func() bool // ends the watch for the end of ctx
 }
 
 // errNoSession stands for a session that has not begun yet.
 var errNoSession = errors.New("no session")
 
+// connect begins a session. The end of ctx ends every wait for an answer. The caller must call close.
 func connect(ctx context.Context, cfg Config, g *guards) (*zookeeper, error) {
 	conn, events, err := zk.Connect(cfg.Servers, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxReply), zk.WithDialer(g.dial))
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, err)
 	}
-	for {
+	z := &zookeeper{ctx, conn, context.AfterFunc(ctx, conn.Close)}
+	if err := z.begin(cfg, events, g); err != nil {
+		z.close()
+		return nil, err
+	}
+	return z, nil
+}
+
+func (z *zookeeper) close() {
+	z.stop()
+	z.conn.Close()
+}
+
+// begin waits for the session and adds the credentials.
+func (z *zookeeper) begin(cfg Config, events <-chan zk.Event, g *guards) error {
+	for begun := false; !begun; {
 		select {
 		case e := <-events:
+			begun = e.State == zk.StateHasSession
 			if e.State == zk.StateAuthFailed {
-				conn.Close()
-				return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, zk.ErrAuthFailed)
+				return fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, zk.ErrAuthFailed)
 			}
-			if e.State != zk.StateHasSession {
-				if err := g.because(errNoSession); err != errNoSession {
-					conn.Close()
-					return nil, err
-				}
-				continue
+			if err := g.because(errNoSession); !begun && err != errNoSession {
+				return err
 			}
-		case <-ctx.Done():
-			conn.Close()
-			return nil, fmt.Errorf("ZooKeeper at %v does not answer: %w", cfg.Servers, context.Cause(ctx))
+		case <-z.ctx.Done():
+			return fmt.Errorf("ZooKeeper at %v does not answer: %w", cfg.Servers, context.Cause(z.ctx))
 		}
-		break
 	}
 	for _, a := range cfg.Auths {
-		if err := conn.AddAuth(a.Scheme, []byte(a.Credentials)); err != nil {
-			conn.Close()
-			return nil, fmt.Errorf("ZooKeeper refuses the %s credentials: %w", a.Scheme, err)
+		if err := z.conn.AddAuth(a.Scheme, []byte(a.Credentials)); err != nil {
+			return fmt.Errorf("ZooKeeper refuses the %s credentials: %w", a.Scheme, err)
 		}
 	}
-	return &zookeeper{ctx, conn}, nil
+	return nil
 }
 
 // notActive returns an *ActiveError if the ResourceManagers have elected an active one.
