@@ -18,40 +18,44 @@ const (
 	tlsAlert = `^\x15|^no connection|` + noHello
 )
 
-// hostilePeer are inputs for the peer port from callers that are not replicas, with and without
+// hostilePeer returns inputs for the peer port from callers that are not replicas, with and without
 // TLS.
-var hostilePeer = []hostile{
-	{"noise", tlsAlert, peerRaw(bytes.Repeat([]byte{0x80, 0xff, 0, 0x13}, 1024))},
-	{"HTTP", tlsAlert, peerRaw([]byte("GET /v1/cluster HTTP/1.1\r\nHost: a\r\n\r\n"))},
-	{"a TLS hello cut off", tlsAlert, peerRaw([]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))},
-	{"a TLS record of 64 KB", tlsAlert, peerRaw([]byte("\x16\x03\x01\xff\xff"), make([]byte, 65535))},
-	{"half a hello", tlsAlert, peerRaw([]byte("RMDP\x01"))},
-	{"a hello of 64 KB", tlsAlert, peerRaw([]byte("RMDP\x01\xff\xff"), make([]byte, 65535))},
-	{"a hello of another version", tlsAlert, peerRaw([]byte("RMDP\xff\x00\x10"), make([]byte, 16))},
-	{"an empty hello", tlsAlert, peerRaw([]byte("RMDP\x01\x00\x00"))},
-	{"a hello whose words are longer than it", tlsAlert, peerRaw([]byte("RMDP\x01\x00\x0b\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff"))},
-	{"Raft's own bytes without a hello", tlsAlert, peerRaw([]byte{0}, bytes.Repeat([]byte{0x8a}, 4096))},
-	{"a kind of connection that does not exist", noPeer + `|` + tlsAlert, peerPlain(99, "test", "rm2")},
-	{"another cluster's name", noPeer + `|` + tlsAlert, peerPlain(3, "other", "rm2")},
-	{"no name", noPeer + `|` + tlsAlert, peerPlain(3, "", "")},
+func hostilePeer() []hostile {
+	return []hostile{
+		{"noise", tlsAlert, peerRaw(bytes.Repeat([]byte{0x80, 0xff, 0, 0x13}, 1024))},
+		{"HTTP", tlsAlert, peerRaw([]byte("GET /v1/cluster HTTP/1.1\r\nHost: a\r\n\r\n"))},
+		{"a TLS hello cut off", tlsAlert, peerRaw([]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))},
+		{"a TLS record of 64 KB", tlsAlert, peerRaw([]byte("\x16\x03\x01\xff\xff"), make([]byte, 65535))},
+		{"half a hello", tlsAlert, peerRaw([]byte("RMDP\x01"))},
+		{"a hello of 64 KB", tlsAlert, peerRaw([]byte("RMDP\x01\xff\xff"), make([]byte, 65535))},
+		{"a hello of another version", tlsAlert, peerRaw([]byte("RMDP\xff\x00\x10"), make([]byte, 16))},
+		{"an empty hello", tlsAlert, peerRaw([]byte("RMDP\x01\x00\x00"))},
+		{"a hello whose words are longer than it", tlsAlert, peerRaw([]byte("RMDP\x01\x00\x0b\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff"))},
+		{"Raft's own bytes without a hello", tlsAlert, peerRaw([]byte{0}, bytes.Repeat([]byte{0x8a}, 4096))},
+		{"a kind of connection that does not exist", noPeer + `|` + tlsAlert, peerPlain(99, "test", "rm2")},
+		{"another cluster's name", noPeer + `|` + tlsAlert, peerPlain(3, "other", "rm2")},
+		{"no name", noPeer + `|` + tlsAlert, peerPlain(3, "", "")},
+	}
 }
 
-// hostileCertificates are callers that have no certificate of a member. They try every method.
-var hostileCertificates = []hostile{
-	{"no certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.anonymous() }, "test", "rm2")},
-	{"a certificate of another authority", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.other, "test", "rm2") }, "test", "rm2")},
-	{"a certificate of another cluster", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "other", "rm2") }, "test", "rm2")},
-	{"a certificate of another cluster, and its name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "other", "rm2") }, "other", "rm2")},
-	{"a certificate of a replica that was never let in", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm9") }, "test", "rm9")},
-	{"a certificate of a replica that was removed", noPeer, stranger((*certificates).ofRemoved, "test", "rm4")},
-	{"a stranger's, called by a member's name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm9") }, "test", "rm2")},
-	{"a second certificate in a member's name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm2") }, "test", "rm2")},
-	{"a role's certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.role("admin") }, "test", "rm2")},
-	{"TLS 1.2", noPeer, stranger(func(c *certificates) *tls.Config {
-		cfg := c.showing(c.ca, "test", "rm2")
-		cfg.MaxVersion = tls.VersionTLS12
-		return cfg
-	}, "test", "rm2")},
+// hostileCertificates returns callers that have no certificate of a member. They try every method.
+func hostileCertificates() []hostile {
+	return []hostile{
+		{"no certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.anonymous() }, "test", "rm2")},
+		{"a certificate of another authority", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.other, "test", "rm2") }, "test", "rm2")},
+		{"a certificate of another cluster", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "other", "rm2") }, "test", "rm2")},
+		{"a certificate of another cluster, and its name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "other", "rm2") }, "other", "rm2")},
+		{"a certificate of a replica that was never let in", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm9") }, "test", "rm9")},
+		{"a certificate of a replica that was removed", noPeer, stranger((*certificates).ofRemoved, "test", "rm4")},
+		{"a stranger's, called by a member's name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm9") }, "test", "rm2")},
+		{"a second certificate in a member's name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm2") }, "test", "rm2")},
+		{"a role's certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.role("admin") }, "test", "rm2")},
+		{"TLS 1.2", noPeer, stranger(func(c *certificates) *tls.Config {
+			cfg := c.showing(c.ca, "test", "rm2")
+			cfg.MaxVersion = tls.VersionTLS12
+			return cfg
+		}, "test", "rm2")},
+	}
 }
 
 // peerRaw sends bytes unchanged to the peer port.

@@ -17,17 +17,19 @@ import (
 	"rmd/yarn"
 )
 
-// hostileOwners are callers that use what belongs to others: a tracking page that is not the AM's
+// hostileOwners returns callers that use what belongs to others: a tracking page that is not the AM's
 // own, an idempotency key of another user, a replay whose environment names a running cluster.
-var hostileOwners = []hostile{
-	{"a page at the address of a cloud's secrets", `^HTTP/1\.1 (403|508) `, pageAt("http://169.254.169.254/latest/meta-data/")},
-	{"a page at the same address in IPv6", `^HTTP/1\.1 (403|502|508) `, pageAt("http://[fe80::a9fe:a9fe]/")},
-	{"a page at a replica's own port", `^HTTP/1\.1 (403|508) `, pageAt("http://{own}/v1/snapshot")},
-	{"a page at a port of another scheme", `^HTTP/1\.1 302 `, pageAt("gopher://127.0.0.1:1/")},
-	{"a page that sets cookies and policies", `^HTTP/1\.1 200 (?s:.*)here`, hostilePage("Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data")},
-	{"a page that takes the sandbox off", `^HTTP/1\.1 200 (?s:.*)Content-Security-Policy: [^\r\n]*sandbox`, hostilePage()},
-	{"another's idempotency key", `^another application$`, othersKey},
-	{"a replay with the cluster in the environment", `(?s)^0 .*private cluster`, (*attack).replayElsewhere},
+func hostileOwners() []hostile {
+	return []hostile{
+		{"a page at the address of a cloud's secrets", `^HTTP/1\.1 (403|508) `, pageAt("http://169.254.169.254/latest/meta-data/")},
+		{"a page at the same address in IPv6", `^HTTP/1\.1 (403|502|508) `, pageAt("http://[fe80::a9fe:a9fe]/")},
+		{"a page at a replica's own port", `^HTTP/1\.1 (403|508) `, pageAt("http://{own}/v1/snapshot")},
+		{"a page at a port of another scheme", `^HTTP/1\.1 302 `, pageAt("gopher://127.0.0.1:1/")},
+		{"a page that sets cookies and policies", `^HTTP/1\.1 200 (?s:.*)here`, hostilePage("Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data")},
+		{"a page that takes the sandbox off", `^HTTP/1\.1 200 (?s:.*)Content-Security-Policy: [^\r\n]*sandbox`, hostilePage()},
+		{"another's idempotency key", `^another application$`, othersKey},
+		{"a replay with the cluster in the environment", `(?s)^0 .*private cluster`, (*attack).replayElsewhere},
+	}
 }
 
 // pageAt makes the attacker's AM report a tracking URL, and opens the page through the proxy.

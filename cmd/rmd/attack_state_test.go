@@ -13,10 +13,11 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// attackTables are all hostile inputs, by port.
+// attackTables has all hostile inputs, by port. They are made when the attack begins: some have
+// megabytes, and every replica and command of the tests is a process of this program.
 var attackTables = []struct {
 	port   string
-	rows   []hostile
+	rows   func() []hostile
 	secure bool // only with TLS
 	plain  bool // TLS makes no difference: only without
 	alone  bool // one input at a time

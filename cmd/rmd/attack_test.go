@@ -132,7 +132,7 @@ func (a *attack) dialer() *net.Dialer {
 
 // run sends all tables in windows of attack. A quiet window is before and after each.
 func (a *attack) run() {
-	for _, row := range hostileEarly {
+	for _, row := range hostileEarly() {
 		for _, p := range a.all {
 			b := *a
 			b.at = p
@@ -155,7 +155,7 @@ func (a *attack) run() {
 		if only := os.Getenv("RMD_ATTACK_PORT"); only != "" && only != table.port {
 			continue
 		}
-		for rows := range slices.Chunk(table.rows, 24) {
+		for rows := range slices.Chunk(table.rows(), 24) {
 			began := time.Now()
 			a.honest.hostile(func(over <-chan struct{}) { a.assault(table.port, rows, table.alone, over) }, a.window)
 			a.honest.quiet(min(max(time.Since(began), a.window), 3*a.window))

@@ -15,10 +15,10 @@ func TestAutopilotCleanup(t *testing.T) {
 	c := startProcesses(t, 5, calm, "autopilot:\n  cleanup_dead_servers: true\n  min_quorum: 4\n  dead_server_last_contact_threshold: 1m\n  last_contact_threshold: 5s\n")
 	leader := c.leader()
 	dead, stay := c.others(leader)[:2], append(c.others(leader)[2:], leader)
+	began := time.Now()
 	for _, p := range dead {
 		c.kill(p)
 	}
-	began := time.Now()
 	var doc api.AutopilotState
 	c.await("autopilot calls the dead unhealthy", patience, func() bool {
 		return c.get(leader, "/v1/autopilot", &doc) && !doc.Healthy && doc.FailureTolerance == 0

@@ -66,7 +66,7 @@ type waitingGang struct {
 	block   input.Granted
 	began   time.Time // before the blocker was submitted
 	id      yarn.AttemptID
-	since   time.Time // when all members were requested
+	since   time.Time // before all members were requested
 }
 
 func waitWithGang(c *processes, call *caller) *waitingGang {
@@ -85,10 +85,10 @@ func waitWithGang(c *processes, call *caller) *waitingGang {
 	g.block = got.Granted[0]
 	g.id = call.application("u2", "root.train")
 	key := yarn.SchedulerKey{Priority: 1}
+	g.since = time.Now()
 	must[*input.AllocateReply](call, &input.Allocate{Attempt: g.id, Gang: fmt.Sprintf("priority=1,count=%d,nodes=2", gangMembers), Asks: []input.Ask{
 		{Key: key, Name: yarn.Any, Count: gangMembers, Size: yarn.NewResource(3<<10, 1)},
 		{Key: key, Name: "/held", Count: gangMembers, Size: yarn.NewResource(3<<10, 1), Relax: true}}})
-	g.since = time.Now()
 	return g
 }
 

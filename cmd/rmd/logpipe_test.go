@@ -143,21 +143,13 @@ func TestLogPipe(t *testing.T) {
 	}
 }
 
-// endsInOrder stops a process with SIGTERM within 20 s.
+// endsInOrder stops a process with SIGTERM.
 func (p *process) endsInOrder(c *processes) {
 	c.t.Helper()
 	p.signal(c.t, syscall.SIGTERM)
-	if code := p.endsWithin(20 * time.Second); code != 0 {
-		c.t.Errorf("%s ended with %d 20 s after SIGTERM:\n%s", p.id, code, p.log())
+	if code := c.exited(p); code != 0 {
+		c.t.Errorf("%s ended with %d after SIGTERM:\n%s", p.id, code, p.log())
 	}
-}
-
-// endsWithin waits for the end of a process and returns its exit code, or -1 if it had to be killed.
-func (p *process) endsWithin(limit time.Duration) int {
-	late := time.AfterFunc(limit, func() { _ = p.cmd.Process.Kill() })
-	defer late.Stop()
-	_ = p.cmd.Wait() // the exit code shows how it ended
-	return p.cmd.ProcessState.ExitCode()
 }
 
 // TestLastWordsUnread ends replicas that print their last words into a full pipe: an error at the
@@ -174,19 +166,19 @@ func TestLastWordsUnread(t *testing.T) {
 	c.reconfigure(second, "data: "+second.dir, "data: "+one.dir)
 	for range 2 {
 		c.start(second)
-		if code := second.endsWithin(patience); code != 8 {
+		if code := c.exited(second); code != 8 {
 			t.Errorf("a replica whose data is in use ended with %d", code)
 		}
 		second.out.full(t) // the replica has made it larger
 	}
 	c.reconfigure(second, "cluster: test", "cluster: ''")
 	c.start(second)
-	if code := second.endsWithin(patience); code != 2 {
+	if code := c.exited(second); code != 2 {
 		t.Errorf("a replica with a wrong configuration ended with %d", code)
 	}
 	one.out.full(t)
 	one.signal(t, syscall.SIGQUIT)
-	if code := one.endsWithin(patience); code != 2 {
+	if code := c.exited(one); code != 2 {
 		t.Errorf("a replica ended with %d after SIGQUIT", code)
 	}
 }

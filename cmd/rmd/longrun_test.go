@@ -76,7 +76,7 @@ func (c *processes) watch(e *endless, began time.Time, every time.Duration) watc
 func (c *processes) term(p *process) uint64 {
 	c.t.Helper()
 	var doc api.Cluster
-	c.await(p.id+" tells its term", 20*time.Second, func() bool { return c.get(p, "/v1/cluster", &doc) })
+	c.await(p.id+" tells its term", patience, func() bool { return c.get(p, "/v1/cluster", &doc) })
 	return doc.Term
 }
 

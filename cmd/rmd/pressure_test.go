@@ -172,7 +172,7 @@ func TestPressure(t *testing.T) {
 	}
 	for _, p := range c.all {
 		var doc api.Cluster
-		c.await(p.id+" has all of them", 30*time.Second, func() bool { return c.get(p, "/v1/cluster?consistent", &doc) })
+		c.await(p.id+" has all of them", patience, func() bool { return c.get(p, "/v1/cluster?consistent", &doc) })
 		if int64(doc.Totals.Apps) != want {
 			t.Errorf("%s has %d applications; %d were granted", p.id, doc.Totals.Apps, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,30 @@ func TestMain(m *testing.M) {
 		os.Exit(command.Main())
 	}
 	os.Exit(m.Run())
+}
+
+// TestProcessesStartSmall checks how much memory a process of this program allocates before it does
+// anything. Tests start hundreds of processes, and each would pay for a table of hostile inputs in a
+// variable of this package.
+func TestProcessesStartSmall(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0], "version")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	total := 0
+	for _, m := range regexp.MustCompile(`(?m)^init .*, (\d+) bytes,`).FindAllSubmatch(out, -1) {
+		n, err := strconv.Atoi(string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	if total == 0 || total > 16<<20 {
+		t.Errorf("a process allocates %d bytes before it begins:\n%s", total, out)
+	}
 }
 
 // process is one replica in a separate process.
@@ -297,11 +322,12 @@ func (c *processes) get(p *process, path string, doc any) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && (doc == nil || json.Unmarshal(b, doc) == nil)
 }
 
-// await waits until a condition is true.
+// await waits until a condition is true. It asks less often while it waits, because a replica
+// computes each answer.
 func (c *processes) await(what string, within time.Duration, holds func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	for began := time.Now(); !holds(); time.Sleep(min(5*time.Millisecond+time.Since(began)/20, 200*time.Millisecond)) {
+		if time.Since(began) > within {
 			c.t.Fatalf("not within %s: %s", within, what)
 		}
 	}

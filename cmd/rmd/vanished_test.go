@@ -112,7 +112,7 @@ func TestFollowVanishedReplica(t *testing.T) {
 				t.Fatal("events --follow ended")
 			}
 			return line
-		case <-time.After(time.Minute):
+		case <-time.After(patience): // the kernel takes a quarter of an hour
 			t.Fatal("events --follow shows nothing new")
 			return ""
 		}

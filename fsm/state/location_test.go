@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"rmd/fsm/event"
+	"rmd/internal/growth"
 	"rmd/yarn"
 )
 
@@ -78,4 +79,20 @@ func TestLocationsAgainstAMap(t *testing.T) {
 			t.Fatalf("without asks there are %d locations, of which %d are looked up", s.Locations.Len(), s.byLocation.n)
 		}
 	})
+}
+
+// TestManyRefusedHosts checks that the time to change a blacklist does not grow with the square of its
+// names.
+func TestManyRefusedHosts(t *testing.T) {
+	s := forgettable(t)
+	var names []string
+	for i := range 1_000_000 {
+		names = append(names, fmt.Sprint("h", i))
+	}
+	growth.InTime(t, "to refuse a million hosts and to accept them again", func() {
+		apply(t, s, &event.BlacklistChanged{App: 1, Add: names}, &event.BlacklistChanged{App: 1, Remove: names})
+	})
+	if n := len(appAt(t, s, 1).Blacklist); n != 0 {
+		t.Errorf("%d hosts are still refused", n)
+	}
 }

@@ -59,7 +59,7 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("who dials what has not begun to listen is told %v", err)
 	}
 	defer serve().Close()
-	for end := time.Now().Add(10 * time.Second); dials() != nil; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); dials() != nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the port does not open again")
 		}

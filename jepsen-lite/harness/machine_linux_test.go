@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -190,11 +191,15 @@ func TestNamespaces(t *testing.T) {
 		_, err = bufio.NewReader(c).ReadString('\n')
 		return err
 	}
-	for end := time.Now().Add(5 * time.Second); ask() != nil; {
-		if time.Now().After(end) {
-			t.Fatal("a process in a namespace is not reached")
+	reached := func(when string) {
+		t.Helper()
+		for end := time.Now().Add(patience); ask() != nil; {
+			if time.Now().After(end) {
+				t.Fatalf("%s, a process in a namespace is not reached", when)
+			}
 		}
 	}
+	reached("at first")
 	for _, k := range []link{{Outside, "rm1"}, {"rm1", Outside}} {
 		for _, how := range []Cut{Drop, Reject} {
 			if err := n.Cut(k.from, k.to, how); err != nil {
@@ -206,9 +211,7 @@ func TestNamespaces(t *testing.T) {
 			if err := n.Heal(); err != nil {
 				t.Fatal(err)
 			}
-			if err := ask(); err != nil {
-				t.Errorf("%v healed: %v", k, err)
-			}
+			reached(fmt.Sprintf("%v healed", k))
 		}
 	}
 }

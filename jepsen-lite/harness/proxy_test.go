@@ -69,6 +69,9 @@ func dialAs(t *testing.T, at, id string) net.Conn {
 	return c
 }
 
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
 // hears returns nil if n bytes arrive in time.
 func hears(c net.Conn, n int, within time.Duration) error {
 	c.SetReadDeadline(time.Now().Add(within))
@@ -83,11 +86,11 @@ func timedOut(err error) bool {
 
 func TestProxyPassesHelloAndRest(t *testing.T) {
 	_, _, c := proxied(t)
-	if err := hears(c, len(hello("rm1")), 5*time.Second); err != nil {
+	if err := hears(c, len(hello("rm1")), patience); err != nil {
 		t.Fatal(err)
 	}
 	c.Write([]byte("more\n"))
-	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "more\n" {
 		t.Fatalf("behind the proxy: %q, %v, want \"more\\n\"", line, err)
 	}
@@ -99,7 +102,7 @@ func TestProxyDrops(t *testing.T) {
 	for name, k := range map[string]link{"there": {"rm1", "rm2"}, "back": {"rm2", "rm1"}} {
 		t.Run(name, func(t *testing.T) {
 			n, at, c := proxied(t)
-			if err := hears(c, len(hello("rm1")), 5*time.Second); err != nil {
+			if err := hears(c, len(hello("rm1")), patience); err != nil {
 				t.Fatal(err)
 			}
 			if err := n.Cut(k.from, k.to, Drop); err != nil {
@@ -112,13 +115,13 @@ func TestProxyDrops(t *testing.T) {
 			if err := hears(dialAs(t, at, "rm1"), 1, 100*time.Millisecond); !timedOut(err) {
 				t.Fatalf("a new connection was made over a link that drops: %v", err)
 			}
-			if err := hears(dialAs(t, at, "rm3"), len(hello("rm3")), 5*time.Second); err != nil {
+			if err := hears(dialAs(t, at, "rm3"), len(hello("rm3")), patience); err != nil {
 				t.Fatalf("another replica's link: %v", err)
 			}
 			if err := n.Heal(); err != nil {
 				t.Fatal(err)
 			}
-			if err := hears(c, 1, 5*time.Second); err != nil {
+			if err := hears(c, 1, patience); err != nil {
 				t.Fatalf("it did not arrive when the link was healed: %v", err)
 			}
 		})
@@ -129,7 +132,7 @@ func TestProxyDrops(t *testing.T) {
 // connection while the link drops.
 func TestProxyHidesTheEnd(t *testing.T) {
 	n, at, c := proxied(t)
-	if err := hears(c, len(hello("rm1")), 5*time.Second); err != nil {
+	if err := hears(c, len(hello("rm1")), patience); err != nil {
 		t.Fatal(err)
 	}
 	_ = at
@@ -141,30 +144,30 @@ func TestProxyHidesTheEnd(t *testing.T) {
 		t.Fatalf("the end arrived over a link that drops: %v", err)
 	}
 	n.Heal()
-	if err := hears(c, 1, 5*time.Second); err == nil || timedOut(err) {
+	if err := hears(c, 1, patience); err == nil || timedOut(err) {
 		t.Fatalf("the end did not arrive when the link was healed: %v", err)
 	}
 }
 
 func TestProxyRejects(t *testing.T) {
 	n, at, c := proxied(t)
-	if err := hears(c, len(hello("rm1")), 5*time.Second); err != nil {
+	if err := hears(c, len(hello("rm1")), patience); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Cut("rm1", "rm2", Reject); err != nil {
 		t.Fatal(err)
 	}
-	if err := hears(c, 1, 5*time.Second); err == nil || timedOut(err) {
+	if err := hears(c, 1, patience); err == nil || timedOut(err) {
 		t.Fatalf("a connection over a link that rejects lives: %v", err)
 	}
-	if err := hears(dialAs(t, at, "rm1"), 1, 5*time.Second); err == nil || timedOut(err) {
+	if err := hears(dialAs(t, at, "rm1"), 1, patience); err == nil || timedOut(err) {
 		t.Fatalf("a new connection over a link that rejects: %v", err)
 	}
 }
 
 func TestProxyDelays(t *testing.T) {
 	n, _, c := proxied(t)
-	if err := hears(c, len(hello("rm1")), 5*time.Second); err != nil {
+	if err := hears(c, len(hello("rm1")), patience); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Shape("rm1", "rm2", Shape{Delay: 150 * time.Millisecond}); err != nil {
@@ -172,13 +175,13 @@ func TestProxyDelays(t *testing.T) {
 	}
 	began := time.Now()
 	c.Write([]byte("x"))
-	if err := hears(c, 1, 5*time.Second); err != nil || time.Since(began) < 150*time.Millisecond {
+	if err := hears(c, 1, patience); err != nil || time.Since(began) < 150*time.Millisecond {
 		t.Fatalf("it took %s: %v", time.Since(began), err)
 	}
 	n.Shape("rm1", "rm2", Shape{Rate: 10_000})
 	began = time.Now()
 	c.Write(make([]byte, 2000))
-	if err := hears(c, 2000, 5*time.Second); err != nil || time.Since(began) < 190*time.Millisecond {
+	if err := hears(c, 2000, patience); err != nil || time.Since(began) < 190*time.Millisecond {
 		t.Fatalf("2000 bytes at 10000 a second took %s: %v", time.Since(began), err)
 	}
 }
@@ -194,7 +197,7 @@ func TestProxyWithoutHello(t *testing.T) {
 		}
 		defer c.Close()
 		c.Write([]byte(text))
-		if err := hears(c, len(text), 5*time.Second); err != nil {
+		if err := hears(c, len(text), patience); err != nil {
 			t.Errorf("%q does not come back through the proxy: %v", text, err)
 		}
 	}

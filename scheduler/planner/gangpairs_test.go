@@ -26,7 +26,7 @@ func newFloor(tb testing.TB, nodes int, memoryMB int64) *floor {
 	f.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: []input.Property{
 		{Name: confPrefix + "root.queues", Value: "a,b"}, {Name: confPrefix + "root.a.capacity", Value: "50"}, {Name: confPrefix + "root.b.capacity", Value: "50"},
 		{Name: confPrefix + "root.a.user-limit-factor", Value: "10"}, {Name: confPrefix + "root.b.user-limit-factor", Value: "10"},
-		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"}, {Name: confPrefix + "maximum-applications", Value: "1000000"},
 		{Name: confPrefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "100"}}})
 	for i := range nodes {
 		id := yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}

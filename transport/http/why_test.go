@@ -73,7 +73,7 @@ func TestDecisionReasonsOnPage(t *testing.T) {
 	}
 	k.learn()
 	page := ""
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(page, reserved); { // the server renders a costly page again in the background
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && !strings.Contains(page, reserved); { // the server renders a costly page again in the background
 		page = b.ask("GET", "/ui/decisions", "").Body.String()
 	}
 	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "its AM is unmanaged"} {

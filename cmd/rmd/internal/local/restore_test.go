@@ -131,7 +131,7 @@ func TestWorkloadSurvivesFirstToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err = d.Do(ctx, &input.RegisterNode{ID: yarn.NodeID{Host: "sim-1", Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 1), Version: "simulated"})
 		return err

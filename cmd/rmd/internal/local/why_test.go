@@ -102,7 +102,7 @@ func fetch(t *testing.T, addr, path string) string {
 // pageOf waits until a page contains a text, because reasons may appear later.
 func pageOf(t *testing.T, addr, path, says string) string {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		page := fetch(t, addr, path)
 		if strings.Contains(page, says) || time.Now().After(end) {
 			return page
