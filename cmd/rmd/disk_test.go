@@ -215,3 +215,35 @@ func TestHungDisk(t *testing.T) {
 	c.start(victim)
 	c.awaitReady(c.all...)
 }
+
+// TestTrailingLogs blocks the writes of a follower, which goes on to answer. The leader must call it
+// unhealthy once it lags by more entries than autopilot.max_trailing_logs, and healthy again later.
+func TestTrailingLogs(t *testing.T) {
+	t.Parallel()
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "disk:\n  exit_after: 10m\nautopilot:\n  max_trailing_logs: 3\n  last_contact_threshold: 1h\n")
+	victim := c.all[0]
+	freeze := victim.onFreezableDisk(t)
+	for _, p := range c.all {
+		c.start(p)
+	}
+	c.awaitReady(c.all...)
+	var leader *process
+	c.await("another replica leads", patience, func() bool {
+		_, _, _ = c.rmd("cluster", "transfer", c.all[1].id) // it may lead already
+		leader = c.leader()
+		return leader != victim
+	})
+	healthy := func() bool {
+		var doc api.AutopilotState
+		return c.get(leader, "/v1/autopilot", &doc) && doc.Healthy
+	}
+	c.await("all are healthy", patience, healthy)
+	freeze(true)
+	call := newCaller(t, c.addrs())
+	for range 10 {
+		must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true})
+	}
+	c.await("it trails too far", patience, func() bool { return !healthy() })
+	freeze(false)
+	c.await("all are healthy again", patience, healthy)
+}

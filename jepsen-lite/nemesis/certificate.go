@@ -20,8 +20,9 @@ func Certificates() []Fault {
 }
 
 const (
-	// endsSoon is how long a certificate that ends during a fault is valid.
-	endsSoon = 3 * time.Second
+	// endsSoon is how long a certificate that ends during a fault is valid. A replica does not take one
+	// that has ended before it reads it.
+	endsSoon = 6 * time.Second
 	// validFor is how long others are valid.
 	validFor = 2 * 365 * 24 * time.Hour
 )
@@ -29,8 +30,8 @@ const (
 // exitConfig is the exit code of a replica that refuses its configuration.
 const exitConfig = 2
 
-// certificateEnds lets the certificate of one replica end. The others must say so and serve, also
-// callers who name that replica first. It is then killed, and must refuse to start.
+// certificateEnds lets the certificate of one replica end. Health must say so, and the others must
+// serve, also callers who name that replica first. It is then killed, and must refuse to start.
 func certificateEnds(ctx context.Context, e *Env) (Heal, error) {
 	r, err := e.victim(ctx)
 	if err != nil {
@@ -123,14 +124,15 @@ func (e *Env) problems(ctx context.Context, r *harness.Replica) []string {
 // toldWithin is how long the replicas may take to say what is wrong with one of them.
 const toldWithin = 20 * time.Second
 
-// tells waits until another replica says that each of these has a problem that begins in a way.
+// tells waits until a replica says that each of these has a problem that begins in a way. It may be
+// the replica itself: an earlier fault may have broken its connections, and it gets no new ones.
 func (e *Env) tells(ctx context.Context, problem string, of ...*harness.Replica) {
 	for _, r := range of {
 		var said []string
 		told := func(p string) bool { return strings.HasPrefix(p, r.ID+": "+problem) }
 		err := await(ctx, "a replica tells", toldWithin, func() bool {
 			for _, q := range e.Cluster.Voters() {
-				if said = e.problems(ctx, q); q != r && slices.ContainsFunc(said, told) {
+				if said = e.problems(ctx, q); slices.ContainsFunc(said, told) {
 					return true
 				}
 			}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/harness"
-	"rmd/transport/http/v1/api"
 )
 
 // Exit codes of a replica whose disk fails, is full, or hangs.
@@ -142,7 +141,7 @@ func noInodes(ctx context.Context, e *Env) (Heal, error) {
 // snapshotsFail returns whether a replica says that it cannot write snapshots, and whether it
 // answers at all.
 func (e *Env) snapshotsFail(ctx context.Context, r *harness.Replica) (told, answers bool) {
-	var h api.Health
+	var h struct{ Problem string }
 	err := e.Cluster.Get(ctx, r, "/v1/health", &h)
 	return strings.Contains(h.Problem, "background jobs fail: snapshot"), err == nil
 }
