@@ -58,7 +58,7 @@ func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
 	calls.Store(0)
 	eventually(t, patience, "many calls fail", func() bool { return calls.Load() > 30 })
 	about := l.with("failed to appendEntries to", "failed to heartbeat to", "failed to contact:", "failed to make requestVote RPC", "does not answer")
-	elections := int(lead.c.Term() - term) // on a busy machine; each new leader begins to count
+	elections := int(lead.c.Term() - term)            // on a busy machine; each new leader begins to count
 	if len(about) < 1 || len(about) > 4+2*elections { // one or two from each survivor
 		t.Errorf("%d lines:\n%s", len(about), strings.Join(about, "\n"))
 	}
