@@ -53,12 +53,13 @@ func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
 	rs := trio(t, func(c *Config) { fastTimers(c); c.Logger, c.Peer = l.logger(), countingPeer{c.Peer, &calls} })
 	inStep(t, rs, put(t, rs, 2))
 	lead := leader(t, rs)
-	victim := without(rs, lead)[0]
+	victim, term := without(rs, lead)[0], lead.c.Term()
 	victim.kill()
 	calls.Store(0)
 	eventually(t, patience, "many calls fail", func() bool { return calls.Load() > 30 })
 	about := l.with("failed to appendEntries to", "failed to heartbeat to", "failed to contact:", "failed to make requestVote RPC", "does not answer")
-	if len(about) < 1 || len(about) > 4 { // one or two from each survivor
+	elections := int(lead.c.Term() - term)            // on a busy machine; each new leader begins to count
+	if len(about) < 1 || len(about) > 4+2*elections { // one or two from each survivor
 		t.Errorf("%d lines:\n%s", len(about), strings.Join(about, "\n"))
 	}
 	victim.start()

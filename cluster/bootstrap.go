@@ -57,7 +57,17 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	if err := c.setCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
 		return err
 	}
-	return c.Bootstrap(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
+	return c.bootstrapAndLead(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
+}
+
+// bootstrapAndLead writes the first membership, which no other replica has, and campaigns at once:
+// raft's timers would only let the new cluster wait.
+func (c *Cluster) bootstrapAndLead(conf raft.Configuration) error {
+	if err := c.Bootstrap(conf); err != nil {
+		return err
+	}
+	c.succession.Campaign()
+	return nil
 }
 
 // Bootstrap writes the first membership. One or all of the replicas in it may call it, with the
@@ -236,7 +246,7 @@ func (c *Cluster) tryExpect() string {
 		}
 		conf.Servers = append(conf.Servers, raft.Server{ID: i.Identity.ServerID(), Address: raft.ServerAddress(i.Address)})
 	}
-	if err := c.Bootstrap(conf); err != nil {
+	if err := c.bootstrapAndLead(conf); err != nil {
 		return err.Error()
 	}
 	return ""

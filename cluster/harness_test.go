@@ -139,10 +139,13 @@ func testLogger(_ testing.TB, name string) hclog.Logger {
 // process, a transfer or elect starts them.
 const calm = 12 * time.Second
 
+// fastest is the lowest recommended timeout.
+const fastest = 150 * time.Millisecond
+
 // fastTimers sets the lowest recommended timeouts, for tests that wait for raft's own timers and
 // accept any leader.
 func fastTimers(c *Config) {
-	c.Heartbeat, c.Election, c.Lease = 150*time.Millisecond, 150*time.Millisecond, 100*time.Millisecond
+	c.Heartbeat, c.Election, c.Lease = fastest, fastest, 100*time.Millisecond
 }
 
 // patience is the longest time that a test waits for an expected event.

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -32,11 +34,14 @@ func TestMemberAlone(t *testing.T) {
 	c.awaitUp(alone)
 
 	const one = "NOT_READY: replica rm1 is a member of cluster "
+	var asked sync.WaitGroup // all at once: each waits for a leader until its timeout
 	for _, args := range [][]string{{"app", "list"}, {"app", "list", "--stale"}, {"queue", "list", "--stale"}, {"conf", "get", "--stale"}, {"events"},
 		{"snapshot", "save", backup, "--overwrite"}, {"snapshot", "save", backup, "--overwrite", "--stale"}} {
-		c.refused(5, one, append(args, "--timeout", "2")...)
-		c.refused(5, one, append(args, "--timeout", "1", "--addr", alone.http)...)
+		for _, more := range [][]string{{"--timeout", "4"}, {"--timeout", "2", "--addr", alone.http}} {
+			asked.Go(func() { c.refused(5, one, slices.Concat(args, more)...) })
+		}
 	}
+	asked.Wait()
 	if is, err := os.ReadFile(backup); err != nil || !bytes.Equal(is, good) {
 		t.Errorf("the backup of %d bytes has %d now: %v", len(good), len(is), err)
 	}

@@ -137,7 +137,7 @@ func TestPressure(t *testing.T) {
 	if os.Getenv("RMD_LONG") != "" {
 		length = span(t)
 	}
-	c := startProcesses(t, 3, calm, "")
+	c := startProcesses(t, 3, patient, "")
 	c.queues(crowd)
 	leader := c.leader()
 	before := leader.resident()

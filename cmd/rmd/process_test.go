@@ -116,6 +116,7 @@ var (
 	lowest   = timers{"150ms", "150ms", "100ms"} // the lowest recommended values
 	defaults = timers{"500ms", "500ms", "400ms"}
 	calm     = timers{"3s", "3s", "2s"}
+	patient  = timers{"20s", "20s", "15s"} // no replica waits for these timers, and no leader may be lost
 )
 
 // patience is the maximum wait for an expected condition.

@@ -167,6 +167,7 @@ var places = map[string]place{
 	"internal/plot":        {why: "it draws, and knows nothing of what is drawn"},
 	"internal/quantile":    {why: "it takes quantiles"},
 	"internal/portblock":   {why: "it gives ports to tests"},
+	"internal/growth":      {why: "it limits the time of tests"},
 	"internal/failpoint":   {why: "it marks points for tests"},
 	"internal/logwriter":   {outside: []string{xsys}, why: "it writes a log"},
 	"internal/testlog":     {outside: []string{hclog}, why: "it logs to a test"},

@@ -116,7 +116,7 @@ func TestManyAskLocations(t *testing.T) {
 		in.Asks = append(in.Asks, input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: fmt.Sprint("h", i), Count: 1, Size: yarn.NewResource(1024, 1)})
 	}
 	growth.InTime(t, "to name 100,000 hosts under one key", func() {
-		for range 10 {
+		for range 5 {
 			in.Attempt = h.run()
 			in.Response = h.p.st.Apps.Get(h.p.st.AppByID(in.Attempt.App)).Response
 			h.must(t, in)

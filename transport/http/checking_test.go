@@ -2,75 +2,66 @@ package httpserver
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 )
 
-// largeConf returns a configuration that takes long to check.
-func largeConf(t *testing.T) string {
-	t.Helper()
-	names := make([]string, 9000)
-	properties := map[string]string{}
-	for i := range names {
-		names[i] = fmt.Sprintf("q%05d", i)
-		properties[capacity.Prefix+"root."+names[i]+".capacity"] = "1"
+// heldReader is a history whose second fork, once it is armed, waits for a release. The admission of a
+// request makes the first one, and the check of a configuration the second.
+type heldReader struct {
+	*history
+	left             atomic.Int64
+	entered, release chan struct{}
+}
+
+func (h *heldReader) Fork() (*state.State, uint64) {
+	if h.left.Add(-1) == 0 {
+		close(h.entered)
+		<-h.release
 	}
-	properties[capacity.Prefix+"root.queues"] = strings.Join(names, ",")
-	b, err := json.Marshal(properties)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return h.history.Fork()
 }
 
 // TestCheckOneAtATime checks that a replica validates one configuration at a time, whichever call
 // brings it. A second call waits and then gets BUSY. A call without a configuration does not wait.
 func TestCheckOneAtATime(t *testing.T) {
-	large := largeConf(t)
-	small := `{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}`
-	for path, format := range map[string]string{"/v1/conf:validate": `{"properties":%s}`, "/v1/queues:place": `{"user":"u","properties":%s}`} {
-		b := newBench(t, func(c *Config) { c.ReadTimeout = time.Millisecond })
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for range 5 {
-				b.ask("POST", path, fmt.Sprintf(format, large))
-			}
-		}()
-		busy := map[string]bool{}
-		for over := false; !over && len(busy) < 2; {
-			for path, format := range map[string]string{"/v1/conf:validate": `{"properties":%s}`, "/v1/queues:place": `{"user":"u","properties":%s}`} {
-				r := b.ask("POST", path, fmt.Sprintf(format, small))
-				if r.Code == http.StatusServiceUnavailable && r.Header().Get("Retry-After") == "1" && strings.Contains(r.Body.String(), "this replica is busy checking another configuration") {
-					busy[path] = true
-				} else if r.Code != http.StatusOK {
-					t.Fatalf("POST %s: status %d, want 200 or 503 with Retry-After 1 and the reason: %s",
-						path, r.Code, r.Body)
-				}
-			}
-			if r := b.ask("POST", "/v1/queues:place", `{"user":"u"}`); r.Code != http.StatusOK {
-				t.Fatalf("without a configuration: %d %s", r.Code, r.Body)
-			}
-			select {
-			case <-done:
-				over = true
-			default:
-			}
+	h := &heldReader{entered: make(chan struct{}), release: make(chan struct{})}
+	b := newBench(t, func(c *Config) {
+		h.history = c.Reader.(*history)
+		c.Reader, c.ReadTimeout = h, 20*time.Millisecond
+	})
+	const conf = `"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`
+	paths := map[string]string{"/v1/conf:validate": `{` + conf, "/v1/queues:place": `{"user":"u",` + conf}
+	b.awaitWatch(t)
+	first := make(chan int)
+	h.left.Store(2)
+	go func() { first <- b.ask("POST", "/v1/conf:validate", paths["/v1/conf:validate"]).Code }()
+	<-h.entered
+	for path, body := range paths {
+		r := b.ask("POST", path, body)
+		if r.Code != http.StatusServiceUnavailable || r.Header().Get("Retry-After") != "1" || !strings.Contains(r.Body.String(), "this replica is busy checking another configuration") {
+			t.Errorf("POST %s beside another check: status %d, want 503 with Retry-After 1 and the reason: %s", path, r.Code, r.Body)
 		}
-		if len(busy) < 2 {
-			t.Errorf("while %s checks a configuration, only %v wait", path, busy)
+	}
+	if r := b.ask("POST", "/v1/queues:place", `{"user":"u"}`); r.Code != http.StatusOK {
+		t.Errorf("without a configuration: %d %s", r.Code, r.Body)
+	}
+	close(h.release)
+	if code := <-first; code != http.StatusOK {
+		t.Errorf("the first check is answered with %d", code)
+	}
+	for path, body := range paths {
+		if r := b.ask("POST", path, body); r.Code != http.StatusOK {
+			t.Errorf("after it, %s: %d %s", path, r.Code, r.Body)
 		}
-		<-done
 	}
 }
 

@@ -17,6 +17,15 @@ func contextWithLocal(r *http.Request, addr net.Addr) context.Context {
 	return context.WithValue(r.Context(), http.LocalAddrContextKey, addr)
 }
 
+// awaitWatch waits until the server watches the events: it repeats one until it is counted. The
+// watch begins at an unknown time, with a fork.
+func (b *bench) awaitWatch(t *testing.T) {
+	t.Helper()
+	for n := int64(0); !strings.Contains(b.ask("GET", "/metrics", "").Body.String(), `rmd_events_total{kind="TimeAdvanced"}`); n++ {
+		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + n})
+	}
+}
+
 // TestMetricsWatch checks that applied events are counted, reservations by their queue.
 func TestMetricsWatch(t *testing.T) {
 	b := newBench(t, nil)
@@ -30,10 +39,7 @@ func TestMetricsWatch(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	// The server starts to watch at an unknown time: repeat an event until it is counted.
-	for n := int64(0); !strings.Contains(b.ask("GET", "/metrics", "").Body.String(), `rmd_events_total{kind="TimeAdvanced"}`); n++ {
-		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + n})
-	}
+	b.awaitWatch(t)
 	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
 	until(`rmd_reservations_total{outcome="moved",queue="root.train"} 1`)
 	until(`rmd_events_total{kind="ReservationCancelled"} 1`)
