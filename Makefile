@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum sim-exact sim-exact-check sim-script logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -160,15 +160,6 @@ sim-queues: ## QUEUES users have queues that come and go in such a cluster, 250 
 
 sim-sum: ## add up all runs of sim, by commit: cluster-hours, faults, violations, CPU seconds per cluster-hour
 	@cd jepsen-lite/sim && RMD_SIM_SUM=$(CURDIR)/out/sim $(GO) test -count=1 -run '^TestTotals$$'
-
-sim-exact: ## the same bit for bit (wasm), failures made smaller: SEED=n alone, or SEEDS seeds; MINUTES of faults each
-	$(GO) run ./jepsen-lite/exact/run -minutes $(or $(MINUTES),3) -profile '$(PROFILE)' $(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST))
-
-sim-exact-check: ## check that one script gives the same run twice, bit for bit
-	RMD_SIM_EXACT=1 $(GO) test -count=1 -run TestSimulation ./jepsen-lite/exact
-
-sim-script: ## play one script natively: F=jepsen-lite/corpus/NAME.json
-	RMD_SIM_SCRIPT=$(abspath $(F)) $(GO) test -count=1 -v -run 'TestScript$$' ./jepsen-lite/sim
 
 logsim: ## the log-contract simulation: SEEDS seeds from FIRST on, or SEED=n alone
 	RMD_LOGSIM_SEEDS=$(SEEDS) RMD_LOGSIM_FIRST=$(FIRST) RMD_LOGSIM_SEED=$(SEED) $(GO) test -count=1 -v -timeout 60m -run TestSeeds ./jepsen-lite/logsim

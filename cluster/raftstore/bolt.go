@@ -1,5 +1,3 @@
-//go:build !wasip1
-
 package raftstore
 
 import (
@@ -13,9 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// boltStore is the store on disk. It has a source file of its own because bbolt maps its file into
-// memory, which wasip1 does not support. bbolt panics at damaged pages; boltStore returns an error
-// instead.
+// boltStore is the store on disk. bbolt panics at damaged pages; boltStore returns an error instead.
 type boltStore struct{ *raftboltdb.BoltStore }
 
 // boltOptions returns bbolt's options. Commits do not write the free list; bbolt rebuilds it when

@@ -37,7 +37,6 @@ const (
 	// gometrics is imported for Raft's metrics. The simulation delays goroutines there.
 	gometrics = "github.com/hashicorp/go-metrics"
 	progress  = "github.com/schollz/progressbar"
-	wazero    = "github.com/tetratelabs/wazero"
 	zk        = "github.com/go-zookeeper/zk"
 	ldap      = "github.com/go-ldap/ldap/v3"
 	ber       = "github.com/go-asn1-ber/asn1-ber"
@@ -114,11 +113,8 @@ var places = map[string]place{
 	"jepsen-lite/ledger/statediff": {ours: []string{"yarn", "fsm/state", "jepsen-lite/ledger"}, why: "it compares the state with the ledger, and shares no code that makes either"},
 	"jepsen-lite/harness/...": {ours: []string{"internal/certificate", "yarn", "scheduler/input", "transport/http/v1/api", "jepsen-lite/...", "workload/..."}, outside: []string{bbolt, msgpack, xsys},
 		why: "it starts rmd, asks it by the public wire and reads its files by itself"},
-	"jepsen-lite/scenario":   {ours: []string{"transport/http/v1/api", "jepsen-lite/...", "internal/quantile"}, why: "it runs rmd as an operator does"},
-	"jepsen-lite/sim/script": {why: "it is what the simulation and its host tell each other"},
-	"jepsen-lite/exact/...": {ours: []string{"jepsen-lite/exact/...", "jepsen-lite/sim/script"}, outside: []string{wazero},
-		why: "it runs a build of the simulation from outside"},
-	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics}, why: "it simulates with the real parts"},
+	"jepsen-lite/scenario": {ours: []string{"transport/http/v1/api", "jepsen-lite/...", "internal/quantile"}, why: "it runs rmd as an operator does"},
+	"jepsen-lite/sim/...":  {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics}, why: "it simulates with the real parts"},
 	"config": {ours: []string{"cluster", "transport/peer", "transport/http", "internal/certificate", "internal/descriptors", "internal/filemode", "internal/hadoopconf", "internal/nearest"}, outside: []string{yaml},
 		why: "it is rmd.yaml: it reads, checks and writes settings, and opens nothing"},
 	"client": {ours: []string{"transport/http/v1/api", "internal/sleep"}, why: "any program may import it: it knows the documents of REST alone"},

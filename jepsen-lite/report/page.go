@@ -15,7 +15,7 @@ import (
 
 // Page is the report of one run.
 type Page struct {
-	Title   string // such as "tier1 exact, seed 1411"
+	Title   string // such as "tier1 native, seed 1411"
 	Lead    string // commit, Go version, settings
 	Again   string // the command that repeats the run
 	History *history.History

@@ -150,10 +150,10 @@ func TestPage(t *testing.T) {
 	if failed := v.Failed(); len(failed) != 1 || failed[0].ID != "S1" {
 		t.Fatalf("failed invariants %+v, want S1 alone", failed)
 	}
-	text := page(t, Page{Title: "tier1 exact, seed 1411", Again: "make sim-exact SEED=1411", History: h, Verdict: v})
+	text := page(t, Page{Title: "tier1 native, seed 1411", Again: "make sim SEED=1411", History: h, Verdict: v})
 	for _, want := range []string{
 		"Violated: S1.", `at index 150 r1 has digest 000000000000047e (term 2), r3 has 0000000000000485 (term 2)`,
-		"r3 applies index 150 of term 2: digest 0000000000000485", "make sim-exact SEED=1411",
+		"r3 applies index 150 of term 2: digest 0000000000000485", "make sim SEED=1411",
 		"Digests differ first at index 150", "digest at 149", "differs from the majority", "r1 and r3, field by field",
 		"queue/root.a/used", "3072MB 3vc", "<td class=\"mono\">—</td><td class=\"mono\">n2:45454</td>", "Equal: 1 fields",
 	} {

@@ -10,7 +10,7 @@ import (
 
 // Summary summarizes one run or several.
 type Summary struct {
-	Name        string // such as "tier1 exact" or "tier2 leader-kills"
+	Name        string // such as "tier1 native" or "tier2 leader-kills"
 	Commit, Go  string
 	From, To    int64 // seeds
 	ClusterTime time.Duration
@@ -48,7 +48,6 @@ type Failure struct {
 	Seed     int64
 	ID, Text string
 	Again    string // the command that repeats it
-	Shrunk   string // the command that repeats the shrunk case, and its size
 	Report   string // path of its page
 }
 
@@ -95,9 +94,9 @@ func (s *Summary) faultTotal() int64 {
 }
 
 // Fail adds the first violation of a seed's verdict to Failures; nothing if there is none.
-func (s *Summary) Fail(seed int64, v *check.Verdict, again, shrunk, page string) {
+func (s *Summary) Fail(seed int64, v *check.Verdict, again, page string) {
 	for _, text := range s.problems(v) {
-		s.Failures = append(s.Failures, Failure{Seed: seed, ID: text[0], Text: text[1], Again: again, Shrunk: shrunk, Report: page})
+		s.Failures = append(s.Failures, Failure{Seed: seed, ID: text[0], Text: text[1], Again: again, Report: page})
 		return
 	}
 }

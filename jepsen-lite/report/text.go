@@ -142,11 +142,7 @@ func (s *Summary) skippedText(p *printer) {
 func (s *Summary) failure(p *printer, f Failure) {
 	p.wrap("", fmt.Sprintf("FAIL seed %d: %s %s", f.Seed, f.ID, f.Text))
 	if f.Again != "" {
-		again := []string{}
-		if f.Shrunk != "" {
-			again = append(again, "shrunk: "+f.Shrunk)
-		}
-		p.items("  repeat:  "+f.Again, "   ", again...)
+		p.wrap("  repeat:  ", f.Again)
 	}
 	if f.Report != "" {
 		p.wrap("  report:  ", f.Report)

@@ -12,7 +12,7 @@ import (
 
 func sample() *Summary {
 	return &Summary{
-		Name: "tier1 exact", Commit: "3f2a91c", Go: "go1.26.8", From: 1000, To: 1999, ClusterTime: 412 * time.Hour,
+		Name: "tier1 native", Commit: "3f2a91c", Go: "go1.26.8", From: 1000, To: 1999, ClusterTime: 412 * time.Hour,
 		Faults:     []Count{{"crash", 21044}, {"partition", 18320}, {"one-way", 9118}, {"pause", 8774}, {"disk", 22901}, {"clock", 6402}, {"member", 11752}},
 		Operations: 41220310, Acked: 39802117, Refused: 1203441, Unknown: 214752, PointsHit: 212, Points: 212,
 		Verdict: check.Verdict{Findings: []check.Finding{
@@ -26,8 +26,8 @@ func sample() *Summary {
 // TestText checks the whole text of a summary.
 func TestText(t *testing.T) {
 	s := sample()
-	s.Fail(1411, &s.Verdict, "make sim-exact SEED=1411", "make sim-script F=corpus/1411.json (3 replicas, 1 partition, 1 crash, 19 s)", "out/1411/index.html")
-	const want = `jepsen-lite tier1 exact  commit 3f2a91c  go1.26.8  seeds 1000–1999
+	s.Fail(1411, &s.Verdict, "make sim SEED=1411", "out/1411/index.html")
+	const want = `jepsen-lite tier1 native  commit 3f2a91c  go1.26.8  seeds 1000–1999
 cluster time 412 h
   faults 98 311 (crash 21 044, partition 18 320, one-way 9 118, pause 8 774,
     disk 22 901, clock 6 402, member 11 752)
@@ -38,9 +38,7 @@ skipped: S16
 points hit 212/212   fault kinds skipped: none
 FAIL seed 1411: S6 container_1780000000000_0012_01_000044 given twice at index
     8812 (term 14) and 8960 (term 15)
-  repeat:  make sim-exact SEED=1411
-  shrunk: make sim-script F=corpus/1411.json (3 replicas, 1 partition, 1 crash,
-    19 s)
+  repeat:  make sim SEED=1411
   report:  out/1411/index.html
 `
 	var b strings.Builder

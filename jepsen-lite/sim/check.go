@@ -28,8 +28,6 @@ type checker struct {
 	judged  int            // how many violations of the ledger are already reported
 	faults  []string
 	history []line
-	trace   trace
-	brokeAt time.Duration // when the first violation happened, since begin
 
 	entries map[uint64]entry // by index, as first applied anywhere
 	last    uint64           // highest index in entries
@@ -148,7 +146,6 @@ type line struct {
 
 func (c *checker) keep(l line) {
 	l.at = time.Since(c.begin)
-	c.trace.add(l.at, l.text, l.index, l.term, uint64(len(l.events)))
 	c.history = append(c.history, l)
 	if len(c.history) > 2*historyMax {
 		c.history = append([]line(nil), c.history[historyMax:]...)
@@ -176,9 +173,6 @@ func (c *checker) fail(format string, args ...any) {
 
 func (c *checker) violate(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if len(c.faults) == 0 {
-		c.brokeAt = time.Since(c.begin)
-	}
 	c.write("VIOLATION %s", text)
 	if len(c.faults) < faultsMax {
 		c.faults = append(c.faults, text)
@@ -294,7 +288,6 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 	defer c.mu.Unlock()
 	c.counts.digests++
-	c.trace.add(time.Since(c.begin), id, l.Index, l.Term, got.Digest)
 	e := entry{term: l.Term, digest: got.Digest, crc: crc32.ChecksumIEEE(l.Data), skipped: errors.Is(err, fsm.ErrStale)}
 	if err != nil && !e.skipped {
 		c.violate("S1: %s cannot apply index %d: %v", id, l.Index, err)

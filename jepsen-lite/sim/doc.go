@@ -29,9 +29,6 @@
 //	RMD_SIM_FOR      start no seed after this real time, such as 20m
 //	RMD_SIM_PROFILE  kinds or groups of faults, separated by commas: all, calm, crash,
 //	                 disk, net, pause, clock, member, load, or a kind by its name
-//	RMD_SIM_SCRIPT   TestScript plays this script: a file, or its text (package script)
-//	RMD_SIM_TELL     draw: TestScript prints RMD_SIM_SEED as a script; outcome: it
-//	                 prints the outcome of the script (both for package exact)
 //	RMD_SIM_OUT      the folder for the history of a failing seed; each run of
 //	                 TestSeeds appends a line to its file total.jsonl
 //	RMD_SIM_QUEUES   how many users have queues in TestManyQueues, 250 at a time
@@ -39,8 +36,8 @@
 //	RMD_SIM_COMMIT   the commit that the report names
 //	RMD_TEST_LOG     not empty: print the replicas' own logs to standard error
 //
-// A native run cannot be repeated exactly: the seed determines faults and load, but the Go
-// scheduler decides which of several goroutines runs first. A run in wasm can be repeated exactly.
+// A run cannot be repeated exactly: the seed determines faults and load, but the Go scheduler decides
+// which of several goroutines runs first.
 //
 // The simulation does not cover data races, real files, TLS and the kernel. A frozen process
 // neither sends, receives nor writes, but its timers continue.

@@ -9,7 +9,6 @@ import (
 
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger/statediff"
-	"rmd/jepsen-lite/sim/script"
 	"rmd/yarn"
 )
 
@@ -64,17 +63,16 @@ func (p Profile) has(k faultKind) bool {
 
 // driver injects faults.
 type driver struct {
-	w       *world
-	l       *load
-	rng     *rand.Rand // of the current fault
-	done    map[string]int
-	stuck   uint32 // an application that does not end
-	changes int    // of the queue configuration
-	raising bool   // an upgrade was finalized, or its outcome is unknown
-	played  []script.Played
-	began   time.Time // when the first fault may come
-	moved   int       // containers that had started or ended when still was last called
-	movedAt time.Time
+	w        *world
+	l        *load
+	rng      *rand.Rand // of the current fault
+	done     map[string]int
+	stuck    uint32 // an application that does not end
+	changes  int    // of the queue configuration
+	raising  bool   // an upgrade was finalized, or its outcome is unknown
+	executed []planned
+	moved    int // containers that had started or ended when still was last called
+	movedAt  time.Time
 	// lateSince is when something was found overdue; zero if nothing is.
 	lateSince time.Time
 }

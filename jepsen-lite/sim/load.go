@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"rmd/internal/sleep"
-	"rmd/jepsen-lite/sim/script"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -50,20 +49,23 @@ func (l *load) caller(name string) *caller {
 	return &caller{w: l.w, name: name, rng: rand.New(rand.NewSource(l.rng.Int63())), at: l.rng.Intn(64)}
 }
 
+// loadSize has the numbers of simulated nodes and clients.
+type loadSize struct{ nodes, clients, readers int }
+
 // begin starts nodes and clients.
-func (l *load) begin(of script.Load) {
-	for i := range of.Nodes {
+func (l *load) begin(of loadSize) {
+	for i := range of.nodes {
 		host := fmt.Sprintf("n%d", i+1)
 		n := &agent{l: l, c: l.caller(host), id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8)}
 		l.nodes = append(l.nodes, n)
 		l.wg.Go(n.run)
 	}
-	for i := range of.Readers {
+	for i := range of.readers {
 		c := l.caller(fmt.Sprintf("reader%d", i+1))
 		l.wg.Go(func() { l.reader(c) })
 	}
-	l.clients = of.Clients
-	for i := range of.Clients {
+	l.clients = of.clients
+	for i := range of.clients {
 		c := l.caller(fmt.Sprintf("client%d", i+1))
 		l.wg.Go(func() { l.client(c) })
 	}

@@ -14,7 +14,6 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
-	"rmd/jepsen-lite/sim/script"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 	workload "rmd/workload/agent"
@@ -49,7 +48,7 @@ func TestManyQueues(t *testing.T) {
 	opt.queues = []queue{{"a", "50"}, {"b", "50"}}
 	tellStory(t, opt, func(s *story) {
 		q := &manyQueues{story: s, load: newLoad(s.world, 1)}
-		q.load.begin(script.Load{Nodes: 2})
+		q.load.begin(loadSize{nodes: 2})
 		for q.users < users && !t.Failed() && !s.check.broken() {
 			q.wave(min(queuesAtOnce, users-q.users))
 		}

@@ -10,7 +10,6 @@ import (
 
 	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/history"
-	"rmd/jepsen-lite/sim/script"
 )
 
 // Options are the settings of a run that the seed does not determine.
@@ -31,17 +30,13 @@ func DefaultOptions() Options { return Options{Profile: "all", Faults: 10 * time
 // Result is the result of one seed.
 type Result struct {
 	Seed       int64
-	Script     script.Script // the script that the seed stands for
 	Violations []string
 	History    string // only of a failing seed
 	Settings   string
 	Virtual    time.Duration // virtual time of the run
 	Real       time.Duration
 
-	trace    trace
-	brokeAt  time.Duration // time of the first violation, since the start
-	began    time.Duration // start of the faults, since the start
-	played   []script.Played
+	executed []planned
 	lines    []history.Line
 	counts   counts
 	kinds    map[string]int
@@ -60,7 +55,7 @@ type Result struct {
 // Run runs one seed: a cluster under load and faults, and then the calm, in which all work must
 // end.
 func Run(t *testing.T, seed int64, opt Options) (res Result) {
-	res = Play(t, Draw(seed, opt))
+	res = execute(t, drawPlan(seed, opt))
 	if opt.Judge {
 		if err := res.judge(); err != nil {
 			res.Violations = append(res.Violations, err.Error())
@@ -109,16 +104,16 @@ func (w *world) bounded(minutes int, res *Result) {
 	}
 }
 
-// play plays a script inside a bubble.
-func play(t *testing.T, s script.Script) Result {
+// executeInBubble executes a plan inside a bubble.
+func executeInBubble(t *testing.T, p plan) Result {
 	begin := time.Now()
-	w := newWorld(t, s.Seed, read(s.Cluster))
+	w := newWorld(t, p.seed, p.settings)
 	w.boot()
-	l := newLoad(w, s.Seed+20)
-	l.begin(s.Load)
+	l := newLoad(w, p.seed+20)
+	l.begin(p.load)
 	d := newDriver(w, l)
-	d.play(s)
-	res := Result{Script: s, Seed: s.Seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.countInstalls()}
+	d.execute(p)
+	res := Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.countInstalls()}
 	if !w.check.broken() {
 		res.leader, res.step = d.awaitRecovery()
 	}
@@ -129,7 +124,7 @@ func play(t *testing.T, s script.Script) Result {
 	} else {
 		w.finish()
 	}
-	w.bounded(max(1, int(time.Duration(s.Length)/time.Minute)), &res)
+	w.bounded(max(1, int(p.length/time.Minute)), &res)
 	w.tally(&res, d)
 	return res
 }
@@ -140,14 +135,12 @@ func (w *world) tally(res *Result, d *driver) {
 		res.History = w.check.failureText(2 * historyMax)
 	}
 	w.check.mu.Lock()
-	res.trace, res.brokeAt = w.check.trace, w.check.brokeAt
 	res.Violations, res.counts, res.achieved, res.lines = w.check.faults, w.check.counts, w.check.done, w.check.lines
 	w.check.mu.Unlock()
 	w.mu.Lock()
 	res.exits, res.hits = w.exits, w.hits
 	w.mu.Unlock()
-	res.began = d.began.Sub(w.check.begin)
-	res.kinds, res.played, res.net = d.done, d.played, w.net.counted()
+	res.kinds, res.executed, res.net = d.done, d.executed, w.net.counted()
 }
 
 // drawSettings draws the cluster's settings. It never draws pipelines: when the guard ends the

@@ -1,5 +1,3 @@
-//go:build !wasip1
-
 package peer
 
 import "golang.org/x/sys/unix"
