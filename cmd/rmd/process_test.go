@@ -363,6 +363,13 @@ func (c *processes) awaitReady(of ...*process) {
 	}
 }
 
+// awaitHealthy waits until the cluster is healthy. The replicas test new connections to each other
+// only from time to time.
+func (c *processes) awaitHealthy() {
+	c.t.Helper()
+	c.await("the cluster is healthy", patience, func() bool { _, _, code := c.rmd("cluster", "health"); return code == 0 })
+}
+
 // leader returns the replica that says that it is the leader.
 func (c *processes) leader() *process {
 	var found *process
