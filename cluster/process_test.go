@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/orphan"
 	"rmd/internal/portblock"
 	"rmd/transport/peer"
 )
@@ -16,6 +17,7 @@ import (
 // TestMain runs this binary as one replica when a parent test asks for it.
 func TestMain(m *testing.M) {
 	if args := os.Getenv("RMD_TEST_REPLICA"); args != "" {
+		orphan.ExitWithParent()
 		replicaMain(strings.Split(args, ","))
 		return
 	}

@@ -36,7 +36,7 @@ func TestAutopilotCleanup(t *testing.T) {
 	if n := len(c.members(leader)); n != 3 {
 		t.Errorf("%d members remain, want 3: %v", n, c.members(leader))
 	}
-	c.done("cluster", "health")
+	c.awaitHealthy()
 	work := c.work(newCaller(t, c.addrs()), 2)
 	work.goesOn()
 	work.end()

@@ -54,7 +54,7 @@ func TestCatchUp(t *testing.T) {
 	}
 	work.end()
 	c.done("cluster", "verify")
-	c.done("cluster", "health")
+	c.awaitHealthy()
 }
 
 // installs returns how many snapshots the process has received since its start.

@@ -25,7 +25,7 @@ import (
 // AM use them normally. The replica must refuse or disconnect the attackers and continue to serve
 // the others.
 func TestHadoopHostilePeers(t *testing.T) {
-	h := startHadoop(t, 1, "", "yarn.resourcemanager.delegation.token.max-lifetime", "1000", "yarn.resourcemanager.delegation.token.renew-interval", "1000")
+	h := startHadoop(t, 1, "", "yarn.resourcemanager.delegation.token.max-lifetime", "5000", "yarn.resourcemanager.delegation.token.renew-interval", "5000")
 	good, other := h.node(0, "127.0.0.6"), h.node(0, "127.0.0.7")
 	am := h.registered(0, "ann", "a", good, other)
 	am.until(1, wants(1, 1, 1024, "127.0.0.6")...)

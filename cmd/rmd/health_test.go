@@ -78,7 +78,7 @@ func TestExpiredCertificates(t *testing.T) {
 		c.start(p)
 	}
 	c.awaitReady(c.all...)
-	c.await("the cluster is healthy", patience, func() bool { _, _, code := c.rmd("cluster", "health"); return code == 0 })
+	c.awaitHealthy()
 	leader := c.leader()
 
 	read := func(end time.Time) {
@@ -117,7 +117,7 @@ func TestExpiredCertificates(t *testing.T) {
 	}
 
 	renew(time.Now().AddDate(1, 0, 0))
-	c.await("the cluster is healthy again", patience, func() bool { _, _, code := c.rmd("cluster", "health"); return code == 0 })
+	c.awaitHealthy()
 	if !c.get(leader, "/v1/cluster", &d) || d.Verdict.Status != "healthy" {
 		t.Errorf("in the end: %+v", d.Verdict)
 	}
@@ -173,7 +173,7 @@ func TestNoInodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.await("all is well", patience, func() bool { _, _, code := c.rmd("cluster", "health"); return code == 0 })
+	c.awaitHealthy()
 	work.end()
 }
 

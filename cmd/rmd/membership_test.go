@@ -42,7 +42,7 @@ func TestMembership(t *testing.T) {
 	left := removeTwo(c, work)
 	emptied := replaceDisk(c, work, left)
 	c.done("cluster", "verify")
-	c.done("cluster", "health")
+	c.awaitHealthy()
 	work.end()
 	if emptied.cmd.ProcessState != nil {
 		t.Error("the replica with the new disk does not run")

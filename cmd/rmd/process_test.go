@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"rmd/cmd/rmd/internal/command"
+	"rmd/internal/orphan"
 	"rmd/internal/portblock"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/v1/api"
@@ -30,6 +31,7 @@ const asProgram = "RMD_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		orphan.ExitWithParent()
 		os.Exit(command.Main())
 	}
 	os.Exit(m.Run())
@@ -57,6 +59,26 @@ func TestProcessesStartSmall(t *testing.T) {
 	if total == 0 || total > 16<<20 {
 		t.Errorf("a process allocates %d bytes before it begins:\n%s", total, out)
 	}
+}
+
+// TestProcessesEndWithTheTest ends the parent of a replica, as go test does at its time limit.
+func TestProcessesEndWithTheTest(t *testing.T) {
+	t.Parallel()
+	c := newProcesses(t, 1, calm, "", "")
+	p := c.all[0]
+	parent := exec.Command("sh", "-c", `"$0" server --config "$1" & read line`, os.Args[0], p.config)
+	parent.Env = append(os.Environ(), asProgram+"=1")
+	stdin, err := parent.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitUp(p)
+	_ = stdin.Close()
+	_ = parent.Wait() // the read has failed
+	c.await("the replica has ended", patience, func() bool { return !c.get(p, "/v1/health", nil) })
 }
 
 // process is one replica in a separate process.
@@ -339,6 +361,13 @@ func (c *processes) awaitReady(of ...*process) {
 	for _, p := range of {
 		c.await(p.id+" is ready", patience, func() bool { return c.get(p, "/v1/ready", nil) })
 	}
+}
+
+// awaitHealthy waits until the cluster is healthy. The replicas test new connections to each other
+// only from time to time.
+func (c *processes) awaitHealthy() {
+	c.t.Helper()
+	c.await("the cluster is healthy", patience, func() bool { _, _, code := c.rmd("cluster", "health"); return code == 0 })
 }
 
 // leader returns the replica that says that it is the leader.

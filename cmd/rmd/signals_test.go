@@ -112,5 +112,5 @@ func TestStrangers(t *testing.T) {
 	c.refuses(taken.all[1], 8, "ADDRESS_IN_USE: ", first.http, "choose another port")
 	work.end()
 	c.done("cluster", "verify")
-	c.done("cluster", "health")
+	c.awaitHealthy()
 }

@@ -74,6 +74,7 @@ func (h *hadoopCluster) avoids(at int, live []*nodeManager, quiet ...*nodeManage
 // leader's machine with its node. No container may go to such a node, although it is the emptiest,
 // until it is heard again. A node that sends heartbeats is never silent.
 func TestSilentNodeManagers(t *testing.T) {
+	t.Parallel()
 	h := startHadoop(t, 3, "")
 	leader := h.leader()
 	at, other := h.index(leader), (h.index(leader)+1)%3

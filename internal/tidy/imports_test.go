@@ -162,6 +162,7 @@ var places = map[string]place{
 	"internal/invariant":   {why: "it asserts"},
 	"internal/plot":        {why: "it draws, and knows nothing of what is drawn"},
 	"internal/quantile":    {why: "it takes quantiles"},
+	"internal/orphan":      {why: "it ends processes of tests"},
 	"internal/portblock":   {why: "it gives ports to tests"},
 	"internal/growth":      {why: "it limits the time of tests"},
 	"internal/failpoint":   {why: "it marks points for tests"},

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"rmd/internal/orphan"
 )
 
 // rewrite makes TestManPagesAreCurrent write the manual pages.
@@ -13,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "write the manual pages again")
 
 // TestMain lets scripts run this test binary as rmd in separate processes.
 func TestMain(m *testing.M) {
-	testscript.Main(stopping{m}, map[string]func(){"rmd": func() { os.Exit(Main()) }})
+	testscript.Main(stopping{m}, map[string]func(){"rmd": func() { orphan.ExitWithParent(); os.Exit(Main()) }})
 }
 
 // stopping stops the cluster of the scripts after all tests.
