@@ -172,10 +172,17 @@ const (
 	MeasureCrash    Measure = "crash"       // from the proof that the leader is dead until the next leader is known
 )
 
+// The default timers of Raft.
+const (
+	DefaultHeartbeat = 500 * time.Millisecond
+	DefaultElection  = 500 * time.Millisecond
+	DefaultLease     = 400 * time.Millisecond
+)
+
 // DefaultConfig returns the defaults. docs/operations/settings.md lists them.
 func DefaultConfig() Config {
 	return Config{
-		Heartbeat: 500 * time.Millisecond, Election: 500 * time.Millisecond, Lease: 400 * time.Millisecond,
+		Heartbeat: DefaultHeartbeat, Election: DefaultElection, Lease: DefaultLease,
 		SnapshotThreshold: 8192, SnapshotBytes: 256 << 20, SnapshotInterval: 30 * time.Second, Trailing: 2048,
 		EntryMax:    1 << 20,
 		DiskReserve: 256 << 20, DiskStop: 64 << 20,

@@ -61,12 +61,12 @@ func (m *Manager) configure(expect int) {
 	for _, o := range c.Managers {
 		peers = append(peers, portblock.Loopback(o.peer))
 	}
-	heartbeat, election, lease := "500ms", "500ms", "400ms"
+	timers := ""
 	if c.Quick {
-		heartbeat, election, lease = "150ms", "150ms", "100ms"
+		timers = "  heartbeat: 150ms\n  election: 150ms\n  lease: 100ms\n"
 	}
-	text := fmt.Sprintf("id: %s\ndata: %s\nhadoop:\n  conf_dir: %s\nraft:\n  listen: %s\n  join: [%s]\n  bootstrap_expect: %d\n  allow_even: true\n  heartbeat: %s\n  election: %s\n  lease: %s\n",
-		m.ID, c.path("data", m.ID), c.conf(m.ID), portblock.Loopback(m.peer), strings.Join(peers, ", "), expect, heartbeat, election, lease)
+	text := fmt.Sprintf("id: %s\ndata: %s\nhadoop:\n  conf_dir: %s\nraft:\n  listen: %s\n  join: [%s]\n  bootstrap_expect: %d\n  allow_even: true\n%s",
+		m.ID, c.path("data", m.ID), c.conf(m.ID), portblock.Loopback(m.peer), strings.Join(peers, ", "), expect, timers)
 	data := c.folder("data", m.ID)
 	if err := os.Chmod(data, 0o700); err != nil {
 		c.t.Fatal(err)

@@ -87,10 +87,11 @@ func (r *replica) restartsInPlace() uint64 {
 	return r.restarts
 }
 
+// The timers of all replicas.
 const (
-	heartbeat = 500 * time.Millisecond
-	election  = 500 * time.Millisecond
-	lease     = 400 * time.Millisecond
+	heartbeat = cluster.DefaultHeartbeat
+	election  = cluster.DefaultElection
+	lease     = cluster.DefaultLease
 )
 
 // errDisk means that a replica rightly does not start on its disk.
