@@ -79,7 +79,15 @@ func (g *generator) scheduling() map[string]string {
 			props[prefix+name] = pick(g, values)
 		}
 	}
-	if g.with["dominant"] {
+	if g.with["kinds"] {
+		props["yarn.resource-types"] = "yarn.io/gpu"
+		props["yarn.resource-types.yarn.io/gpu.maximum-allocation"] = "4"
+	}
+	if g.with["odd"] {
+		props["yarn.scheduler.minimum-allocation-mb"] = pick(g, []string{"1", "100", "256", "512", "700", "1024"})
+		props["yarn.scheduler.minimum-allocation-vcores"] = pick(g, []string{"1", "1", "2"})
+	}
+	if g.with["dominant"] || g.with["kinds"] {
 		props[prefix+"resource-calculator"] = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	}
 	if g.with["unmanaged"] { // otherwise an unmanaged application could wait for AMs of others, but rmd activates it at once
@@ -116,7 +124,7 @@ func (g *generator) scheduling() map[string]string {
 }
 
 // The amounts of queues are parts of these totals.
-const wholeMemory, wholeVCores = 27 * 256, 27
+const wholeMemory, wholeVCores, wholeGPUs = 27 * 256, 27, 4
 
 // capacities returns random capacities and limits for every queue.
 func (g *generator) capacities() map[string]string {
@@ -174,9 +182,16 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 
 // amount sets an absolute capacity, and sometimes a maximum for a child of root.
 func (g *generator) amount(props map[string]string, key, path string, mb, vc int) {
-	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
+	gpus, most := "", ""
+	if g.with["kinds"] && path == "root" && len(g.queues.shape[key[len(prefix):]]) == 0 && g.chance(60) {
+		gpus = ",yarn.io/gpu=1"
+	}
+	if g.with["kinds"] && g.chance(70) {
+		most = fmt.Sprintf(",yarn.io/gpu=%d", pick(g, []int{0, 2, 4}))
+	}
+	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", mb, vc, gpus)
 	if path == "root" && g.chance(30) {
-		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", g.between(mb, 7168), g.between(vc, 27))
+		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", g.between(mb, 7168), g.between(vc, 27), most)
 	}
 }
 
@@ -230,15 +245,55 @@ func (g *generator) userWeights(props map[string]string, key string) {
 
 // refresh adds a refresh with other capacities and limits for the same queues.
 func (g *generator) refresh() error {
+	if g.with["stops"] && len(g.p.racks) == 0 { // a refused refresh of YARN activates applications in an empty cluster
+		return g.newNode()
+	}
 	props := maps.Clone(g.queues.props)
 	for name := range maps.Clone(props) {
 		if strings.HasPrefix(name, prefix+"root.") {
 			delete(props, name)
 		}
 	}
+	was := g.queues
+	if g.with["stops"] {
+		g.reshape()
+	}
 	maps.Copy(props, g.capacities())
+	if g.with["stops"] {
+		for _, leaf := range g.queues.leaves {
+			if g.chance(25) || !slices.Contains(was.leaves, leaf) && g.chance(50) {
+				props[prefix+leaf+".state"] = pick(g, []string{"STOPPED", "RUNNING"})
+			}
+		}
+	}
 	if err := g.set(props); err != nil {
 		return err
 	}
-	return g.step("refresh")
+	if err := g.step("refresh"); err != nil || !slices.Contains(g.out[len(g.out)-1], "result refused") {
+		return err
+	}
+	now := g.queues.props
+	g.queues = was
+	g.queues.props = now
+	return g.set(was.props)
+}
+
+// reshape adds or removes a leaf. The scheduler refuses to remove a leaf that is not stopped or has
+// applications.
+func (g *generator) reshape() {
+	g.queues.leaves, g.queues.shape = slices.Clone(g.queues.leaves), maps.Clone(g.queues.shape)
+	leaf := pick(g, g.queues.leaves)
+	parent := yarn.ParentQueue(leaf)
+	switch siblings := g.queues.shape[parent]; {
+	case g.chance(40) && len(siblings) < 3:
+		child := parent + "." + g.prefixOfNames(parent) + string(rune('p'+len(g.out)%8))
+		if !slices.Contains(siblings, child) {
+			g.queues.shape[parent] = append(slices.Clone(siblings), child)
+			g.queues.leaves = append(g.queues.leaves, child)
+		}
+	case g.chance(40) && len(siblings) > 1:
+		gone := func(q string) bool { return q == leaf }
+		g.queues.shape[parent] = slices.DeleteFunc(slices.Clone(siblings), gone)
+		g.queues.leaves = slices.DeleteFunc(g.queues.leaves, gone)
+	}
 }

@@ -14,8 +14,9 @@ import (
 //	node HOST RACK SIZE             a node registers
 //	lose HOST                       a node is lost
 //	size HOST SIZE                  an administrator changes a node's total
+//	sick HOST, well HOST            a node reports that it is unhealthy, or healthy again
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
-//	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [label=LABEL] [am=LABEL]
+//	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [keep] [label=LABEL] [am=LABEL]
 //	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]…
 //	fail APP                        the current attempt fails
 //	finish APP                      the application ends
@@ -27,7 +28,7 @@ import (
 //	unlabel NAME                    the label is removed
 //	relabel HOST=[LABEL]…           hosts have labels, or none
 //
-// SIZE is memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation
+// HOST is a host or, for a second NodeManager there, HOST:PORT. SIZE is memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation
 // id. A container C is named by its application and by the order in which the application received
 // its containers: 3.2.
 type History struct {

@@ -117,7 +117,7 @@ func (g *generator) changeLabel() error {
 func (g *generator) relabel() error {
 	words := ""
 	for range g.between(1, 2) {
-		if host := pick(g, g.hosts); !strings.Contains(words, host) {
+		if host := nodeID(pick(g, g.hosts)).Host; !strings.Contains(words, host) {
 			words += fmt.Sprintf(" %s=%s", host, pick(g, []string{"", "x", "y", "y", "z"}))
 		}
 	}

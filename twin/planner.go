@@ -24,7 +24,8 @@ type Planner struct {
 	st     *state.State
 	now    int64
 	props  map[string]string
-	racks  map[string]string // racks of the current nodes, by host
+	racks  map[string]string // racks of the current nodes, by name
+	sick   map[string]string // racks of the nodes that report that they are unhealthy
 	apps   map[uint32]*application
 	labels map[string]bool // labels of the history so far; false if removed
 }
@@ -40,7 +41,7 @@ type application struct {
 
 // NewPlanner returns a Planner for a new history.
 func NewPlanner() *Planner {
-	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
+	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, sick: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
 }
 
 // Play plays a whole history and returns an observation for each step. A panic of the planner is an
@@ -159,7 +160,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 func (p *Planner) act(s Step) (result string) {
 	switch s[0] {
 	case "node":
-		if host := word(s, 1); p.racks[host] == "" {
+		if host := word(s, 1); p.racks[host] == "" && p.sick[host] == "" {
 			p.racks[host] = word(s, 2)
 			p.must(&input.RegisterNode{ID: nodeID(host), Rack: word(s, 2), Total: size(word(s, 3))})
 		}
@@ -168,6 +169,8 @@ func (p *Planner) act(s Step) (result string) {
 			delete(p.racks, host)
 			p.must(&input.ExpireNode{ID: nodeID(host)})
 		}
+	case "sick", "well":
+		p.health(s)
 	case "size":
 		if host := word(s, 1); p.racks[host] != "" {
 			p.must(&input.SetNodeResource{ID: nodeID(host), Total: size(word(s, 2))})
@@ -202,6 +205,19 @@ func (p *Planner) act(s Step) (result string) {
 		panic(badStep(fmt.Sprintf("there is no step %q", s[0])))
 	}
 	return ""
+}
+
+// health lets a node report that it is unhealthy, or healthy again.
+func (p *Planner) health(s Step) {
+	from, to := p.racks, p.sick
+	if s[0] == "well" {
+		from, to = to, from
+	}
+	if name := word(s, 1); from[name] != "" {
+		to[name] = from[name]
+		delete(from, name)
+		p.must(&input.NodeHeartbeat{ID: nodeID(name), Unhealthy: s[0] == "sick"})
+	}
 }
 
 // label changes labels, or those of hosts.
@@ -246,7 +262,21 @@ func (p *Planner) must(in input.Input) input.Reply {
 	return r
 }
 
-func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
+// nodeID returns the id of a node that is named by its host, or by its host and port.
+func nodeID(name string) yarn.NodeID {
+	host, port, ok := strings.Cut(name, ":")
+	if !ok {
+		return yarn.NodeID{Host: host, Port: 1}
+	}
+	return yarn.NodeID{Host: host, Port: uint16(number(port))}
+}
+
+func nodeName(id yarn.NodeID) string {
+	if id.Port == 1 {
+		return id.Host
+	}
+	return fmt.Sprintf("%s:%d", id.Host, id.Port)
+}
 
 // liveApp returns an application that has not ended, or nil.
 func (p *Planner) liveApp(name string) *state.App {
@@ -304,7 +334,7 @@ func (p *Planner) submit(s Step) string {
 	in := &input.SubmitApplication{
 		ID: yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Seq: seq}, Queue: word(s, 2), User: word(s, 3),
 		Priority: int32(number(word(s, 4))), PrioritySet: true, AM: size(word(s, 5)), MaxAttempts: 2,
-		Unmanaged: slices.Contains(s, "unmanaged"),
+		Unmanaged: slices.Contains(s, "unmanaged"), KeepContainers: slices.Contains(s, "keep"),
 	}
 	for _, w := range s[6:] {
 		if label, ok := strings.CutPrefix(w, "label="); ok {

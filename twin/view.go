@@ -181,7 +181,7 @@ func (o *observer) app(seq, slot uint32) {
 	for n, ref := range known.granted {
 		if s := o.st.Container(ref); s != 0 && o.st.Containers.Get(s).State.Live() {
 			c := o.st.Containers.Get(s)
-			o.line("container %d.%d %s %s %s %s", seq, n+1, o.st.Nodes.Get(c.Node).ID.Host, keyText(c.Key, 0), o.text(c.Size), yarnState(c))
+			o.line("container %d.%d %s %s %s %s", seq, n+1, nodeName(o.st.Nodes.Get(c.Node).ID), keyText(c.Key, 0), o.text(c.Size), yarnState(c))
 		}
 	}
 }

@@ -40,6 +40,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.TwinPreemp
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
@@ -47,6 +48,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue.CapacityConfigType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
@@ -84,6 +86,8 @@ public final class Twin {
    */
   private final Map<String, Resource> set = new HashMap<>();
   final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
+  /** sick has the nodes that report that they are unhealthy. The scheduler does not know them. */
+  private final Map<String, TwinContext.Node> sick = new HashMap<>();
   final TreeMap<Integer, TwinContext.App> apps = new TreeMap<>();
   /**
    * known also has the applications that have ended, because nodes report their containers later.
@@ -251,6 +255,12 @@ public final class Twin {
       case "lose":
         lose(w[1]);
         break;
+      case "sick":
+        sick(w[1]);
+        break;
+      case "well":
+        well(w[1]);
+        break;
       case "size":
         size(w[1], resource(w[2]));
         break;
@@ -309,7 +319,7 @@ public final class Twin {
   }
 
   private void node(String host, String rack, Resource total) {
-    if (!nodes.containsKey(host)) {
+    if (!nodes.containsKey(host) && !sick.containsKey(host)) {
       if (!total.equals(set.getOrDefault(host, total))) {
         intended("set totals");
         total = set.get(host);
@@ -327,6 +337,23 @@ public final class Twin {
       context.getRMNodes().remove(n.id);
       listed(n);
       cs.handle(new NodeRemovedSchedulerEvent(n.face));
+    }
+  }
+
+  private void sick(String host) {
+    TwinContext.Node n = nodes.get(host);
+    lose(host);
+    if (n != null) {
+      sick.put(host, n);
+    }
+  }
+
+  private void well(String host) {
+    TwinContext.Node n = sick.remove(host);
+    if (n != null) {
+      nodes.put(host, n);
+      context.getRMNodes().put(n.id, n.face);
+      cs.handle(new NodeAddedSchedulerEvent(n.face));
     }
   }
 
@@ -941,8 +968,23 @@ public final class Twin {
       return;
     }
     boolean keep = a.submission.getKeepContainersAcrossApplicationAttempts();
+    if (keep) {
+      masterEnds(a);
+    }
     ends(a, RMAppAttemptState.FAILED, keep);
     attempt(a, keep);
+  }
+
+  /**
+   * masterEnds ends the AM's container of an attempt that fails and keeps its containers. YARN waits
+   * until the node reports its end.
+   */
+  private void masterEnds(TwinContext.App a) {
+    RMContainer master = a.attempt.master == null ? null : cs.getRMContainer(a.attempt.master.getId());
+    if (master != null && master.getState() == RMContainerState.RUNNING) {
+      intended("AM of a failed attempt");
+      cs.completedContainer(master, SchedulerUtils.createAbnormalContainerStatus(master.getContainerId(), ""), RMContainerEventType.KILL);
+    }
   }
 
   private void end(int number, RMAppAttemptState attempt, RMAppState app) {
