@@ -12,7 +12,7 @@ import (
 
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
-	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops"}
+	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals"}
 
 // generator makes a history step by step. It looks at the planner's state to choose meaningful
 // steps.
@@ -47,8 +47,18 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if g.with["moves"] { // YARN keeps counting a moved application in its former parents
 		delete(g.with, "parallel")
 	}
-	err := g.run()
+	err := g.guard(g.run)
 	return g.h, g.out, err
+}
+
+// guard returns a panic of the planner as an error.
+func (g *generator) guard(run func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("step %d, %s: the planner panics: %v", len(g.h.Steps), g.h.Steps[len(g.h.Steps)-1], r)
+		}
+	}()
+	return run()
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
@@ -68,12 +78,7 @@ func (g *generator) step(format string, args ...any) error {
 	return nil
 }
 
-func (g *generator) run() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("step %d, %s: the planner panics: %v", len(g.h.Steps), g.h.Steps[len(g.h.Steps)-1], r)
-		}
-	}()
+func (g *generator) run() error {
 	if err := g.configure(); err != nil {
 		return err
 	}
@@ -205,7 +210,14 @@ func (g *generator) submit() error {
 	if g.with["keep"] && g.chance(60) {
 		more += " keep"
 	}
-	return g.step("submit %d %s %s %d %s%s", g.apps, pick(g, g.queues.leaves), user, priority, g.size(g.memory(1, 2), g.between(1, 2), 0), more)
+	return g.step("submit %d %s %s %d %s%s", g.apps, pick(g, g.queues.leaves), user, priority, g.masterSize(), more)
+}
+
+func (g *generator) masterSize() string {
+	if g.with["quiet"] {
+		return g.askSize()
+	}
+	return g.size(g.memory(1, 2), g.between(1, 2), 0)
 }
 
 // running returns the applications that have not ended.
@@ -285,7 +297,11 @@ func (g *generator) allocate() error {
 			ready = append(ready, a)
 		}
 	}
-	if len(ready) == 0 {
+	switch {
+	case len(ready) > 0:
+	case g.with["quiet"]:
+		return g.submit()
+	default:
 		return g.beat()
 	}
 	a := pick(g, ready)
@@ -363,6 +379,9 @@ func (g *generator) askSize() string {
 	most := 2
 	if g.with["large"] && g.chance(60) {
 		most = 7
+	}
+	if g.with["quiet"] {
+		most = 1
 	}
 	return g.size(g.memory(1, most), g.between(1, most), pick(g, []int{0, 0, 0, 1, 1, 2}))
 }

@@ -16,6 +16,9 @@ import (
 //	size HOST SIZE                  an administrator changes a node's total
 //	sick HOST, well HOST            a node reports that it is unhealthy, or healthy again
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
+//	eager                           before start: rmd runs in eager mode, and only amounts are compared
+//	done C                          a container ends, wherever it runs
+//	quiet                           AMs call and nodes send heartbeats until nothing changes
 //	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [keep] [label=LABEL] [am=LABEL]
 //	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]…
 //	fail APP                        the current attempt fails

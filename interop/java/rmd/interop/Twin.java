@@ -103,6 +103,8 @@ public final class Twin {
   /** offered is the label of the node that is being offered, or NONE. */
   String offered = TwinLabels.NONE;
   private String result;
+  /** eager is true if only the amounts at rest are compared, with those of rmd's eager mode. */
+  private boolean eager;
   private final List<String> intended = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
@@ -150,26 +152,26 @@ public final class Twin {
       case "unset":
         conf.unset(w[1]);
         return;
+      case "eager":
+        eager = true;
+        return;
       case "start":
         start();
+        break;
+      case "quiet":
+        rest();
         break;
       case "preempt":
         preempt(text);
         return;
       default:
-        deriveLimits();
-        TwinMisses misses = new TwinMisses(this);
-        act(w);
-        context.later();
-        unmanaged();
-        deriveLimits();
-        activeUsers();
-        masters();
-        unmanaged();
-        activeUsers();
-        places(w[0].equals("allocate"));
-        misses.bound();
-        withoutNodes(cs.getRootQueue());
+        play(w);
+    }
+    if (eager) {
+      if (w[0].equals("quiet") && !nodes.isEmpty()) {
+        amounts(text);
+      }
+      return;
     }
     for (String name : intended) {
       text.append("intended ").append(name).append('\n');
@@ -178,6 +180,71 @@ public final class Twin {
       text.append("result ").append(result).append('\n');
     }
     new TwinView(this, text).write();
+  }
+
+  private void play(String... w) throws Exception {
+    deriveLimits();
+    TwinMisses misses = new TwinMisses(this);
+    act(w);
+    context.later();
+    unmanaged();
+    deriveLimits();
+    activeUsers();
+    masters();
+    unmanaged();
+    activeUsers();
+    places(w[0].equals("allocate"));
+    misses.bound();
+    withoutNodes(cs.getRootQueue());
+  }
+
+  /** rest lets the AMs call and the nodes send heartbeats until nothing changes any more. */
+  private void rest() throws Exception {
+    String last = "";
+    while (true) {
+      for (Integer number : new ArrayList<>(apps.keySet())) {
+        play("allocate", number.toString());
+      }
+      for (String name : new ArrayList<>(nodes.keySet())) {
+        for (RMContainer c : cs.getNode(nodes.get(name).id).getCopiedListOfRunningContainers()) {
+          if (c.getState() == RMContainerState.ACQUIRED && running.add(c.getContainerId())) {
+            nodes.get(name).launched.add(ContainerStatus.newInstance(c.getContainerId(), ContainerState.RUNNING, "", 0));
+          }
+        }
+        play("beat", name);
+      }
+      StringBuilder now = new StringBuilder();
+      new TwinView(this, now).write();
+      if (last.contentEquals(now)) {
+        return;
+      }
+      last = now.toString();
+    }
+  }
+
+  /** amounts writes the lines that do not depend on the choice of nodes; see twin/quiet.go. */
+  private void amounts(StringBuilder text) {
+    StringBuilder all = new StringBuilder();
+    new TwinView(this, all).write();
+    all.toString().lines().filter(line -> !line.startsWith("node ") && !line.startsWith("ask ") && !line.startsWith("container "))
+        .forEach(line -> text.append(line).append('\n'));
+  }
+
+  /** done ends a container that its AM knows, wherever it runs. */
+  private void done(String name) throws Exception {
+    ContainerId id = container(name);
+    RMContainer c = id == null ? null : cs.getRMContainer(id);
+    if (c == null || isMaster(id) || c.getState() == RMContainerState.ALLOCATED) {
+      return;
+    }
+    for (Map.Entry<String, TwinContext.Node> n : nodes.entrySet()) {
+      if (n.getValue().id.equals(c.getAllocatedNode())) {
+        if (c.getState() == RMContainerState.ACQUIRED) {
+          beat(new String[] {"beat", n.getKey(), "run=" + name});
+        }
+        beat(new String[] {"beat", n.getKey(), "done=" + name});
+      }
+    }
   }
 
   private void start() throws Exception {
@@ -266,6 +333,9 @@ public final class Twin {
         break;
       case "beat":
         beat(w);
+        break;
+      case "done":
+        done(w[1]);
         break;
       case "submit":
         submit(w);
