@@ -12,7 +12,7 @@ import (
 
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
-	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals"}
+	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
 
 // generator makes a history step by step. It looks at the planner's state to choose meaningful
 // steps.
@@ -319,10 +319,29 @@ func (g *generator) allocate() error {
 			}
 		}
 	}
+	if g.with["updates"] && g.chance(30) {
+		words += g.update(a)
+	}
 	if g.with["blacklist"] && g.chance(12) {
 		words += pick(g, []string{" refuse=", " refuse=", " admit="}) + pick(g, append(g.someHosts(), "/r0", "/r2"))
 	}
 	return g.step("allocate %d%s", a.ID.Seq, words)
+}
+
+// update returns a change of the size of one of an application's containers, or nothing.
+func (g *generator) update(a *state.App) string {
+	for _, c := range g.p.st.ContainersOf(a) {
+		name := g.name(c)
+		if name == "" || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || g.chance(50) {
+			continue
+		}
+		memory, vcores, gpus := int(c.Size[yarn.Memory]), int(c.Size[yarn.VCores]), int(c.Size[2])
+		if g.chance(60) {
+			return fmt.Sprintf(" grow=%s:%s", name, g.size(memory+g.between(1, 3)*1024, vcores+g.between(0, 3), gpus))
+		}
+		return fmt.Sprintf(" shrink=%s:%s", name, g.size(max(memory*g.between(1, 4)/4, 1), g.between(1, max(vcores, 1)), gpus))
+	}
+	return ""
 }
 
 // asks returns asks under one key: "*", and some hosts with their racks.

@@ -20,7 +20,7 @@ import (
 //	done C                          a container ends, wherever it runs
 //	quiet                           AMs call and nodes send heartbeats until nothing changes
 //	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [keep] [label=LABEL] [am=LABEL]
-//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]…
+//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]… [grow=C:SIZE]… [shrink=C:SIZE]…
 //	fail APP                        the current attempt fails
 //	finish APP                      the application ends
 //	move APP QUEUE

@@ -388,6 +388,17 @@ func (p *Planner) allocate(s Step) (result string) {
 			if c := p.container(v); c != nil && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && p.st.Apps.Get(c.App).ID == a.ID {
 				in.Releases = append(in.Releases, p.st.ContainerID(c))
 			}
+		case "grow", "shrink":
+			name, to, _ := strings.Cut(v, ":")
+			c := p.container(name)
+			if c == nil || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || p.st.Apps.Get(c.App).ID != a.ID {
+				continue
+			}
+			u := input.Update{Container: p.st.ContainerID(c), Version: p.st.SizeVersion(c), Type: input.IncreaseResource, Size: size(to)}
+			if kind == "shrink" {
+				u.Type = input.DecreaseResource
+			}
+			in.Updates = append(in.Updates, u)
 		case "refuse":
 			in.BlacklistAdd = append(in.BlacklistAdd, v)
 		case "admit":

@@ -201,10 +201,12 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "ask %d %s held=%d", seq, keyText(k.Key, k.IncreaseOf), k.Reservations)
-	if k.Reservations > 0 {
+	if k.Reservations > 0 && k.IncreaseOf == 0 {
 		fmt.Fprintf(&b, " again=%d", k.ReReservations)
 	}
-	if k.Count > 0 {
+	if k.Count > 0 && k.IncreaseOf != 0 { // its place is its container's node, where it has one reservation
+		fmt.Fprintf(&b, " %s", o.text(k.Size))
+	} else if k.Count > 0 {
 		fmt.Fprintf(&b, " %s%s", o.text(k.Size), o.entries(k))
 		if k.Missed > 0 {
 			fmt.Fprintf(&b, " waited=%d", k.Missed)

@@ -24,24 +24,29 @@ import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.TwinPreemption;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdateContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
@@ -558,7 +563,7 @@ public final class Twin {
    * beat is a heartbeat. run= names containers that the node reports as running, done= those that
    * have ended.
    */
-  private void beat(String[] w) {
+  private void beat(String[] w) throws ReflectiveOperationException {
     TwinContext.Node n = nodes.get(w[1]);
     if (n == null) {
       return;
@@ -578,6 +583,11 @@ public final class Twin {
           n.completed.add(ContainerStatus.newInstance(id, ContainerState.COMPLETE, "", 0));
         }
       }
+    }
+    Set<ContainerId> ending = new HashSet<>();
+    n.completed.forEach(c -> ending.add(c.getContainerId()));
+    for (FiCaSchedulerApp s : attempts()) {
+      dropIncreases(s, ending);
     }
     offered = cs.getNode(n.id).getPartition();
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
@@ -719,6 +729,7 @@ public final class Twin {
     List<ContainerId> releases = new ArrayList<>();
     List<String> add = new ArrayList<>();
     List<String> remove = new ArrayList<>();
+    List<UpdateContainerRequest> updates = new ArrayList<>();
     for (int i = 2; i < w.length; i++) {
       String v = w[i].substring(w[i].indexOf('=') + 1);
       if (w[i].startsWith("ask=")) {
@@ -728,6 +739,8 @@ public final class Twin {
         if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id)) {
           releases.add(id);
         }
+      } else if (w[i].startsWith("grow=") || w[i].startsWith("shrink=")) {
+        update(a, w[i].startsWith("grow="), v.split(":"), updates);
       } else if (w[i].startsWith("refuse=")) {
         add.add(v);
       } else if (w[i].startsWith("admit=")) {
@@ -740,8 +753,18 @@ public final class Twin {
     }
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
     sizeChanged(s, asks);
-    call(a, asks, releases, add, remove, new ContainerUpdates());
+    AllocateRequest request = AllocateRequest.newBuilder().updateRequests(updates).build();
+    call(a, asks, releases, add, remove, RMServerUtils.validateAndSplitUpdateResourceRequests(context, request,
+        cs.getMaximumResourceCapability(a.queue), new ArrayList<>()));
     blacklisted(s);
+  }
+
+  private void update(TwinContext.App a, boolean grows, String[] p, List<UpdateContainerRequest> updates) {
+    ContainerId id = container(p[0]);
+    if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id)) {
+      updates.add(UpdateContainerRequest.newInstance(cs.getRMContainer(id).getContainer().getVersion(), id,
+          grows ? ContainerUpdateType.INCREASE_RESOURCE : ContainerUpdateType.DECREASE_RESOURCE, resource(p[1]), null));
+    }
   }
 
   /** told returns whether a container exists and its AM knows of it. */
@@ -805,6 +828,8 @@ public final class Twin {
       if (s == null || !s.getApplicationAttemptId().equals(a.attempt.id)) {
         continue;
       }
+      dropIncreases(s, Set.of());
+      s.pullNewlyIncreasedContainers(); // a container has grown only when its AM calls; its queue uses the amount before
       count(a, s);
       newestFirst(s);
       if (a.am == null) {
@@ -1014,6 +1039,33 @@ public final class Twin {
       if (users.asking() != before) {
         intended.add("active users");
       }
+    }
+  }
+
+  /**
+   * dropIncreases drops the increases of containers that have ended or are about to, as rmd does.
+   * YARN keeps asking for them.
+   */
+  private void dropIncreases(FiCaSchedulerApp s, Set<ContainerId> ending) throws ReflectiveOperationException {
+    for (SchedulerRequestKey k : new ArrayList<>(s.getAppSchedulingInfo().getSchedulerKeys())) {
+      ContainerId id = k.getContainerToUpdate();
+      if (id != null && (ending.contains(id) || cs.getRMContainer(id) == null)) {
+        intended("increase of an ended container");
+        SchedulerNode node = cs.getNode(nodes.values().iterator().next().id);
+        CANCEL_INCREASE.invoke(s.getUpdateContext(), node, k);
+        s.getAppSchedulingInfo().getSchedulerKeys().remove(k);
+      }
+    }
+  }
+
+  private static final Method CANCEL_INCREASE;
+
+  static {
+    try {
+      CANCEL_INCREASE = ContainerUpdateContext.class.getDeclaredMethod("cancelPreviousRequest", SchedulerNode.class, SchedulerRequestKey.class);
+      CANCEL_INCREASE.setAccessible(true);
+    } catch (NoSuchMethodException e) {
+      throw new IllegalStateException(e);
     }
   }
 

@@ -137,10 +137,12 @@ final class TwinView {
     ResourceRequest any = requests.get(ResourceRequest.ANY);
     int held = s.getNumReservedContainers(k);
     out.append("ask ").append(number).append(' ').append(key(k)).append(" held=").append(held);
-    if (held > 0) {
+    if (held > 0 && k.getContainerToUpdate() == null) {
       out.append(" again=").append(s.getReReservations(k));
     }
-    if (any != null && any.getNumContainers() > 0) {
+    if (any != null && any.getNumContainers() > 0 && k.getContainerToUpdate() != null) { // its place is its container's node
+      out.append(' ').append(text(any.getCapability()));
+    } else if (any != null && any.getNumContainers() > 0) {
       out.append(' ').append(text(any.getCapability()));
       if (requests.size() > 1) {
         out.append(" missed=").append(s.getSchedulingOpportunities(k));
