@@ -176,8 +176,8 @@ RUN ?= .
 interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part
 	RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
 
-twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1, PREEMPTION=1
-	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)$(if $(PREEMPTION), -preemption)
+twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1, PREEMPTION=1, EAGER=1
+	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)$(if $(PREEMPTION), -preemption)$(if $(EAGER), -eager)
 
 TREES ?= 10000
 twin-preempt: ## what queues and applications must give to others, beside Hadoop's classes (needs a JDK 17 and Maven): TREES=n random queue trees, and leaves, from FIRST on

@@ -79,7 +79,15 @@ func (g *generator) scheduling() map[string]string {
 			props[prefix+name] = pick(g, values)
 		}
 	}
-	if g.with["dominant"] {
+	if g.with["kinds"] {
+		props["yarn.resource-types"] = "yarn.io/gpu"
+		props["yarn.resource-types.yarn.io/gpu.maximum-allocation"] = "4"
+	}
+	if g.with["odd"] {
+		props["yarn.scheduler.minimum-allocation-mb"] = pick(g, []string{"1", "100", "256", "512", "700", "1024"})
+		props["yarn.scheduler.minimum-allocation-vcores"] = pick(g, []string{"1", "1", "2"})
+	}
+	if g.with["dominant"] || g.with["kinds"] {
 		props[prefix+"resource-calculator"] = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	}
 	if g.with["unmanaged"] { // otherwise an unmanaged application could wait for AMs of others, but rmd activates it at once
@@ -116,7 +124,7 @@ func (g *generator) scheduling() map[string]string {
 }
 
 // The amounts of queues are parts of these totals.
-const wholeMemory, wholeVCores = 27 * 256, 27
+const wholeMemory, wholeVCores, wholeGPUs = 27 * 256, 27, 4
 
 // capacities returns random capacities and limits for every queue.
 func (g *generator) capacities() map[string]string {
@@ -142,16 +150,43 @@ var weights = map[int][][]string{
 	3: {{"1w", "1w", "2w"}, {"5w", "1w", "2w"}, {"3w", "4w", "1w"}},
 }
 
+// decimals are shares and weights that floats cannot represent. A guarantee or maximum then differs
+// by 1 in either direction.
+var decimals = map[bool]map[int][][]string{
+	false: {1: {{"100"}}, 2: {{"33.3", "66.7"}, {"10.1", "89.9"}}, 3: {{"33.33", "33.33", "33.34"}, {"7.7", "22.2", "70.1"}}},
+	true:  {1: {{"0.7w"}}, 2: {{"1w", "2w"}, {"0.1w", "0.6w"}}, 3: {{"1w", "1w", "1w"}, {"0.3w", "2w", "1.1w"}}},
+}
+
+// inexactTexts are the capacities in decimals that are not exact.
+var inexactTexts = func() (out []string) {
+	for _, lists := range decimals {
+		for n, list := range lists {
+			if n > 1 { // an only child has everything
+				out = append(out, slices.Concat(list...)...)
+			}
+		}
+	}
+	return out
+}()
+
+// parts returns random capacities of the children of a queue.
+func (g *generator) parts(path string, children int) []string {
+	switch {
+	case g.with["decimals"]:
+		return pick(g, decimals[g.queues.weighted[path]][children])
+	case g.queues.weighted[path]:
+		return pick(g, weights[children])
+	}
+	return pick(g, shares[children])
+}
+
 func (g *generator) divide(props map[string]string, path string, memory, vcores int, absolute bool) {
 	children := g.queues.shape[path]
 	names := make([]string, len(children))
 	if _, ok := g.queues.weighted[path]; !ok {
 		g.queues.weighted[path] = g.chance(30)
 	}
-	how := pick(g, shares[len(children)])
-	if g.queues.weighted[path] {
-		how = pick(g, weights[len(children)])
-	}
+	how := g.parts(path, len(children))
 	for i, child := range children {
 		names[i] = yarn.QueueName(child)
 		key := prefix + child
@@ -174,9 +209,16 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 
 // amount sets an absolute capacity, and sometimes a maximum for a child of root.
 func (g *generator) amount(props map[string]string, key, path string, mb, vc int) {
-	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
+	gpus, most := "", ""
+	if g.with["kinds"] && path == "root" && len(g.queues.shape[key[len(prefix):]]) == 0 && g.chance(60) {
+		gpus = ",yarn.io/gpu=1"
+	}
+	if g.with["kinds"] && g.chance(70) {
+		most = fmt.Sprintf(",yarn.io/gpu=%d", pick(g, []int{0, 2, 4}))
+	}
+	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", mb, vc, gpus)
 	if path == "root" && g.chance(30) {
-		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", g.between(mb, 7168), g.between(vc, 27))
+		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", g.between(mb, 7168), g.between(vc, 27), most)
 	}
 }
 
@@ -230,15 +272,55 @@ func (g *generator) userWeights(props map[string]string, key string) {
 
 // refresh adds a refresh with other capacities and limits for the same queues.
 func (g *generator) refresh() error {
+	if g.with["stops"] && len(g.p.racks) == 0 { // a refused refresh of YARN activates applications in an empty cluster
+		return g.newNode()
+	}
 	props := maps.Clone(g.queues.props)
 	for name := range maps.Clone(props) {
 		if strings.HasPrefix(name, prefix+"root.") {
 			delete(props, name)
 		}
 	}
+	was := g.queues
+	if g.with["stops"] {
+		g.reshape()
+	}
 	maps.Copy(props, g.capacities())
+	if g.with["stops"] {
+		for _, leaf := range g.queues.leaves {
+			if g.chance(25) || !slices.Contains(was.leaves, leaf) && g.chance(50) {
+				props[prefix+leaf+".state"] = pick(g, []string{"STOPPED", "RUNNING"})
+			}
+		}
+	}
 	if err := g.set(props); err != nil {
 		return err
 	}
-	return g.step("refresh")
+	if err := g.step("refresh"); err != nil || !slices.Contains(g.out[len(g.out)-1], "result refused") {
+		return err
+	}
+	now := g.queues.props
+	g.queues = was
+	g.queues.props = now
+	return g.set(was.props)
+}
+
+// reshape adds or removes a leaf. The scheduler refuses to remove a leaf that is not stopped or has
+// applications.
+func (g *generator) reshape() {
+	g.queues.leaves, g.queues.shape = slices.Clone(g.queues.leaves), maps.Clone(g.queues.shape)
+	leaf := pick(g, g.queues.leaves)
+	parent := yarn.ParentQueue(leaf)
+	switch siblings := g.queues.shape[parent]; {
+	case g.chance(40) && len(siblings) < 3:
+		child := parent + "." + g.prefixOfNames(parent) + string(rune('p'+len(g.out)%8))
+		if !slices.Contains(siblings, child) {
+			g.queues.shape[parent] = append(slices.Clone(siblings), child)
+			g.queues.leaves = append(g.queues.leaves, child)
+		}
+	case g.chance(40) && len(siblings) > 1:
+		gone := func(q string) bool { return q == leaf }
+		g.queues.shape[parent] = slices.DeleteFunc(slices.Clone(siblings), gone)
+		g.queues.leaves = slices.DeleteFunc(g.queues.leaves, gone)
+	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
-	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel"}
+	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
 
 // generator makes a history step by step. It looks at the planner's state to choose meaningful
 // steps.
@@ -47,8 +47,18 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if g.with["moves"] { // YARN keeps counting a moved application in its former parents
 		delete(g.with, "parallel")
 	}
-	err := g.run()
+	err := g.guard(g.run)
 	return g.h, g.out, err
+}
+
+// guard returns a panic of the planner as an error.
+func (g *generator) guard(run func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("step %d, %s: the planner panics: %v", len(g.h.Steps), g.h.Steps[len(g.h.Steps)-1], r)
+		}
+	}()
+	return run()
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
@@ -68,12 +78,7 @@ func (g *generator) step(format string, args ...any) error {
 	return nil
 }
 
-func (g *generator) run() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("step %d, %s: the planner panics: %v", len(g.h.Steps), g.h.Steps[len(g.h.Steps)-1], r)
-		}
-	}()
+func (g *generator) run() error {
 	if err := g.configure(); err != nil {
 		return err
 	}
@@ -117,7 +122,7 @@ func (g *generator) action() error {
 	}
 	choices := []choice{
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
-		{2, "churn", g.newNode}, {2, "churn", g.lose}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
+		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},
 	}
@@ -143,6 +148,9 @@ func rack(host string) string { return "/r" + string(host[1]/2*2) }
 
 func (g *generator) newNode() error {
 	host := fmt.Sprintf("h%d", g.r.IntN(6))
+	if g.with["ports"] && g.chance(40) {
+		host += ":2"
+	}
 	if g.p.racks[host] == "" && !slices.Contains(g.hosts, host) {
 		g.hosts = append(g.hosts, host)
 	}
@@ -152,12 +160,33 @@ func (g *generator) newNode() error {
 func (g *generator) nodeSize() string {
 	least := 2
 	if g.absolute { // a single node is never smaller than the sum of the guarantees
-		return fmt.Sprintf("%d,%d", g.between(7, 14)*1024, g.between(27, 30))
+		return g.size(g.between(7, 14)*1024, g.between(27, 30), g.between(wholeGPUs, 6))
 	}
-	return fmt.Sprintf("%d,%d", g.between(least, 12)*1024, g.between(least, 12))
+	return g.size(g.memory(least, 12), g.between(least, 12), g.between(0, 4))
+}
+
+// size formats a size. Its last number counts only in histories with three kinds of resources.
+func (g *generator) size(memory, vcores, gpus int) string {
+	if g.with["kinds"] {
+		return fmt.Sprintf("%d,%d,%d", memory, vcores, gpus)
+	}
+	return fmt.Sprintf("%d,%d", memory, vcores)
+}
+
+// memory returns a number of MiB: whole GiB, except in histories with odd sizes.
+func (g *generator) memory(low, high int) int {
+	n := g.between(low, high) * 1024
+	if g.with["odd"] {
+		n -= g.between(0, 1000)
+	}
+	return n
 }
 
 func (g *generator) lose() error { return g.step("lose %s", pick(g, g.hosts)) }
+
+func (g *generator) health() error {
+	return g.step("%s %s", pick(g, []string{"sick", "well", "well"}), pick(g, g.hosts))
+}
 
 func (g *generator) resizeNode() error { return g.step("size %s %s", pick(g, g.hosts), g.nodeSize()) }
 
@@ -178,7 +207,17 @@ func (g *generator) submit() error {
 		more = " unmanaged"
 	}
 	more += g.label(20, " label=%s") + g.label(20, " am=%s")
-	return g.step("submit %d %s %s %d %d,%d%s", g.apps, pick(g, g.queues.leaves), user, priority, g.between(1, 2)*1024, g.between(1, 2), more)
+	if g.with["keep"] && g.chance(60) {
+		more += " keep"
+	}
+	return g.step("submit %d %s %s %d %s%s", g.apps, pick(g, g.queues.leaves), user, priority, g.masterSize(), more)
+}
+
+func (g *generator) masterSize() string {
+	if g.with["quiet"] {
+		return g.askSize()
+	}
+	return g.size(g.memory(1, 2), g.between(1, 2), 0)
 }
 
 // running returns the applications that have not ended.
@@ -258,7 +297,11 @@ func (g *generator) allocate() error {
 			ready = append(ready, a)
 		}
 	}
-	if len(ready) == 0 {
+	switch {
+	case len(ready) > 0:
+	case g.with["quiet"]:
+		return g.submit()
+	default:
 		return g.beat()
 	}
 	a := pick(g, ready)
@@ -276,10 +319,29 @@ func (g *generator) allocate() error {
 			}
 		}
 	}
+	if g.with["updates"] && g.chance(30) {
+		words += g.update(a)
+	}
 	if g.with["blacklist"] && g.chance(12) {
-		words += pick(g, []string{" refuse=", " refuse=", " admit="}) + pick(g, append(slices.Clone(g.hosts), "/r0", "/r2"))
+		words += pick(g, []string{" refuse=", " refuse=", " admit="}) + pick(g, append(g.someHosts(), "/r0", "/r2"))
 	}
 	return g.step("allocate %d%s", a.ID.Seq, words)
+}
+
+// update returns a change of the size of one of an application's containers, or nothing.
+func (g *generator) update(a *state.App) string {
+	for _, c := range g.p.st.ContainersOf(a) {
+		name := g.name(c)
+		if name == "" || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || g.chance(50) {
+			continue
+		}
+		memory, vcores, gpus := int(c.Size[yarn.Memory]), int(c.Size[yarn.VCores]), int(c.Size[2])
+		if g.chance(60) {
+			return fmt.Sprintf(" grow=%s:%s", name, g.size(memory+g.between(1, 3)*1024, vcores+g.between(0, 3), gpus))
+		}
+		return fmt.Sprintf(" shrink=%s:%s", name, g.size(max(memory*g.between(1, 4)/4, 1), g.between(1, max(vcores, 1)), gpus))
+	}
+	return ""
 }
 
 // asks returns asks under one key: "*", and some hosts with their racks.
@@ -322,7 +384,12 @@ func (g *generator) asks() string {
 }
 
 func (g *generator) someHosts() []string {
-	list := slices.Clone(g.hosts)
+	var list []string
+	for _, name := range g.hosts {
+		if host := nodeID(name).Host; !slices.Contains(list, host) {
+			list = append(list, host)
+		}
+	}
 	g.r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:g.between(1, min(len(list), 3))]
 }
@@ -332,5 +399,8 @@ func (g *generator) askSize() string {
 	if g.with["large"] && g.chance(60) {
 		most = 7
 	}
-	return fmt.Sprintf("%d,%d", g.between(1, most)*1024, g.between(1, most))
+	if g.with["quiet"] {
+		most = 1
+	}
+	return g.size(g.memory(1, most), g.between(1, most), pick(g, []int{0, 0, 0, 1, 1, 2}))
 }

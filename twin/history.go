@@ -14,9 +14,13 @@ import (
 //	node HOST RACK SIZE             a node registers
 //	lose HOST                       a node is lost
 //	size HOST SIZE                  an administrator changes a node's total
+//	sick HOST, well HOST            a node reports that it is unhealthy, or healthy again
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
-//	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [label=LABEL] [am=LABEL]
-//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]…
+//	eager                           before start: rmd runs in eager mode, and only amounts are compared
+//	done C                          a container ends, wherever it runs
+//	quiet                           AMs call and nodes send heartbeats until nothing changes
+//	submit APP QUEUE USER PRIORITY SIZE [unmanaged] [keep] [label=LABEL] [am=LABEL]
+//	allocate APP [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=C]… [refuse=NAME]… [admit=NAME]… [grow=C:SIZE]… [shrink=C:SIZE]…
 //	fail APP                        the current attempt fails
 //	finish APP                      the application ends
 //	move APP QUEUE
@@ -27,7 +31,7 @@ import (
 //	unlabel NAME                    the label is removed
 //	relabel HOST=[LABEL]…           hosts have labels, or none
 //
-// SIZE is memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation
+// HOST is a host or, for a second NodeManager there, HOST:PORT. SIZE is memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation
 // id. A container C is named by its application and by the order in which the application received
 // its containers: 3.2.
 type History struct {

@@ -56,10 +56,7 @@ func (g *generator) divideLabel(props map[string]string, may map[string][]string
 	if len(children) == 0 || path == "root" && g.chance(10) {
 		return
 	}
-	how := pick(g, shares[len(children)])
-	if g.queues.weighted[path] {
-		how = pick(g, weights[len(children)])
-	}
+	how := g.parts(path, len(children))
 	for i, child := range children {
 		key := prefix + child + ".accessible-node-labels." + label
 		mb, vc := memory/len(children)/64*64, vcores/len(children)
@@ -117,7 +114,7 @@ func (g *generator) changeLabel() error {
 func (g *generator) relabel() error {
 	words := ""
 	for range g.between(1, 2) {
-		if host := pick(g, g.hosts); !strings.Contains(words, host) {
+		if host := nodeID(pick(g, g.hosts)).Host; !strings.Contains(words, host) {
 			words += fmt.Sprintf(" %s=%s", host, pick(g, []string{"", "x", "y", "y", "z"}))
 		}
 	}

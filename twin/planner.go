@@ -24,8 +24,10 @@ type Planner struct {
 	st     *state.State
 	now    int64
 	props  map[string]string
-	racks  map[string]string // racks of the current nodes, by host
+	racks  map[string]string // racks of the current nodes, by name
+	sick   map[string]string // racks of the nodes that report that they are unhealthy
 	apps   map[uint32]*application
+	eager  bool            // rmd's eager mode; only the amounts at rest are observed
 	labels map[string]bool // labels of the history so far; false if removed
 }
 
@@ -40,7 +42,7 @@ type application struct {
 
 // NewPlanner returns a Planner for a new history.
 func NewPlanner() *Planner {
-	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
+	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, sick: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
 }
 
 // Play plays a whole history and returns an observation for each step. A panic of the planner is an
@@ -81,11 +83,14 @@ func (p *Planner) Step(s Step) (o Observation, err error) {
 	case "unset":
 		delete(p.props, word(s, 1))
 		return nil, nil
+	case "eager":
+		p.eager = true
+		return nil, nil
 	case "start":
 		if err := p.start(); err != nil {
 			return nil, err
 		}
-		return p.view(""), nil
+		return p.observe(s, ""), nil
 	}
 	if p.p == nil {
 		return nil, fmt.Errorf("the history has not started")
@@ -95,7 +100,18 @@ func (p *Planner) Step(s Step) (o Observation, err error) {
 	}
 	result := p.act(s)
 	p.masters()
-	return p.view(result), nil
+	return p.observe(s, result), nil
+}
+
+// observe returns what is compared after a step: everything or, in eager mode, the amounts at rest.
+func (p *Planner) observe(s Step, result string) Observation {
+	switch {
+	case !p.eager:
+		return p.view(result)
+	case s.Is("quiet") && len(p.racks) > 0: // in an empty cluster YARN does not accept all applications
+		return amounts(p.view(""))
+	}
+	return nil
 }
 
 // badStep is the error of a step that cannot be read.
@@ -132,13 +148,16 @@ func (p *Planner) properties() (out []input.Property) {
 	for _, name := range slices.Sorted(maps.Keys(p.props)) {
 		out = append(out, input.Property{Name: name, Value: p.props[name]})
 	}
+	if p.eager {
+		return out
+	}
 	// YARN cancels a reservation that is not needed any more only at the next heartbeat of its
 	// node.
 	return append(out, input.Property{Name: prefix + "reservation.eager-cancel", Value: "false"})
 }
 
 func (p *Planner) start() (err error) {
-	if p.p, err = planner.New(state.New(), planner.Options{}); err != nil {
+	if p.p, err = planner.New(state.New(), planner.Options{Eager: p.eager}); err != nil {
 		return err
 	}
 	p.st = p.p.State()
@@ -159,7 +178,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 func (p *Planner) act(s Step) (result string) {
 	switch s[0] {
 	case "node":
-		if host := word(s, 1); p.racks[host] == "" {
+		if host := word(s, 1); p.racks[host] == "" && p.sick[host] == "" {
 			p.racks[host] = word(s, 2)
 			p.must(&input.RegisterNode{ID: nodeID(host), Rack: word(s, 2), Total: size(word(s, 3))})
 		}
@@ -168,12 +187,18 @@ func (p *Planner) act(s Step) (result string) {
 			delete(p.racks, host)
 			p.must(&input.ExpireNode{ID: nodeID(host)})
 		}
+	case "sick", "well":
+		p.health(s)
 	case "size":
 		if host := word(s, 1); p.racks[host] != "" {
 			p.must(&input.SetNodeResource{ID: nodeID(host), Total: size(word(s, 2))})
 		}
 	case "beat":
 		p.beat(s)
+	case "done":
+		p.done(word(s, 1))
+	case "quiet":
+		p.rest()
 	case "submit":
 		return p.submit(s)
 	case "allocate":
@@ -202,6 +227,19 @@ func (p *Planner) act(s Step) (result string) {
 		panic(badStep(fmt.Sprintf("there is no step %q", s[0])))
 	}
 	return ""
+}
+
+// health lets a node report that it is unhealthy, or healthy again.
+func (p *Planner) health(s Step) {
+	from, to := p.racks, p.sick
+	if s[0] == "well" {
+		from, to = to, from
+	}
+	if name := word(s, 1); from[name] != "" {
+		to[name] = from[name]
+		delete(from, name)
+		p.must(&input.NodeHeartbeat{ID: nodeID(name), Unhealthy: s[0] == "sick"})
+	}
 }
 
 // label changes labels, or those of hosts.
@@ -246,7 +284,21 @@ func (p *Planner) must(in input.Input) input.Reply {
 	return r
 }
 
-func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
+// nodeID returns the id of a node that is named by its host, or by its host and port.
+func nodeID(name string) yarn.NodeID {
+	host, port, ok := strings.Cut(name, ":")
+	if !ok {
+		return yarn.NodeID{Host: host, Port: 1}
+	}
+	return yarn.NodeID{Host: host, Port: uint16(number(port))}
+}
+
+func nodeName(id yarn.NodeID) string {
+	if id.Port == 1 {
+		return id.Host
+	}
+	return fmt.Sprintf("%s:%d", id.Host, id.Port)
+}
 
 // liveApp returns an application that has not ended, or nil.
 func (p *Planner) liveApp(name string) *state.App {
@@ -304,7 +356,7 @@ func (p *Planner) submit(s Step) string {
 	in := &input.SubmitApplication{
 		ID: yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Seq: seq}, Queue: word(s, 2), User: word(s, 3),
 		Priority: int32(number(word(s, 4))), PrioritySet: true, AM: size(word(s, 5)), MaxAttempts: 2,
-		Unmanaged: slices.Contains(s, "unmanaged"),
+		Unmanaged: slices.Contains(s, "unmanaged"), KeepContainers: slices.Contains(s, "keep"),
 	}
 	for _, w := range s[6:] {
 		if label, ok := strings.CutPrefix(w, "label="); ok {
@@ -336,6 +388,17 @@ func (p *Planner) allocate(s Step) (result string) {
 			if c := p.container(v); c != nil && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && p.st.Apps.Get(c.App).ID == a.ID {
 				in.Releases = append(in.Releases, p.st.ContainerID(c))
 			}
+		case "grow", "shrink":
+			name, to, _ := strings.Cut(v, ":")
+			c := p.container(name)
+			if c == nil || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || p.st.Apps.Get(c.App).ID != a.ID {
+				continue
+			}
+			u := input.Update{Container: p.st.ContainerID(c), Version: p.st.SizeVersion(c), Type: input.IncreaseResource, Size: size(to)}
+			if kind == "shrink" {
+				u.Type = input.DecreaseResource
+			}
+			in.Updates = append(in.Updates, u)
 		case "refuse":
 			in.BlacklistAdd = append(in.BlacklistAdd, v)
 		case "admit":

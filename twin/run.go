@@ -17,6 +17,7 @@ type Flags struct {
 	Families     []string // nil means all
 	Labels       bool     // the histories have node labels
 	Preemption   bool     // the histories have rounds of preemption
+	Eager        bool     // the histories compare the amounts of rmd's eager mode
 	History      *History // play only this one, if not nil
 	Out          string   // folder for histories that differ
 	Show         int      // how many of those are shrunk
@@ -91,11 +92,18 @@ func (r *runner) work() error {
 		if seed >= r.First+r.Seeds || (r.For > 0 && time.Since(r.began) > r.For) {
 			return nil
 		}
-		h, rmd, err := Generate(seed, r.Families, r.Labels, r.Preemption)
+		h, rmd, err := r.generate(seed)
 		if err := r.judge(hadoop, h, rmd, err); err != nil {
 			return err
 		}
 	}
+}
+
+func (r *runner) generate(seed uint64) (*History, []Observation, error) {
+	if r.Eager {
+		return GenerateQuiet(seed)
+	}
+	return Generate(seed, r.Families, r.Labels, r.Preemption)
 }
 
 // judge plays a history on Hadoop's scheduler and compares the result with that of rmd's planner.

@@ -181,7 +181,7 @@ func (o *observer) app(seq, slot uint32) {
 	for n, ref := range known.granted {
 		if s := o.st.Container(ref); s != 0 && o.st.Containers.Get(s).State.Live() {
 			c := o.st.Containers.Get(s)
-			o.line("container %d.%d %s %s %s %s", seq, n+1, o.st.Nodes.Get(c.Node).ID.Host, keyText(c.Key, 0), o.text(c.Size), yarnState(c))
+			o.line("container %d.%d %s %s %s %s", seq, n+1, nodeName(o.st.Nodes.Get(c.Node).ID), keyText(c.Key, 0), o.text(c.Size), yarnState(c))
 		}
 	}
 }
@@ -201,10 +201,12 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "ask %d %s held=%d", seq, keyText(k.Key, k.IncreaseOf), k.Reservations)
-	if k.Reservations > 0 {
+	if k.Reservations > 0 && k.IncreaseOf == 0 {
 		fmt.Fprintf(&b, " again=%d", k.ReReservations)
 	}
-	if k.Count > 0 {
+	if k.Count > 0 && k.IncreaseOf != 0 { // its place is its container's node, where it has one reservation
+		fmt.Fprintf(&b, " %s", o.text(k.Size))
+	} else if k.Count > 0 {
 		fmt.Fprintf(&b, " %s%s", o.text(k.Size), o.entries(k))
 		if k.Missed > 0 {
 			fmt.Fprintf(&b, " waited=%d", k.Missed)

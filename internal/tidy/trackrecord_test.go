@@ -18,8 +18,17 @@ var (
 // TestTrackRecordNamesTests checks that each test in the track record exists in a package of the
 // same command. "go test -run" reports no error if it finds no test.
 func TestTrackRecordNamesTests(t *testing.T) {
+	namesTests(t, filepath.Join("jepsen-lite", "track-record.md"), 100)
+}
+
+// TestDifferencesNameTests checks the same for the differences from YARN.
+func TestDifferencesNameTests(t *testing.T) {
+	namesTests(t, filepath.Join("docs", "design", "differences-from-yarn.md"), 30)
+}
+
+func namesTests(t *testing.T, document string, least int) {
 	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "jepsen-lite", "track-record.md"))
+	text, err := os.ReadFile(filepath.Join(root, document))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +37,12 @@ func TestTrackRecordNamesTests(t *testing.T) {
 		for _, name := range strings.Split(m[2]+m[3]+m[4], `\|`) {
 			found++
 			if !hasTest(t, root, strings.Fields(m[1]), name) {
-				t.Errorf("jepsen-lite/track-record.md: %s runs no test %q", m[0], name)
+				t.Errorf("%s: %s runs no test %q", document, m[0], name)
 			}
 		}
 	}
-	if found < 100 {
-		t.Errorf("only %d tests found in the track record", found)
+	if found < least {
+		t.Errorf("only %d tests found in %s", found, document)
 	}
 }
 

@@ -58,6 +58,11 @@ func (a Amount) IsZero() bool {
 	return true
 }
 
+// withoutMemory reports whether the amount is a vector that states no memory, or 0.
+func (a Amount) withoutMemory() bool {
+	return (a.Unit == UnitAbsolute || a.Unit == UnitMixed) && a.Parts[yarn.Memory].Value.Num == 0
+}
+
 // Format returns the amount as it is written in a configuration.
 func (a Amount) Format(kinds yarn.Kinds) string {
 	switch a.Unit {
@@ -154,6 +159,9 @@ func parseVector(inner string, kinds yarn.Kinds, legacy bool) (Amount, error) {
 	}
 	return a, nil
 }
+
+// nothing is a vector of zeros. As in YARN, it is what a vector without memory stands for.
+var nothing = Amount{Unit: UnitAbsolute}
 
 func parsePart(value string, kind int) (Part, error) {
 	if strings.HasSuffix(value, "%") || strings.HasSuffix(value, "w") {

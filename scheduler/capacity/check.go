@@ -30,17 +30,20 @@ func (r *reader) checkCapacities(c *Config) {
 }
 
 // checkMinMax checks that capacity ≤ maximum-capacity for each kind that has the same unit in both.
+// YARN accepts a percentage above the maximum; the queue then never gets its capacity.
 func (r *reader) checkMinMax(c *Config, q *Queue) {
 	for k, most := range q.MaxCapacity.Parts {
 		least := q.Capacity.Parts[k]
-		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == UnitAbsolute || most.Unit == UnitNone {
+		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == UnitAbsolute || most.Unit == UnitNone || least.Value.Cmp(most.Value) <= 0 {
 			continue
 		}
-		if least.Value.Cmp(most.Value) > 0 {
-			r.fault(c.key(q, "maximum-capacity"), fmt.Sprintf("%s is below the queue's capacity of %s",
-				q.MaxCapacity.Format(c.Kinds), q.Capacity.Format(c.Kinds)), "raise the maximum, or lower the capacity")
-			return
+		report := r.fault
+		if most.Unit == UnitPercent {
+			report = r.warn
 		}
+		report(c.key(q, "maximum-capacity"), fmt.Sprintf("%s is below the queue's capacity of %s",
+			q.MaxCapacity.Format(c.Kinds), q.Capacity.Format(c.Kinds)), "raise the maximum, or lower the capacity")
+		return
 	}
 }
 

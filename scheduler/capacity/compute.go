@@ -78,7 +78,6 @@ func (c *Config) computeChildren(t *Tree, parent int) {
 			for k, v := range e.ConfiguredMin {
 				e.EffMin[k] = scale[k].MulFloor(v)
 			}
-			e.EffMin = yarn.ComponentMin(e.EffMin, e.EffMax)
 			c.deriveMin(t, i)
 			continue
 		}
@@ -88,8 +87,6 @@ func (c *Config) computeChildren(t *Tree, parent int) {
 		} else {
 			e.AbsCapacity, e.EffMin = p.AbsCapacity.Mul(s.capacity), s.capacity.Floor(p.EffMin)
 		}
-		// A maximum given as a vector may be below a guarantee given as a share.
-		e.EffMin = yarn.ComponentMin(e.EffMin, e.EffMax)
 	}
 }
 
@@ -98,27 +95,14 @@ func (c *Config) effectiveMax(t *Tree, i int) {
 	q, s, e := &c.Queues[i], &c.shares[i], &t.Capacities[i]
 	p := &t.Capacities[q.Parent]
 	switch {
-	case q.MaxCapacity.Unit == UnitAbsolute || q.MaxCapacity.Unit == UnitMixed:
-		e.EffMax = clampMax(q.MaxCapacity, p.EffMax)
+	case q.MaxCapacity.Unit == UnitAbsolute:
+		e.EffMax = yarn.ComponentMin(q.MaxCapacity.Absolute(), p.EffMax) // as in YARN, 0 for a kind that the vector does not name
 		c.deriveMax(t, i)
 	case s.fixedMax:
 		e.MaxCapacity, e.AbsMax, e.EffMax = s.max.Fraction(), s.absMax, s.absMax.Floor(t.Cluster)
 	default:
 		e.MaxCapacity, e.AbsMax, e.EffMax = s.max.Fraction(), p.AbsMax.Mul(s.max), s.max.Floor(p.EffMax)
 	}
-}
-
-// clampMax returns a configured maximum, but at most the parent's. A kind whose maximum is absent
-// or 0 has the parent's.
-func clampMax(a Amount, parent yarn.Resource) yarn.Resource {
-	out := parent
-	for k, part := range a.Parts {
-		v := partOf(part, parent[k])
-		if v > 0 {
-			out[k] = min(v, parent[k])
-		}
-	}
-	return out
 }
 
 // partOf returns a percentage of whole, or the stated number of units.

@@ -66,7 +66,7 @@ func TestAbsoluteScaling(t *testing.T) {
 	c := parse(t, `root.queues = a,b
 root.a.capacity = [memory=100Gi]
 root.b.capacity = [memory=102400,vcores=8]
-root.b.maximum-capacity = [memory=150Gi]
+root.b.maximum-capacity = [memory=150Gi,vcores=100]
 root.b.queues = x,y
 root.b.x.capacity = [memory=25Gi]
 root.b.y.capacity = [memory=75Gi,vcores=4]`)
@@ -91,25 +91,21 @@ root.b.y.capacity = [memory=75Gi,vcores=4]`)
 	}
 }
 
-// TestAbsoluteMaximumOfAShare checks that an absolute maximum limits a guarantee in percent and all
-// queues below.
-func TestAbsoluteMaximumOfAShare(t *testing.T) {
-	c := parse(t, `root.queues = a,b
-root.a.capacity = 50
-root.a.maximum-capacity = [memory=10Gi]
+// TestMaximumByKind checks that a maximum limits each kind for itself, and that, as in YARN, a kind
+// that the vector does not name has the maximum 0.
+func TestMaximumByKind(t *testing.T) {
+	c := parse(t, `root.queues = a
+root.a.capacity = [memory=1024,vcores=1]
+root.a.maximum-capacity = [memory=10Gi,vcores=99]
 root.a.queues = x,y
-root.a.x.capacity = 40
-root.a.x.maximum-capacity = 50
-root.a.y.capacity = 60
-root.b.capacity = 50`)
-	tree := c.Compute(yarn.NewResource(100*gib, 100))
-	for path, want := range map[string][2]yarn.Resource{
-		"a": {yarn.NewResource(10*gib, 50), yarn.NewResource(10*gib, 100)},
-		"x": {yarn.NewResource(4*gib, 20), yarn.NewResource(5*gib, 50)},
-		"y": {yarn.NewResource(6*gib, 30), yarn.NewResource(10*gib, 100)},
-	} {
-		if e := tree.Capacities[index(t, c, path)]; e.EffMin != want[0] || e.EffMax != want[1] {
-			t.Errorf("%s: %v … %v, want %v", path, e.EffMin, e.EffMax, want)
+root.a.x.capacity = [memory=1024]
+root.a.x.maximum-capacity = [memory=99Gi,vcores=5]
+root.a.y.capacity = [memory=0]
+root.a.y.maximum-capacity = [memory=5Gi]`)
+	tree := c.Compute(yarn.NewResource(100*gib, 10))
+	for path, want := range map[string]yarn.Resource{"a": yarn.NewResource(10*gib, 10), "x": yarn.NewResource(10*gib, 5), "y": yarn.NewResource(5*gib, 0)} {
+		if e := tree.Capacities[index(t, c, path)]; e.EffMax != want {
+			t.Errorf("%s may have %v, want %v", path, e.EffMax, want)
 		}
 	}
 }
@@ -138,6 +134,24 @@ root.d.capacity = [memory=2w,vcores=50%,yarn.io/gpu=1w]`)
 	}
 	if len(tree.Warnings) != 0 {
 		t.Errorf("warnings %v", tree.Warnings)
+	}
+}
+
+// TestMaximumBelowCapacity checks that, as in YARN, a percentage may be above the maximum, with a
+// warning, and that a vector without memory counts for nothing.
+func TestMaximumBelowCapacity(t *testing.T) {
+	for text, want := range map[string]string{
+		twoQueues + "root.a.maximum-capacity = 39": "39% is below the queue's capacity of 40%",
+		labelsOn + twoQueues + "root.a.accessible-node-labels.gpu.capacity = 100\nroot.a.accessible-node-labels.gpu.maximum-capacity = 90": "90% is below the queue's capacity of 100%",
+		"root.queues = a\nroot.a.capacity = [vcores=4]":                                                        "states no memory, so the queue is guaranteed nothing",
+		twoQueues + "root.a.maximum-capacity = [memory=10Gi]":                                                  "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
+		"root.queues = a\nroot.a.capacity = [memory=1]\nroot.a.maximum-capacity = 50":                          "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
+		twoQueues + "root.a.maximum-allocation = memory-mb=2048,vcores=2\nroot.a.maximum-allocation-mb = 1024": "has no effect, because yarn.scheduler.capacity.root.a.maximum-allocation is set",
+		twoQueues + "root.a.maximum-capacity = [memory=0,vcores=4]":                                            "states no memory, so it has no effect",
+	} {
+		if c := parse(t, text); len(c.Warnings) != 1 || c.Warnings[0].What != want {
+			t.Errorf("%q: %v", text, c.Warnings)
+		}
 	}
 }
 
@@ -171,7 +185,6 @@ root.d.maximum-capacity = [memory=5Gi,vcores=200]`)
 		"d.capacity: memory-mb of 10240 is above the queue's maximum of 5120 and is lowered to it",
 		"b.capacity: memory-mb of 58368 is more than the 38912 that remain under the parent: over-utilized",
 		"b.capacity: vcores of 59 is more than the 40 that remain under the parent: over-utilized",
-		"c.capacity: vcores of 49 is more than the 0 that remain under the parent: over-utilized",
 	}
 	if strings.Join(warned, "\n") != strings.Join(want, "\n") {
 		t.Errorf("warnings:\n%s", strings.Join(warned, "\n"))
@@ -217,7 +230,7 @@ func drawQueues(t *rapid.T) string {
 				}
 				fmt.Fprintf(&b, "%s.capacity = [memory=%d,vcores=%d]\n", full, give[0], give[1])
 				if rapid.Bool().Draw(t, "limited") {
-					fmt.Fprintf(&b, "%s.maximum-capacity = [memory=%d]\n", full, give[0]+rapid.Int64Range(0, 5000).Draw(t, "more"))
+					fmt.Fprintf(&b, "%s.maximum-capacity = [memory=%d,vcores=%d]\n", full, give[0]+rapid.Int64Range(0, 5000).Draw(t, "more"), give[1])
 				}
 			}
 			if depth < 3 && rapid.Bool().Draw(t, "parent") && (unit != "[" || give != [2]int64{}) {

@@ -18,7 +18,7 @@ func (r *reader) readGlobal(c *Config) {
 	r.readUserParallel(c)
 
 	tenth := yarn.NewFraction(1, 10)
-	c.MaximumApplications = r.int(Prefix+"maximum-applications", 10_000, 1, math.MaxInt32)
+	c.MaximumApplications = r.int(Prefix+"maximum-applications", 10_000, 0, math.MaxInt32)
 	c.GlobalQueueMaxApplications = max(r.bound(Prefix+"global-queue-max-application", 0), 0)
 	c.MaxAMPercent = r.amPercent(Prefix+"maximum-am-resource-percent", tenth)
 	c.LegacyQueueMode = r.bool(Prefix+"legacy-queue-mode.enabled", true)

@@ -139,8 +139,6 @@ func TestLabelFaults(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"root.a.accessible-node-labels.gpu.capacity = 60\nroot.b.accessible-node-labels.gpu.capacity = 30",
 			"the capacities of its children sum to 90 %, not 100 % for label=gpu; change the capacity of a (60%), b (30%)"},
-		{"root.a.accessible-node-labels.gpu.capacity = 100\nroot.a.accessible-node-labels.gpu.maximum-capacity = 90",
-			`root.a.accessible-node-labels.gpu.maximum-capacity = "90": 90% is below the queue's capacity of 100%`},
 		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 50", "its children mix units of capacity for label=gpu: weight (a), percent (b)"},
 		{"root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]", "Queue 'root.a' should use either percentage based capacity configuration or absolute resource."},
 		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 2w", "its children use unit weight for label=gpu and unit percent elsewhere"},
@@ -203,5 +201,24 @@ root.a.x.capacity = [memory=4096,vcores=4]`)
 	}
 	if got := tree.Capacities[index(t, c, "x")].EffMax; !got.IsZero() {
 		t.Errorf("x may take %v", got)
+	}
+}
+
+// TestMixedLabels checks that queues have capacities of a label if units may be mixed, too.
+func TestMixedLabels(t *testing.T) {
+	c := parse(t, labelsOn+mixedHead+`root.queues = a,b
+root.a.capacity = 1w
+root.b.capacity = 1w
+root.a.accessible-node-labels.gpu.capacity = 25
+root.a.accessible-node-labels.gpu.maximum-capacity = [memory=50%,vcores=5]
+root.b.accessible-node-labels.gpu.capacity = 1w`)
+	tree := c.Partition("gpu").Compute(yarn.NewResource(100*gib, 40))
+	for path, want := range map[string][2]yarn.Resource{
+		"a": {yarn.NewResource(25*gib, 5), yarn.NewResource(50*gib, 5)},
+		"b": {yarn.NewResource(75*gib, 35), yarn.NewResource(100*gib, 40)},
+	} {
+		if e := tree.Capacities[index(t, c, path)]; e.EffMin != want[0] || e.EffMax != want[1] {
+			t.Errorf("%s: %v … %v, want %v", path, e.EffMin, e.EffMax, want)
+		}
 	}
 }

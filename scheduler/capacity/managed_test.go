@@ -56,15 +56,14 @@ func TestManagedLeaves(t *testing.T) {
 
 func TestManagedFaults(t *testing.T) {
 	for keys, want := range map[string]string{
-		"root.m.queues = x\nroot.m.x.capacity = 100":                                                 "has no queues of the configuration",
-		"root.m.leaf-queue-template.capacity = 101":                                                  "is more than 100 percent",
-		"root.m.leaf-queue-template.capacity = 1w":                                                   "is a weight",
-		"root.m.leaf-queue-template.capacity = [memory=1024]":                                        "Managed Parent Queue root.m config type is different from leaf queue template config type",
-		"root.m.leaf-queue-template.capacity = 50\nroot.m.leaf-queue-template.maximum-capacity = 40": "is below the queue's capacity",
-		"root.m.leaf-queue-template.maximum-applications = many":                                     "is not a whole number",
-		"root.m.auto-create-child-queue.management-policy = a.b.Mine":                                "Could not instantiate AutoCreatedQueueManagementPolicy: a.b.Mine for queue: root.m",
-		"root.m.auto-create-child-queue.enabled = perhaps":                                           "is not true or false",
-		"root.auto-create-child-queue.enabled = true":                                                "root cannot have it",
+		"root.m.queues = x\nroot.m.x.capacity = 100":                  "has no queues of the configuration",
+		"root.m.leaf-queue-template.capacity = 101":                   "is more than 100 percent",
+		"root.m.leaf-queue-template.capacity = 1w":                    "is a weight",
+		"root.m.leaf-queue-template.capacity = [memory=1024]":         "Managed Parent Queue root.m config type is different from leaf queue template config type",
+		"root.m.leaf-queue-template.maximum-applications = many":      "is not a whole number",
+		"root.m.auto-create-child-queue.management-policy = a.b.Mine": "Could not instantiate AutoCreatedQueueManagementPolicy: a.b.Mine for queue: root.m",
+		"root.m.auto-create-child-queue.enabled = perhaps":            "is not true or false",
+		"root.auto-create-child-queue.enabled = true":                 "root cannot have it",
 		"yarn.node-labels.enabled = true\nroot.m.accessible-node-labels = x\nroot.m.leaf-queue-template.accessible-node-labels.z.capacity = 10": "Invalid node label z on configured leaf template on parent queue root.m",
 	} {
 		_, err := Parse(props(managedParent + keys))

@@ -21,26 +21,22 @@ func (c *Config) computeMixed(t *Tree, parent int) {
 		e.usualMin = c.usualMin(t, i)
 		e.EffMax = c.mixedMax(t, i)
 	}
-	left := t.Capacities[parent].EffMin
-	for _, phase := range phases {
-		start := left
-		for _, i := range children {
-			for k, part := range c.Queues[i].Capacity.Parts {
-				if part.Unit != phase {
+	for k := range c.Kinds {
+		left := t.Capacities[parent].EffMin[k]
+		for _, phase := range phases {
+			start := left
+			for _, i := range children {
+				part, e := c.Queues[i].Capacity.Parts[k], &t.Capacities[i]
+				// A queue without memory can run nothing, so it is guaranteed nothing.
+				if part.Unit != phase || k != yarn.Memory && e.EffMin[yarn.Memory] == 0 {
 					continue
 				}
-				v := mixedMin(part, start[k], scale[k], weights[k])
-				v = c.guardMin(t, i, k, v, left[k])
-				t.Capacities[i].EffMin[k] = v
-				left[k] -= v
+				e.EffMin[k] = c.guardMin(t, i, k, mixedMin(part, start, scale[k], weights[k]), left)
+				left -= e.EffMin[k]
 			}
 		}
 	}
 	for _, i := range children {
-		// A queue without memory can run nothing, so it is guaranteed nothing.
-		if t.Capacities[i].EffMin[yarn.Memory] == 0 {
-			t.Capacities[i].EffMin = yarn.Resource{}
-		}
 		c.deriveMin(t, i)
 		c.deriveMax(t, i)
 	}
@@ -78,7 +74,19 @@ func (c *Config) mixedMax(t *Tree, i int) yarn.Resource {
 			t.warn(c.key(q, "maximum-capacity"), fmt.Sprintf("%s of %d is above the parent's %d and is lowered to it", c.Kinds[k], v, parent[k]))
 		}
 	}
-	return clampMax(q.MaxCapacity, parent)
+	return mixedLimit(q.MaxCapacity, parent)
+}
+
+// mixedLimit returns a maximum, but at most the parent's. Here, unlike in legacy mode, YARN reads a
+// maximum of 0 as no maximum of its own.
+func mixedLimit(a Amount, parent yarn.Resource) yarn.Resource {
+	out := parent
+	for k, part := range a.Parts {
+		if v := partOf(part, parent[k]); v > 0 {
+			out[k] = min(v, parent[k])
+		}
+	}
+	return out
 }
 
 // guardMin lowers one kind of a guarantee to the queue's maximum and to what is left under the

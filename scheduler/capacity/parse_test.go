@@ -96,8 +96,7 @@ root.a.ordering-policy = fair
 root.a.ordering-policy.fair.enable-size-based-weight = true
 root.a.user-limit-factor = -1
 root.a.user-settings.bob.weight = 0.75
-root.a.maximum-allocation = memory-mb=8192, vcores=2
-root.a.maximum-allocation-vcores = 3
+root.a.maximum-allocation = memory-mb=8192, vcores=3,yarn.io/gpu=1
 root.a.max-parallel-apps = 4
 root.a.default-application-lifetime = 60
 root.a.acl_submit_applications =  dev,ops
@@ -105,6 +104,7 @@ root.p.capacity = 60
 root.p.state = STOPPED
 root.p.ordering-policy = priority-utilization
 root.p.maximum-allocation-mb = 4Gi
+root.p.maximum-allocation-vcores = 5
 root.p.queues = b
 root.p.b.capacity = 100
 root.p.b.priority = -3
@@ -129,11 +129,11 @@ func TestEveryValueIsRead(t *testing.T) {
 		}
 	}
 	a, p, b := &c.Queues[index(t, c, "a")], &c.Queues[index(t, c, "p")], &c.Queues[index(t, c, "root.p.b")]
-	if a.MaxCapacity.Unit != UnitNone || a.LeafOrder != Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 8, maxUnits}) ||
+	if a.MaxCapacity.Unit != UnitNone || a.LeafOrder != Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
 		a.MaxParallelApps != 4 || a.MaxLifetime != 100 || a.DefaultLifetime != 60 || a.SubmitACL.All || a.SubmitACL.String() != " dev,ops" {
 		t.Errorf("a: %+v", a)
 	}
-	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc[0] != 4096 {
+	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc != (yarn.Resource{4096, 5, 8, maxUnits}) {
 		t.Errorf("p: %+v", p)
 	}
 	if b.State != yarn.QueueStopped || b.Priority != -3 || b.MaxAlloc[0] != 4096 || b.DefaultLifetime != 100 || b.Depth != 2 || c.Queues[b.Parent].Path != "root.p" {

@@ -78,6 +78,18 @@ func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 	if v, _ := r.get(key("maximum-capacity")); v != "-1" && v != "-1.0" {
 		q.MaxCapacity = r.amount(key("maximum-capacity"), c)
 	}
+	if q.Capacity.withoutMemory() {
+		r.warn(key("capacity"), "states no memory, so the queue is guaranteed nothing", "state the memory")
+		q.Capacity = nothing
+	}
+	if q.MaxCapacity.withoutMemory() {
+		r.warn(key("maximum-capacity"), "states no memory, so it has no effect", "state the memory")
+		q.MaxCapacity = Amount{}
+	}
+	if vector := q.Capacity.Unit == UnitAbsolute; c.LegacyQueueMode && q.MaxCapacity.Unit != UnitNone && vector != (q.MaxCapacity.Unit == UnitAbsolute) {
+		r.warn(key("maximum-capacity"), "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not", "write both in the same way")
+		q.MaxCapacity = Amount{}
+	}
 	for _, p := range q.MaxCapacity.Parts {
 		if p.Unit == UnitWeight {
 			r.fault(key("maximum-capacity"), "a weight is not a maximum", "write a percentage, or a vector such as [memory=4096,vcores=4]")
@@ -185,27 +197,32 @@ func (r *reader) readLifetimes(c *Config, q *Queue, key func(string) string) {
 	}
 }
 
-// readMaxAlloc reads the largest container of a queue. Kinds that the queue does not set have the
-// parent's value.
+// readMaxAlloc reads the largest container of a queue. Without keys it is the parent's. As in YARN, a
+// vector has 0 for the kinds that it does not name, and the keys for single kinds count only without
+// a vector.
 func (r *reader) readMaxAlloc(c *Config, q *Queue, key func(string) string) {
 	q.MaxAlloc = c.MaxAlloc
 	if p := c.parentOf(q); p != nil {
 		q.MaxAlloc = p.MaxAlloc
 	}
 	var from [yarn.MaxKinds]string
-	if v, ok := r.get(key("maximum-allocation")); ok {
+	v, vector := r.get(key("maximum-allocation"))
+	if vector {
 		a, err := parseAmount("["+strings.Trim(v, "[]")+"]", c.Kinds, true)
 		if err != nil {
 			r.fault(key("maximum-allocation"), err.Error(), "write kind=amount pairs such as memory-mb=8192,vcores=4")
+			return
 		}
-		for k, p := range a.Parts {
-			if p.Unit == UnitAbsolute {
-				q.MaxAlloc[k], from[k] = p.Value.Num, key("maximum-allocation")
-			}
+		for k := range c.Kinds {
+			q.MaxAlloc[k], from[k] = a.Parts[k].Value.Num, key("maximum-allocation")
 		}
 	}
 	for k, name := range []string{"maximum-allocation-mb", "maximum-allocation-vcores"} {
-		if n := key(name); r.set(n) {
+		switch n := key(name); {
+		case !r.set(n) || r.trimmed(n) == "-1": // in YARN, -1 is as absent
+		case vector:
+			r.warn(n, "has no effect, because "+key("maximum-allocation")+" is set", "remove it")
+		default:
 			q.MaxAlloc[k], from[k] = r.units(n, q.MaxAlloc[k], k), n
 		}
 	}

@@ -117,12 +117,16 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 		p.sched.Confirm()
 	}
 	p.confirmSizes(slot, in.Sizes)
-	p.health(slot, in.Unhealthy, in.Report)
+	recovered := p.health(slot, in.Unhealthy, in.Report)
 	p.heard(slot, in)
 	if len(in.KeepAlive) == 0 {
 		p.finishDrain(slot)
 	}
-	p.sched.HeartbeatPass(slot)
+	if recovered { // as in YARN, its next heartbeat is the first one that is served
+		p.sched.NodeFreed(slot)
+	} else {
+		p.sched.HeartbeatPass(slot)
+	}
 	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
 		reply.Shutdown = true
 	}
@@ -173,9 +177,10 @@ func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason strin
 	}
 }
 
-// health changes the state of a node that reports itself unhealthy or healthy again. An unhealthy
+// health changes the state of a node that reports itself unhealthy or healthy again. It reports
+// whether the node is healthy again. An unhealthy
 // node loses its containers, as a lost node does.
-func (p *Planner) health(slot uint32, unhealthy bool, report string) {
+func (p *Planner) health(slot uint32, unhealthy bool, report string) (recovered bool) {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
@@ -185,7 +190,9 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) {
 	case !unhealthy && n.State == yarn.NodeUnhealthy:
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning})
 		p.sched.ActivateAll()
+		return true
 	}
+	return false
 }
 
 // stopNode ends the use of a node: its reservation and its containers end at once. As in YARN,

@@ -36,6 +36,7 @@ func main() {
 	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
 	flag.BoolVar(&f.Labels, "labels", false, "histories with node labels")
 	flag.BoolVar(&f.Preemption, "preemption", false, "histories with rounds of preemption")
+	flag.BoolVar(&f.Eager, "eager", false, "compare the amounts of rmd's eager mode at rest")
 	flag.StringVar(&f.Out, "out", "out/twin", "folder for the histories that differ")
 	flag.IntVar(&f.Show, "show", 5, "make so many of those that differ smaller, and show them")
 	flag.DurationVar(&f.For, "for", 0, "begin no new history after this time")

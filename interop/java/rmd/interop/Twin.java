@@ -24,29 +24,36 @@ import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.thirdparty.com.google.common.util.concurrent.SettableFuture;
+import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
+import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.TwinPreemption;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptState;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdateContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue.CapacityConfigType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
@@ -84,6 +91,8 @@ public final class Twin {
    */
   private final Map<String, Resource> set = new HashMap<>();
   final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
+  /** sick has the nodes that report that they are unhealthy. The scheduler does not know them. */
+  private final Map<String, TwinContext.Node> sick = new HashMap<>();
   final TreeMap<Integer, TwinContext.App> apps = new TreeMap<>();
   /**
    * known also has the applications that have ended, because nodes report their containers later.
@@ -99,6 +108,8 @@ public final class Twin {
   /** offered is the label of the node that is being offered, or NONE. */
   String offered = TwinLabels.NONE;
   private String result;
+  /** eager is true if only the amounts at rest are compared, with those of rmd's eager mode. */
+  private boolean eager;
   private final List<String> intended = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
@@ -146,26 +157,26 @@ public final class Twin {
       case "unset":
         conf.unset(w[1]);
         return;
+      case "eager":
+        eager = true;
+        return;
       case "start":
         start();
+        break;
+      case "quiet":
+        rest();
         break;
       case "preempt":
         preempt(text);
         return;
       default:
-        deriveLimits();
-        TwinMisses misses = new TwinMisses(this);
-        act(w);
-        context.later();
-        unmanaged();
-        deriveLimits();
-        activeUsers();
-        masters();
-        unmanaged();
-        activeUsers();
-        places(w[0].equals("allocate"));
-        misses.bound();
-        withoutNodes(cs.getRootQueue());
+        play(w);
+    }
+    if (eager) {
+      if (w[0].equals("quiet") && !nodes.isEmpty()) {
+        amounts(text);
+      }
+      return;
     }
     for (String name : intended) {
       text.append("intended ").append(name).append('\n');
@@ -174,6 +185,71 @@ public final class Twin {
       text.append("result ").append(result).append('\n');
     }
     new TwinView(this, text).write();
+  }
+
+  private void play(String... w) throws Exception {
+    deriveLimits();
+    TwinMisses misses = new TwinMisses(this);
+    act(w);
+    context.later();
+    unmanaged();
+    deriveLimits();
+    activeUsers();
+    masters();
+    unmanaged();
+    activeUsers();
+    places(w[0].equals("allocate"));
+    misses.bound();
+    withoutNodes(cs.getRootQueue());
+  }
+
+  /** rest lets the AMs call and the nodes send heartbeats until nothing changes any more. */
+  private void rest() throws Exception {
+    String last = "";
+    while (true) {
+      for (Integer number : new ArrayList<>(apps.keySet())) {
+        play("allocate", number.toString());
+      }
+      for (String name : new ArrayList<>(nodes.keySet())) {
+        for (RMContainer c : cs.getNode(nodes.get(name).id).getCopiedListOfRunningContainers()) {
+          if (c.getState() == RMContainerState.ACQUIRED && running.add(c.getContainerId())) {
+            nodes.get(name).launched.add(ContainerStatus.newInstance(c.getContainerId(), ContainerState.RUNNING, "", 0));
+          }
+        }
+        play("beat", name);
+      }
+      StringBuilder now = new StringBuilder();
+      new TwinView(this, now).write();
+      if (last.contentEquals(now)) {
+        return;
+      }
+      last = now.toString();
+    }
+  }
+
+  /** amounts writes the lines that do not depend on the choice of nodes; see twin/quiet.go. */
+  private void amounts(StringBuilder text) {
+    StringBuilder all = new StringBuilder();
+    new TwinView(this, all).write();
+    all.toString().lines().filter(line -> !line.startsWith("node ") && !line.startsWith("ask ") && !line.startsWith("container "))
+        .forEach(line -> text.append(line).append('\n'));
+  }
+
+  /** done ends a container that its AM knows, wherever it runs. */
+  private void done(String name) throws Exception {
+    ContainerId id = container(name);
+    RMContainer c = id == null ? null : cs.getRMContainer(id);
+    if (c == null || isMaster(id) || c.getState() == RMContainerState.ALLOCATED) {
+      return;
+    }
+    for (Map.Entry<String, TwinContext.Node> n : nodes.entrySet()) {
+      if (n.getValue().id.equals(c.getAllocatedNode())) {
+        if (c.getState() == RMContainerState.ACQUIRED) {
+          beat(new String[] {"beat", n.getKey(), "run=" + name});
+        }
+        beat(new String[] {"beat", n.getKey(), "done=" + name});
+      }
+    }
   }
 
   private void start() throws Exception {
@@ -251,11 +327,20 @@ public final class Twin {
       case "lose":
         lose(w[1]);
         break;
+      case "sick":
+        sick(w[1]);
+        break;
+      case "well":
+        well(w[1]);
+        break;
       case "size":
         size(w[1], resource(w[2]));
         break;
       case "beat":
         beat(w);
+        break;
+      case "done":
+        done(w[1]);
         break;
       case "submit":
         submit(w);
@@ -309,7 +394,7 @@ public final class Twin {
   }
 
   private void node(String host, String rack, Resource total) {
-    if (!nodes.containsKey(host)) {
+    if (!nodes.containsKey(host) && !sick.containsKey(host)) {
       if (!total.equals(set.getOrDefault(host, total))) {
         intended("set totals");
         total = set.get(host);
@@ -327,6 +412,23 @@ public final class Twin {
       context.getRMNodes().remove(n.id);
       listed(n);
       cs.handle(new NodeRemovedSchedulerEvent(n.face));
+    }
+  }
+
+  private void sick(String host) {
+    TwinContext.Node n = nodes.get(host);
+    lose(host);
+    if (n != null) {
+      sick.put(host, n);
+    }
+  }
+
+  private void well(String host) {
+    TwinContext.Node n = sick.remove(host);
+    if (n != null) {
+      nodes.put(host, n);
+      context.getRMNodes().put(n.id, n.face);
+      cs.handle(new NodeAddedSchedulerEvent(n.face));
     }
   }
 
@@ -461,7 +563,7 @@ public final class Twin {
    * beat is a heartbeat. run= names containers that the node reports as running, done= those that
    * have ended.
    */
-  private void beat(String[] w) {
+  private void beat(String[] w) throws ReflectiveOperationException {
     TwinContext.Node n = nodes.get(w[1]);
     if (n == null) {
       return;
@@ -481,6 +583,11 @@ public final class Twin {
           n.completed.add(ContainerStatus.newInstance(id, ContainerState.COMPLETE, "", 0));
         }
       }
+    }
+    Set<ContainerId> ending = new HashSet<>();
+    n.completed.forEach(c -> ending.add(c.getContainerId()));
+    for (FiCaSchedulerApp s : attempts()) {
+      dropIncreases(s, ending);
     }
     offered = cs.getNode(n.id).getPartition();
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
@@ -622,6 +729,7 @@ public final class Twin {
     List<ContainerId> releases = new ArrayList<>();
     List<String> add = new ArrayList<>();
     List<String> remove = new ArrayList<>();
+    List<UpdateContainerRequest> updates = new ArrayList<>();
     for (int i = 2; i < w.length; i++) {
       String v = w[i].substring(w[i].indexOf('=') + 1);
       if (w[i].startsWith("ask=")) {
@@ -631,6 +739,8 @@ public final class Twin {
         if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id)) {
           releases.add(id);
         }
+      } else if (w[i].startsWith("grow=") || w[i].startsWith("shrink=")) {
+        update(a, w[i].startsWith("grow="), v.split(":"), updates);
       } else if (w[i].startsWith("refuse=")) {
         add.add(v);
       } else if (w[i].startsWith("admit=")) {
@@ -643,8 +753,18 @@ public final class Twin {
     }
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
     sizeChanged(s, asks);
-    call(a, asks, releases, add, remove, new ContainerUpdates());
+    AllocateRequest request = AllocateRequest.newBuilder().updateRequests(updates).build();
+    call(a, asks, releases, add, remove, RMServerUtils.validateAndSplitUpdateResourceRequests(context, request,
+        cs.getMaximumResourceCapability(a.queue), new ArrayList<>()));
     blacklisted(s);
+  }
+
+  private void update(TwinContext.App a, boolean grows, String[] p, List<UpdateContainerRequest> updates) {
+    ContainerId id = container(p[0]);
+    if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id)) {
+      updates.add(UpdateContainerRequest.newInstance(cs.getRMContainer(id).getContainer().getVersion(), id,
+          grows ? ContainerUpdateType.INCREASE_RESOURCE : ContainerUpdateType.DECREASE_RESOURCE, resource(p[1]), null));
+    }
   }
 
   /** told returns whether a container exists and its AM knows of it. */
@@ -708,6 +828,8 @@ public final class Twin {
       if (s == null || !s.getApplicationAttemptId().equals(a.attempt.id)) {
         continue;
       }
+      dropIncreases(s, Set.of());
+      s.pullNewlyIncreasedContainers(); // a container has grown only when its AM calls; its queue uses the amount before
       count(a, s);
       newestFirst(s);
       if (a.am == null) {
@@ -920,6 +1042,33 @@ public final class Twin {
     }
   }
 
+  /**
+   * dropIncreases drops the increases of containers that have ended or are about to, as rmd does.
+   * YARN keeps asking for them.
+   */
+  private void dropIncreases(FiCaSchedulerApp s, Set<ContainerId> ending) throws ReflectiveOperationException {
+    for (SchedulerRequestKey k : new ArrayList<>(s.getAppSchedulingInfo().getSchedulerKeys())) {
+      ContainerId id = k.getContainerToUpdate();
+      if (id != null && (ending.contains(id) || cs.getRMContainer(id) == null)) {
+        intended("increase of an ended container");
+        SchedulerNode node = cs.getNode(nodes.values().iterator().next().id);
+        CANCEL_INCREASE.invoke(s.getUpdateContext(), node, k);
+        s.getAppSchedulingInfo().getSchedulerKeys().remove(k);
+      }
+    }
+  }
+
+  private static final Method CANCEL_INCREASE;
+
+  static {
+    try {
+      CANCEL_INCREASE = ContainerUpdateContext.class.getDeclaredMethod("cancelPreviousRequest", SchedulerNode.class, SchedulerRequestKey.class);
+      CANCEL_INCREASE.setAccessible(true);
+    } catch (NoSuchMethodException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   /** count names the containers of an application in the order of their ids. */
   private void count(TwinContext.App a, FiCaSchedulerApp s) {
     Collection<RMContainer> live = s.getLiveContainers();
@@ -941,8 +1090,23 @@ public final class Twin {
       return;
     }
     boolean keep = a.submission.getKeepContainersAcrossApplicationAttempts();
+    if (keep) {
+      masterEnds(a);
+    }
     ends(a, RMAppAttemptState.FAILED, keep);
     attempt(a, keep);
+  }
+
+  /**
+   * masterEnds ends the AM's container of an attempt that fails and keeps its containers. YARN waits
+   * until the node reports its end.
+   */
+  private void masterEnds(TwinContext.App a) {
+    RMContainer master = a.attempt.master == null ? null : cs.getRMContainer(a.attempt.master.getId());
+    if (master != null && master.getState() == RMContainerState.RUNNING) {
+      intended("AM of a failed attempt");
+      cs.completedContainer(master, SchedulerUtils.createAbnormalContainerStatus(master.getContainerId(), ""), RMContainerEventType.KILL);
+    }
   }
 
   private void end(int number, RMAppAttemptState attempt, RMAppState app) {

@@ -248,7 +248,8 @@ final class TwinContext extends RMContextImpl {
 
     Node(String host, String rack, Resource total, RMNodeLabelsManager labels) {
       this.labels = labels;
-      this.id = NodeId.newInstance(host, 1);
+      int port = host.indexOf(':');
+      this.id = port < 0 ? NodeId.newInstance(host, 1) : NodeId.newInstance(host.substring(0, port), Integer.parseInt(host.substring(port + 1)));
       this.rack = rack;
       this.total = total;
     }

@@ -124,11 +124,9 @@ final class TwinLabels {
    */
   boolean check(TwinContext.App a, List<ResourceRequest> asks) {
     YarnConfiguration conf = new YarnConfiguration(context.getYarnConfiguration());
-    if (!YarnConfiguration.areNodeLabelsEnabled(conf)) {
-      return true;
-    }
+    boolean labelled = YarnConfiguration.areNodeLabelsEnabled(conf);
     String ofApp = a.submission.getNodeLabelExpression();
-    for (ResourceRequest r : asks) {
+    for (ResourceRequest r : labelled ? asks : List.<ResourceRequest>of()) {
       if (r.getResourceName().equals(ResourceRequest.ANY)) {
         if (r.getNodeLabelExpression() == null) {
           r.setNodeLabelExpression(ofApp);
@@ -138,7 +136,7 @@ final class TwinLabels {
     }
     try {
       RMServerUtils.normalizeAndValidateRequests(asks, context.scheduler.getMaximumResourceCapability(a.queue), a.queue, context.scheduler,
-          context, true);
+          context, labelled);
       return true;
     } catch (YarnException e) {
       return false;

@@ -12,6 +12,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.UsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
+import org.apache.hadoop.yarn.util.resource.Resources;
 
 /**
  * TwinUsers is a leaf's UsersManager that computes its users' share of the cluster exactly. YARN
@@ -57,6 +58,19 @@ final class TwinUsers extends UsersManager {
     } catch (IllegalAccessException e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  /**
+   * removeUser keeps a user whose containers are kept for the next attempt. YARN forgets the user's
+   * usage with the attempt, and subtracts it when the containers end.
+   */
+  @Override
+  public void removeUser(String user) {
+    if (getUser(user).getResourceUsage().getAllUsed().equals(Resources.none())) {
+      super.removeUser(user);
+      return;
+    }
+    twin.intended("usage of kept containers");
   }
 
   /** asking returns the number of users with an active application and an ask. */

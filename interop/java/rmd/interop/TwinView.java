@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
@@ -136,10 +137,12 @@ final class TwinView {
     ResourceRequest any = requests.get(ResourceRequest.ANY);
     int held = s.getNumReservedContainers(k);
     out.append("ask ").append(number).append(' ').append(key(k)).append(" held=").append(held);
-    if (held > 0) {
+    if (held > 0 && k.getContainerToUpdate() == null) {
       out.append(" again=").append(s.getReReservations(k));
     }
-    if (any != null && any.getNumContainers() > 0) {
+    if (any != null && any.getNumContainers() > 0 && k.getContainerToUpdate() != null) { // its place is its container's node
+      out.append(' ').append(text(any.getCapability()));
+    } else if (any != null && any.getNumContainers() > 0) {
       out.append(' ').append(text(any.getCapability()));
       if (requests.size() > 1) {
         out.append(" missed=").append(s.getSchedulingOpportunities(k));
@@ -157,6 +160,11 @@ final class TwinView {
     out.append('\n');
   }
 
+  /** name returns a node's name in the history. */
+  private static String name(NodeId id) {
+    return id.getPort() == 1 ? id.getHost() : id.getHost() + ":" + id.getPort();
+  }
+
   private void containers(int number, TwinContext.App a, FiCaSchedulerApp s) {
     TreeMap<Integer, RMContainer> live = new TreeMap<>();
     for (RMContainer c : s.getLiveContainers()) {
@@ -167,7 +175,7 @@ final class TwinView {
     }
     for (Map.Entry<Integer, RMContainer> e : live.entrySet()) {
       RMContainer c = e.getValue();
-      line("container " + number + "." + e.getKey() + " " + c.getAllocatedNode().getHost() + " " + key(c.getAllocatedSchedulerKey()),
+      line("container " + number + "." + e.getKey() + " " + name(c.getAllocatedNode()) + " " + key(c.getAllocatedSchedulerKey()),
           c.getAllocatedResource(), " " + c.getState());
     }
   }
