@@ -21,7 +21,7 @@ func (r *preemptionRound) followDebts() {
 		case owed && !was:
 			r.s.owe(int32(i), r.p, yarn.DebtOwed)
 		case was && !owed:
-			r.s.owe(int32(i), r.p, yarn.DebtSettled)
+			r.s.owe(int32(i), r.p, yarn.DebtEnded)
 		case owed && !debt.Overdue && debt.SinceMillis+r.set.OverdueMillis() <= r.s.now:
 			r.s.owe(int32(i), r.p, yarn.DebtOverdue)
 		}
@@ -32,15 +32,15 @@ func (s *Scheduler) owe(leaf int32, p *partition, debt yarn.Debt) {
 	s.Emit(&event.GuaranteeOwed{Path: s.cfg.Queues[leaf].Path, Label: s.st.LabelName(p.label), Debt: debt})
 }
 
-// settleDebts removes all debts, because no round serves them.
-func (s *Scheduler) settleDebts() {
+// endDebts removes all debts, because no round serves them.
+func (s *Scheduler) endDebts() {
 	if s.st.Debts.Len() == 0 {
 		return
 	}
 	for _, p := range s.partitions {
 		for i := range s.queues {
 			if _, owed := s.st.DebtTo(s.queues[i].slot, p.label); owed {
-				s.owe(int32(i), p, yarn.DebtSettled)
+				s.owe(int32(i), p, yarn.DebtEnded)
 			}
 		}
 	}

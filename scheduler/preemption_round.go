@@ -90,7 +90,7 @@ func (s *Scheduler) PreemptionRound() (kill []uint32) {
 // their guarantee.
 func (s *Scheduler) StopPreempting() {
 	s.withdrawAll()
-	s.settleDebts()
+	s.endDebts()
 }
 
 // ObservePreemption runs a preemption round even if preemption is off. The caller passes a copy of
@@ -100,7 +100,7 @@ func (s *Scheduler) ObservePreemption() (kill []uint32) { return s.preempt(&s.cf
 func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 	s.refreshCapacities()
 	if set.Selector == preempt.YARN {
-		s.settleDebts()
+		s.endDebts()
 		return s.preemptAsYARN(set)
 	}
 	s.withdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation == 0 })

@@ -73,12 +73,12 @@ type Debt uint8
 
 // The values of Debt. Append only, and also to debts.
 const (
-	DebtSettled Debt = 1 // nothing within the guarantee waits
+	DebtEnded   Debt = 1 // nothing within the guarantee waits
 	DebtOwed    Debt = 2 // something waits
 	DebtOverdue Debt = 3 // and has waited for so long that preemption takes what it needs
 )
 
-var debts = [...]string{DebtSettled: "SETTLED", DebtOwed: "OWED", DebtOverdue: "OVERDUE"}
+var debts = [...]string{DebtEnded: "ENDED", DebtOwed: "OWED", DebtOverdue: "OVERDUE"}
 
 // Known reports whether d is one of the values.
 func (d Debt) Known() bool { return d > 0 && int(d) < len(debts) }

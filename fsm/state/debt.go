@@ -57,7 +57,7 @@ func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
 		debt = Debt{Label: label, SinceMillis: s.Meta.NowMillis}
 	}
 	debt.Overdue = e.Debt == yarn.DebtOverdue
-	s.setDebt(slot, debt, e.Debt != yarn.DebtSettled)
+	s.setDebt(slot, debt, e.Debt != yarn.DebtEnded)
 	s.fold(uint64(slot)<<24 | uint64(label)<<8 | uint64(e.Debt))
 	s.fold(uint64(debt.SinceMillis))
 	return nil

@@ -21,7 +21,7 @@ func owed(path, label string, d yarn.Debt) *event.GuaranteeOwed {
 }
 
 // TestDebtKeepsItsTime checks that the time of a debt goes on when it becomes overdue, and that a
-// settled debt begins again.
+// debt that has ended begins again.
 func TestDebtKeepsItsTime(t *testing.T) {
 	s := indebted(t)
 	queue := s.Queue("root.a")
@@ -33,11 +33,11 @@ func TestDebtKeepsItsTime(t *testing.T) {
 	if other, ok := s.DebtTo(queue, s.Label("gpu")); !ok || other.Overdue || other.SinceMillis == since.SinceMillis {
 		t.Errorf("the debt of the label is %+v", other)
 	}
-	apply(t, s, owed("root.a", "", yarn.DebtSettled), owed("root.a", "", yarn.DebtOwed))
+	apply(t, s, owed("root.a", "", yarn.DebtEnded), owed("root.a", "", yarn.DebtOwed))
 	if again, _ := s.DebtTo(queue, 0); again.Overdue || again.SinceMillis != s.Meta.NowMillis {
-		t.Errorf("after it was settled the debt is %+v, it is %d", again, s.Meta.NowMillis)
+		t.Errorf("after it ended the debt is %+v, it is %d", again, s.Meta.NowMillis)
 	}
-	apply(t, s, owed("root.a", "", yarn.DebtSettled), owed("root.a", "gpu", yarn.DebtSettled))
+	apply(t, s, owed("root.a", "", yarn.DebtEnded), owed("root.a", "gpu", yarn.DebtEnded))
 	if s.Debts.Len() != 0 {
 		t.Errorf("%d queues have debts, none is owed", s.Debts.Len())
 	}
@@ -50,7 +50,7 @@ func TestDebtsThatDoNotFit(t *testing.T) {
 		"of no label":        owed("root.b.x", "zzz", yarn.DebtOwed),
 		"without a value":    owed("root.b.x", "", 0),
 		"begins twice":       owed("root.a", "", yarn.DebtOwed),
-		"ends before it was": owed("root.b.x", "", yarn.DebtSettled),
+		"ends before it was": owed("root.b.x", "", yarn.DebtEnded),
 		"late before it was": owed("root.b.x", "", yarn.DebtOverdue),
 	} {
 		s := indebted(t)
