@@ -96,11 +96,13 @@ nodes: build ## what each rule that chooses nodes gives on traces made tight, an
 	$(NODES) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
 	$(NODES) workload/trace/testdata/equal-tasks.json
 
-preemption: build ## what preemption costs and gives on traces made tight, by selector: TRACES=directory of openb, swim and sls
+OWED := old-borrowers day-old wide-short google-like philly-like
+preemption: build ## what preemption costs and gives on traces made tight and on generated ones, by selector: TRACES=directory of openb, swim and sls
 	$(COMPARE) demo --nodes 3
 	$(COMPARE) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100
 	$(COMPARE) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1
 	$(COMPARE) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+	for t in $(OWED); do for s in 1 2 3; do $(COMPARE) workload/trace/owed/$$t.json --seed $$s || exit 1; done; done
 
 PAIRS ?= 1000000
 gangs: ## play PAIRS random pairs of gangs to their ends, and four days of jobs as gangs and one container after the other

@@ -26,6 +26,10 @@ type offeringNode struct {
 	keeps       bool          // the reservation's leaf has its guarantee without it
 	taken       bool          // a reservation holds the node, and the round may not cancel it
 
+	// extends is a reservation that the round has made for an ask there. Further containers may end
+	// for the same ask, and room is what is left then.
+	extends uint64
+
 	asked    yarn.Resource // argument of the last call of atBest; its results follow
 	work     uint64
 	possible bool

@@ -137,7 +137,7 @@ func (r *preemptionRound) chooseForReservation(w beneficiary, res *state.Reserva
 func (r *preemptionRound) chooseForAsk(w beneficiary) {
 	for _, masters := range []bool{false, true} {
 		k := r.s.st.Asks.Get(w.ask)
-		more := k.Count - int64(k.Reservations)
+		more := k.Count - int64(k.Reservations) - r.making[w.ask]
 		if more <= 0 || !r.mayGain(w.leaf, k.Size) || r.spent() {
 			return
 		}
@@ -146,20 +146,67 @@ func (r *preemptionRound) chooseForAsk(w beneficiary) {
 		if free > 0 {
 			r.unblock(w)
 		}
-		for _, set := range sets {
+		dear := len(sets) > 0 && !r.worth(w, sets[0].cost)
+		for len(sets) > 0 {
+			set := sets[0]
+			sets = sets[1:]
 			if !r.worth(w, set.cost) || free >= more || r.spent() || !r.mayGain(w.leaf, k.Size) {
 				return
 			}
 			// The queues of the victims may have lost containers since the comparison.
 			now, ok := r.cheapest(set.node, w, masters)
-			if now.compared = set.compared; ok && r.reserveFor(w, &now, nil) {
-				more--
+			if now.compared = set.compared; !ok || !r.makeRoom(w, &now) {
+				continue
+			}
+			more--
+			if next, ok := r.nextOn(set.node, w, masters); ok {
+				next.compared = set.compared
+				at, _ := slices.BinarySearchFunc(sets, next, comparePreemptionSets)
+				sets = slices.Insert(sets, at, next)
 			}
 		}
-		if dear := len(sets) > 0 && !r.worth(w, sets[0].cost); free > 0 || dear {
+		if free > 0 || dear {
 			return
 		}
 	}
+}
+
+// makeRoom makes room for one container of an ask with a set: it reserves the set's node or, if it
+// has done so before in this round, adds the set to those for the reservation. The reservation keeps
+// the node for the ask until the first of these containers starts.
+func (r *preemptionRound) makeRoom(w beneficiary, set *preemptionSet) bool {
+	o, size, last := &r.nodes[set.node], r.s.st.Asks.Get(w.ask).Size, r.s.st.Meta.NextReservation
+	switch {
+	case o.extends == 0:
+		if !r.reserveFor(w, set, nil) {
+			return false
+		}
+		if r.s.st.Meta.NextReservation == last {
+			return true // only a reservation held the room
+		}
+		o.extends = r.s.st.Meta.NextReservation
+	case !r.within(w, size, set, 0):
+		return false
+	default:
+		r.gain(w.leaf, size, size)
+		r.sets--
+		r.warn(w, set, o.extends, yarn.PreemptGuarantee)
+	}
+	for _, v := range set.victims {
+		o.room = o.room.Add(v.size)
+	}
+	o.room = o.room.Sub(size)
+	return true
+}
+
+// nextOn returns the cheapest set for a further container of an ask on a node that the round has
+// reserved for it. ok is false if there is none.
+func (r *preemptionRound) nextOn(node int, w beneficiary, masters bool) (next preemptionSet, ok bool) {
+	if r.nodes[node].extends == 0 || r.inside != nil || r.balances || r.s.st.Asks.Get(w.ask).IncreaseOf != 0 {
+		return next, false
+	}
+	next, ok = r.cheapest(node, w, masters)
+	return next, ok && len(next.victims) > 0
 }
 
 // unblock cancels a reservation of a queue above its guarantee if an ask may not use free room only
@@ -208,6 +255,9 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 	hopes := hopefulNodes{most: most}
 	for i := range r.nodes {
 		o := &r.nodes[i]
+		if left, ok := r.leftBy(o); ok && r.usable(o, w) {
+			free += max(r.s.cfg.Calculator.AvailableContainers(left, k.Size), 0)
+		}
 		hasRoom := r.covers(o.room, k.Size)
 		if o.taken || o.reservation != 0 && !r.mayDrop(o, w) && !(hasRoom && r.givesWay(o.reservation, w)) {
 			continue
@@ -234,6 +284,18 @@ func (r *preemptionRound) compare(w beneficiary, most int, masters bool) (sets [
 		sets[i].compared = compared
 	}
 	return sets, free
+}
+
+// leftBy returns the room that a reservation leaves on a node on which preempted containers are
+// about to end for it. ok is false for other nodes.
+func (r *preemptionRound) leftBy(o *offeringNode) (left yarn.Resource, ok bool) {
+	number := r.s.st.Nodes.Get(o.node).Reservation
+	if !o.taken || o.extends != 0 || number == 0 {
+		return left, false
+	}
+	res := r.s.st.Reservations.Get(number)
+	left = o.room.Sub(res.Size)
+	return left, r.covers(left, yarn.Resource{})
 }
 
 // atBest returns a lower bound of the work that is lost to make room for a size on a node. ok is

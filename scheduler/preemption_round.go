@@ -10,6 +10,7 @@ import (
 // room to queues that use less. Package preempt computes the entitlements. A round decides which
 // containers end, in these steps:
 //
+//	        preemption_debt.go      record which leaves wait for their guarantee, and since when
 //	judge   preemption_standing.go  withdraw warnings that are not needed any more; end a set whose
 //	                                deadline has passed, if it still frees enough
 //	choose  preemption_ranked.go    for reservations of queues of a higher priority
@@ -33,6 +34,7 @@ type preemptionRound struct {
 	leaves        []preemptionShare // parallel to cfg.Queues
 	asked         []yarn.Resource   // by queue: the size of the warned containers in its subtree
 	budget        *yarn.Resource    // what the round may still take
+	part          yarn.Fraction     // of what a leaf must give; the rest may end by itself
 	kill          []uint32
 	ranks         *rankedTaking // nil: preemption by priority is off
 	ranked        *rankedTaking // not nil while the round chooses by priority
@@ -49,6 +51,9 @@ type preemptionRound struct {
 	sets         int      // sets that may still be chosen
 	guesses      int      // nodes for which the round may still estimate when they have room
 	guess        waitLeft
+	// making counts, by ask, the containers for which sets make room beyond the ask's reservations.
+	// It is only looked up.
+	making map[uint32]int64
 }
 
 // preemptionShare is how much a leaf gives and gets in a round.
@@ -75,10 +80,17 @@ const (
 func (s *Scheduler) PreemptionRound() (kill []uint32) {
 	set := &s.cfg.Preemption
 	if !set.Enabled || set.ObserveOnly {
-		s.WithdrawAll(yarn.WithdrawDisabled)
+		s.StopPreempting()
 		return nil
 	}
 	return s.preempt(set)
+}
+
+// StopPreempting withdraws all warnings, except those of leases, and forgets which leaves wait for
+// their guarantee.
+func (s *Scheduler) StopPreempting() {
+	s.withdrawAll()
+	s.endDebts()
 }
 
 // ObservePreemption runs a preemption round even if preemption is off. The caller passes a copy of
@@ -88,6 +100,7 @@ func (s *Scheduler) ObservePreemption() (kill []uint32) { return s.preempt(&s.cf
 func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 	s.refreshCapacities()
 	if set.Selector == preempt.YARN {
+		s.endDebts()
 		return s.preemptAsYARN(set)
 	}
 	s.withdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation == 0 })
@@ -99,6 +112,7 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 		}
 		s.at = p
 		r := s.newPreemptionRound(p, queues, set, &budget)
+		r.followDebts()
 		r.judge()
 		r.judgeBalance()
 		r.chooseByRank()
@@ -120,8 +134,12 @@ func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, 
 	s.withoutReserved(queues.Queues, func(c yarn.PreemptionCause) bool { return c == yarn.PreemptBalance })
 	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
 	r := &preemptionRound{s: s, p: p, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
+		making: map[uint32]int64{},
 		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
 		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}
+	if r.part = set.NaturalTermination; s.owesLate(p, set) {
+		r.part = yarn.One // there is no time to wait for the ends of containers
+	}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {
 			r.leaves[i] = r.shareOf(q, &shares[i])
@@ -143,7 +161,7 @@ func (r *preemptionRound) shareOf(q *preempt.Queue, share *preempt.Share) preemp
 	if !q.Disabled {
 		v.take = share.ToTake
 		for i := range v.take { // the first container is taken, however small the part is
-			v.take[i] = r.set.NaturalTermination.MulCeil(max(v.take[i], 0))
+			v.take[i] = r.part.MulCeil(max(v.take[i], 0))
 		}
 	}
 	return v

@@ -40,7 +40,8 @@ func (r *preemptionRound) judgeOne(set standingSet) {
 		r.withdraw(set, cause)
 		return
 	}
-	r.spare(&set)
+	more := r.further(&set)
+	r.spare(&set, more)
 	for _, c := range set.victims {
 		r.charge(r.victimOf(c))
 	}
@@ -49,6 +50,7 @@ func (r *preemptionRound) judgeOne(set standingSet) {
 		r.inside.gain(size, size)
 	} else {
 		r.gained(r.reservationOf(&set))
+		r.gainFurther(&set, more)
 	}
 	if len(set.victims) > 0 && r.s.st.Preemptions.Get(set.victims[0]).DeadlineMillis <= r.s.now {
 		r.kill = append(r.kill, set.victims...)
@@ -152,8 +154,9 @@ func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) 
 }
 
 // spare withdraws the warnings of containers that are not needed any more because other room has
-// appeared, the most expensive first.
-func (r *preemptionRound) spare(set *standingSet) {
+// appeared, the most expensive first. The others make room for the reservation and for more further
+// containers of its ask.
+func (r *preemptionRound) spare(set *standingSet, more int64) {
 	st := r.s.st
 	res := st.Reservations.Get(st.Reservation(set.number))
 	room := r.s.roomOn(res.Node)
@@ -164,13 +167,44 @@ func (r *preemptionRound) spare(set *standingSet) {
 	slices.SortStableFunc(victims, func(a, b victim) int { return cmp.Compare(b.cost, a.cost) })
 	set.victims = set.victims[:0]
 	for _, v := range victims {
-		if less := room.Sub(v.size); r.s.cfg.Calculator.FitsIn(res.Size, less) {
+		if less := room.Sub(v.size); r.s.cfg.Calculator.FitsIn(res.Size.Times(1+more), less) {
 			r.s.WithdrawPreemption(v.container, yarn.WithdrawNotChosen)
 			room = less
 		} else {
 			set.victims = append(set.victims, v.container)
 		}
 	}
+}
+
+// further returns for how many further containers of the ask of a reservation a set makes room: no
+// more than the ask wants and its leaf may get.
+func (r *preemptionRound) further(set *standingSet) int64 {
+	res := r.reservationOf(set)
+	ask := r.s.st.AskFor(r.s.st.Apps.Get(res.App), res.Key, res.IncreaseOf)
+	if r.inside != nil || r.ranked != nil || r.balances || ask == 0 || res.IncreaseOf != 0 {
+		return 0
+	}
+	k, leaf := r.s.st.Asks.Get(ask), r.s.leafOfReservation(res)
+	room := r.s.roomOn(res.Node).Sub(res.Size)
+	for _, v := range r.victimsOf(set.victims) {
+		room = room.Add(v.size)
+	}
+	more := min(r.s.cfg.Calculator.AvailableContainers(room, res.Size), k.Count-int64(k.Reservations)-r.making[ask])
+	for more > 0 && !r.mayGain(leaf, res.Size.Times(more)) {
+		more--
+	}
+	return max(more, 0)
+}
+
+// gainFurther records that the leaf of a reservation gets further containers from its set.
+func (r *preemptionRound) gainFurther(set *standingSet, more int64) {
+	if more == 0 {
+		return
+	}
+	res := r.reservationOf(set)
+	size := res.Size.Times(more)
+	r.gain(r.s.leafOfReservation(res), size, size)
+	r.making[r.s.st.AskFor(r.s.st.Apps.Get(res.App), res.Key, res.IncreaseOf)] += more
 }
 
 // preemptedFor counts the reservations of an ask whose room comes from preempted containers that

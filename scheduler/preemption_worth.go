@@ -25,8 +25,8 @@ type waitLeft struct {
 }
 
 // worth reports whether a set that loses this much work may end for one container of an ask. The
-// set may lose the work that the container does in the configured time. It may lose more if the
-// application has waited long: waitWorth times the cost of the wait so far, but no more than the
+// set may lose the work that the container does in the configured time. It may lose more if the leaf
+// has waited for its guarantee, and if the application has waited long: waitWorth times the cost of the wait so far, but no more than the
 // expected rest of the wait, because that is all that the set saves.
 func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	if r.set.MaxLostMillis < 0 {
@@ -35,7 +35,7 @@ func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	size := r.s.st.Asks.Get(w.ask).Size
 	given, waited := uint64(r.set.MaxLostMillis), waitWorth*uint64(max(r.waited(w), 0))
 	switch {
-	case cost <= r.cost(given, size):
+	case cost <= r.cost(max(given, r.debtWorth(w)), size):
 		return true
 	case cost > r.cost(satAdd(given, waited), size):
 		return false
@@ -46,7 +46,7 @@ func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 // mostMillis returns the largest loss that worth allows, as the time in which a container of the
 // ask does as much work.
 func (r *preemptionRound) mostMillis(w beneficiary) int64 {
-	return int64(min(satAdd(uint64(r.set.MaxLostMillis), min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w)))), math.MaxInt64))
+	return int64(min(max(r.debtWorth(w), satAdd(uint64(r.set.MaxLostMillis), min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w))))), math.MaxInt64))
 }
 
 // waited returns the time since an application got its newest container or, without containers,

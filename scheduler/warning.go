@@ -48,9 +48,9 @@ func (s *Scheduler) WithdrawMoved(app uint32) {
 	})
 }
 
-// WithdrawAll withdraws all warnings, except those of leases.
-func (s *Scheduler) WithdrawAll(cause yarn.WithdrawalCause) {
-	s.withdrawWhere(cause, func(*state.Container, *state.Preemption) bool { return true })
+// withdrawAll withdraws all warnings, except those of leases.
+func (s *Scheduler) withdrawAll() {
+	s.withdrawWhere(yarn.WithdrawDisabled, func(*state.Container, *state.Preemption) bool { return true })
 }
 
 // withdrawWhere withdraws the warnings for which when returns true. It keeps the warnings of

@@ -148,7 +148,9 @@ func withPreemptions(tb testing.TB, st *state.State) {
 	apply(tb, st, &event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: number}, ExitStatus: yarn.ExitPreempted})
 	ref := event.ContainerRef{App: 1, Attempt: 1, Number: 4} // on the reserved node
 	apply(tb, st, &event.PreemptionAsked{Container: ref, Reservation: 2, Queue: "root.b", Cause: yarn.PreemptReservation, DeadlineMillis: st.Meta.NowMillis},
-		&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted})
+		&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted},
+		&event.GuaranteeOwed{Path: "root.b", Debt: yarn.DebtOwed}, &event.GuaranteeOwed{Path: "root.b", Debt: yarn.DebtOverdue},
+		&event.GuaranteeOwed{Path: "root.a", Label: "gpu", Debt: yarn.DebtOwed})
 }
 
 // withLease adds a container that runs in the idle room of the reserved node.

@@ -67,3 +67,23 @@ func (c WithdrawalCause) String() string { return name(uint8(c), withdrawalCause
 
 // MarshalText returns the cause's name.
 func (c WithdrawalCause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// Debt says whether a queue waits for containers within its guarantee. The numbers are in the log.
+type Debt uint8
+
+// The values of Debt. Append only, and also to debts.
+const (
+	DebtEnded   Debt = 1 // nothing within the guarantee waits
+	DebtOwed    Debt = 2 // something waits
+	DebtOverdue Debt = 3 // and has waited for so long that preemption takes what it needs
+)
+
+var debts = [...]string{DebtEnded: "ENDED", DebtOwed: "OWED", DebtOverdue: "OVERDUE"}
+
+// Known reports whether d is one of the values.
+func (d Debt) Known() bool { return d > 0 && int(d) < len(debts) }
+
+func (d Debt) String() string { return name(uint8(d), debts[:]...) }
+
+// MarshalText returns the value's name.
+func (d Debt) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

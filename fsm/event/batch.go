@@ -75,6 +75,9 @@ const LevelNodeOrder = 3
 // record that refers to them.
 const LevelNames = 3
 
+// LevelDebts is the level from which the state records since when a queue waits for its guarantee.
+const LevelDebts = 3
+
 // Errors of Decode.
 var (
 	ErrNotBatch     = errors.New("not a batch of events")

@@ -97,6 +97,7 @@ const (
 	// From LevelPreemption on.
 	KindPreemptionAsked     Kind = 84
 	KindPreemptionWithdrawn Kind = 85
+	KindGuaranteeOwed       Kind = 87 // from LevelDebts on
 
 	KindContainerLent Kind = 86 // from LevelLeases on
 
@@ -205,6 +206,7 @@ var specs = map[Kind]spec{
 	KindResizeReserved:             of[ResizeReserved]("ResizeReserved"),
 	KindPreemptionAsked:            of[PreemptionAsked]("PreemptionAsked"),
 	KindPreemptionWithdrawn:        of[PreemptionWithdrawn]("PreemptionWithdrawn"),
+	KindGuaranteeOwed:              of[GuaranteeOwed]("GuaranteeOwed"),
 	KindLabelsSet:                  of[LabelsSet]("LabelsSet"),
 	KindLabelsRemoved:              of[LabelsRemoved]("LabelsRemoved"),
 	KindNodesLabelled:              of[NodesLabelled]("NodesLabelled"),

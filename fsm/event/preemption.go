@@ -25,6 +25,15 @@ type PreemptionWithdrawn struct {
 	Cause     yarn.WithdrawalCause
 }
 
+// GuaranteeOwed records whether a leaf waits for containers within its guarantee of the nodes of a
+// label, or of the nodes without one if Label is empty.
+type GuaranteeOwed struct {
+	Path  string
+	Label string
+	Debt  yarn.Debt
+}
+
+func (*GuaranteeOwed) Kind() Kind       { return KindGuaranteeOwed }
 func (*PreemptionAsked) Kind() Kind     { return KindPreemptionAsked }
 func (*PreemptionWithdrawn) Kind() Kind { return KindPreemptionWithdrawn }
 
@@ -45,4 +54,11 @@ func (e *PreemptionAsked) Code(c *codec.Coder) {
 func (e *PreemptionWithdrawn) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	codec.Enum(c, &e.Cause)
+}
+
+// Code implements Event.
+func (e *GuaranteeOwed) Code(c *codec.Coder) {
+	c.String(&e.Path)
+	c.String(&e.Label)
+	codec.Enum(c, &e.Debt)
 }

@@ -80,6 +80,13 @@ func (s *State) checkReferences() error {
 		return opt(s.Labels.Has(slot-1), slot-1) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
 	})
 	s.Preemptions.Each(func(slot uint32, _ *Preemption) bool { return s.Containers.Has(slot) || fail("preemption", slot) })
+	s.Debts.Each(func(slot uint32, d *Debts) bool {
+		ok := s.Queues.Has(slot) && len(*d) > 0
+		for i, of := range *d {
+			ok = ok && (of.Label == 0 || label(of.Label)) && of.SinceMillis <= s.Meta.NowMillis && (i == 0 || of.Label > (*d)[i-1].Label)
+		}
+		return ok || fail("debts", slot)
+	})
 	s.Leases.Each(func(slot uint32, _ *Lease) bool { return s.Containers.Has(slot) || fail("lease", slot) })
 	s.Preempted.Each(func(slot uint32, _ *Preempted) bool { return s.Apps.Has(slot) || fail("preempted", slot) })
 	s.Placements.Each(func(slot uint32, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })

@@ -71,3 +71,18 @@ func (m *machine) Preempt(t *rapid.T) {
 		t.Fatalf("it has lost %+v, before %+v", after, before)
 	}
 }
+
+func (m *machine) OweGuarantee(t *rapid.T) {
+	if m.s.Meta.Level < event.LevelDebts {
+		m.apply(t, &event.LevelRaised{Level: event.LevelDebts})
+	}
+	_, q := pick(t, "queue", &m.s.Queues, func(q *Queue) bool { return q.Leaf })
+	e := &event.GuaranteeOwed{Path: q.Path, Debt: yarn.DebtOwed}
+	if debt, owed := m.s.DebtTo(m.s.Queue(q.Path), 0); owed {
+		e.Debt = yarn.DebtEnded
+		if !debt.Overdue && rapid.Bool().Draw(t, "overdue") {
+			e.Debt = yarn.DebtOverdue
+		}
+	}
+	m.apply(t, e)
+}

@@ -176,6 +176,9 @@ func (s *State) dropQueues(keep []bool) {
 		}
 		s.byPath.remove(hashString(s.Queues.Get(uint32(slot)).Path), uint32(slot), s.hashOfQueue)
 		s.Queues.release(uint32(slot))
+		if s.Debts.Has(uint32(slot)) {
+			s.Debts.release(uint32(slot))
+		}
 	}
 }
 

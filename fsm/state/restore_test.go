@@ -175,7 +175,7 @@ func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
 		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
 		"node-times", "labels", "labelled-hosts", "label-uses", "labelled-asks", "labelled-containers", "labelled-applications", "preemptions", "preempted",
-		"preemption-totals", "preempted-for", "lengths", "placements", "dynamic-queues", "gangs", "gang-reservations", "leases", "former-queues", "large-containers", "avoided"}
+		"preemption-totals", "preempted-for", "lengths", "placements", "dynamic-queues", "gangs", "gang-reservations", "leases", "former-queues", "large-containers", "avoided", "debts"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))

@@ -143,6 +143,7 @@ func Sections() []Section {
 		table(42, "former-queues", func(s *State) *Table[FormerQueue] { return &s.FormerQueues }, (*FormerQueue).code),
 		table(43, "large-containers", func(s *State) *Table[LargeContainer] { return &s.LargeContainers }, (*LargeContainer).code),
 		single(44, "avoided", (*State).codeAvoided),
+		table(45, "debts", func(s *State) *Table[Debts] { return &s.Debts }, (*Debts).code),
 	}
 }
 

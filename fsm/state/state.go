@@ -48,6 +48,7 @@ type State struct {
 	Preempted        Table[Preempted]  // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
 	FormerQueues     Table[FormerQueue]  // by slot of an App that ended in a queue that was removed
+	Debts            Table[Debts]        // by slot of a Queue that waits for its guarantee
 	Placements       Table[Placement]    // by slot of an App: the rule that placed it
 	Lengths          Table[Lengths]      // see lengths.go
 	DynamicQueues    Table[DynamicQueue] // by slot of a Queue
@@ -114,7 +115,7 @@ func (s *State) Fork() *State {
 		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LargeContainers: s.LargeContainers.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
-		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(),
+		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(), Debts: s.Debts.fork(),
 		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
 		Avoided: s.Avoided, JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
@@ -309,6 +310,8 @@ func (s *State) apply(e event.Event) error {
 		return s.preemptionAsked(e)
 	case *event.PreemptionWithdrawn:
 		return s.preemptionWithdrawn(e)
+	case *event.GuaranteeOwed:
+		return s.guaranteeOwed(e)
 	case *event.AttemptRecovered:
 		return s.attemptRecovered(e)
 	case *event.ContainerRecovered:

@@ -76,6 +76,7 @@ func (r *reader) readPreemption(c *Config) {
 		MoveReservation:     r.bool(underutilized+"allow-move-reservation", false),
 	}
 	c.Preemption.ReservationWaitMillis = millis(Prefix+"preemption.reservation-wait-ms", 0, Unlimited)
+	c.Preemption.GuaranteeWaitMillis = millis(Prefix+"preemption.guarantee-wait-ms", 120_000, Unlimited)
 	c.Preemption.MaxLostMillis = millis(Prefix+"preemption.max-lost-work-ms", 60_000, Unlimited)
 }
 

@@ -15,7 +15,7 @@ func TestPreemptionDefaults(t *testing.T) {
 		IntervalMillis: 3000, MaxWaitMillis: 15_000, TotalPerRound: yarn.NewFraction(1, 10), MaxIgnoredOverCapacity: yarn.NewFraction(1, 10),
 		NaturalTermination: yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000, QueuePriority: preempt.QueuePriority{ReservedDelayMillis: 60_000},
 		Intra:    preempt.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5), ConservativeDRF: true, Order: preempt.UserLimitFirst},
-		Selector: preempt.Planned, MaxLostMillis: 60_000,
+		Selector: preempt.Planned, MaxLostMillis: 60_000, GuaranteeWaitMillis: 120_000,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
@@ -50,13 +50,14 @@ ordering-policy.priority-utilization.underutilized-preemption.reserved-container
 ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation = true
 preemption.selector = yarn
 preemption.reservation-wait-ms = 60000
-preemption.max-lost-work-ms = 600000`, "M.", preemptionPrefix))
+preemption.max-lost-work-ms = 600000
+preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
 	want := preempt.Settings{
 		Enabled: true, ObserveOnly: true, IntervalMillis: 1000, TotalPerRound: yarn.NewFraction(3, 10), MaxIgnoredOverCapacity: yarn.NewFraction(3, 2),
 		NaturalTermination: yarn.One, ConservativeDRF: true, SelectReserved: true, CountReserved: true, Balance: true, BalanceMaxWaitMillis: 7,
 		QueuePriority: preempt.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
 		Intra:         preempt.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5), MaxAllowable: yarn.NewFraction(7, 10), Order: preempt.PriorityFirst},
-		Selector:      preempt.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000,
+		Selector:      preempt.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
@@ -72,6 +73,7 @@ preemption.max-lost-work-ms = 600000`, "M.", preemptionPrefix))
 func TestPreemptionFaults(t *testing.T) {
 	for key, what := range map[string]string{
 		preemptionPrefix + "total_preemption_per_round = 1.1":                                      "is out of bounds",
+		"preemption.guarantee-wait-ms = 2m":                                                        "is not a whole number",
 		preemptionPrefix + "natural_termination_factor = x":                                        "is not a decimal number",
 		preemptionPrefix + "monitoring_interval = 0":                                               "is out of bounds",
 		preemptionPrefix + "intra-queue-preemption.preemption-order-policy = x":                    "write userlimit_first or priority_first",

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/preempt"
 )
 
 // never is the time of a deadline of which the state has none.
@@ -39,6 +40,7 @@ var deadlines = []deadline{
 	{kind: "join token", at: (*Planner).joinTokensAt, meet: ignoring((*Planner).joinTokensDue)},
 	{kind: "idempotency key", at: (*Planner).requestsAt, meet: ignoring((*Planner).requestsDue)},
 	{kind: "warning of preemption", at: (*Planner).warningsAt, other: newRound},
+	{kind: "guarantee of a queue", at: (*Planner).guaranteesAt, other: newRound},
 	{kind: "lease of reserved room", at: func(p *Planner) int64 { return p.sched.FirstLeaseEnd() }, other: newRound},
 	{kind: "idle dynamic queue", at: (*Planner).idleQueuesAt, other: func() input.Input { return new(input.RemoveIdleQueues) }},
 }
@@ -137,4 +139,14 @@ func (p *Planner) warningsAt() int64 {
 		return never
 	}
 	return earliest(&p.st.Preemptions, func(w *state.Preemption) int64 { return w.DeadlineMillis })
+}
+
+// guaranteesAt returns when the first queue has waited for its guarantee for so long that a round
+// takes what it needs.
+func (p *Planner) guaranteesAt() int64 {
+	set := &p.Config().Preemption
+	if !set.Enabled || set.ObserveOnly || set.Selector == preempt.YARN {
+		return never
+	}
+	return p.sched.FirstOverdue(set)
 }

@@ -256,6 +256,21 @@ func TestDeadlines(t *testing.T) {
 			},
 			met: func(q *quiet) bool { return q.p.st.Preemptions.Len() == 0 },
 		},
+		"guarantee of a queue": {
+			conf: []string{"yarn.resourcemanager.scheduler.monitor.enable", "true", confPrefix + "preemption.guarantee-wait-ms", "60000"},
+			start: func(q *quiet) int64 {
+				q.node("n", 8192)
+				q.ask(q.unmanaged("a", "ann"), 8, 1024)
+				q.now += 600_000
+				q.ask(q.unmanaged("b", "bob"), 1, 1024)
+				q.do(&input.PreemptionRound{})
+				return q.now + 60_000 - 15_000 - 3000 // the time of a warning and of one round
+			},
+			met: func(q *quiet) bool {
+				debt, owed := q.p.st.DebtTo(q.p.st.Queue("root.b"), 0)
+				return owed && debt.Overdue && q.p.st.Preemptions.Len() == 1
+			},
+		},
 		"lease of reserved room": {
 			start: func(q *quiet) int64 {
 				var r *lendingRun

@@ -29,6 +29,7 @@ var ownSections = map[string]string{
 	"preemption-totals": "counters",
 	"lengths":           "lengthSets*lengthWays histories",
 	"large-containers":  "one for each label",
+	"debts":             "one for each queue and label; the next round of preemption removes those of idle queues",
 	"avoided":           "avoidedMax, for AvoidMillis",
 	"removals":          "one for each node, without containers",
 	"reservation-bans":  "of operators; go when the free room of their node changes",

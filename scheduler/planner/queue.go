@@ -175,7 +175,7 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 // count, and eager cancellation cancels what lazy cancellation had left to node heartbeats.
 func (p *Planner) reconfigured() {
 	if !p.Config().Preemption.Enabled {
-		p.sched.WithdrawAll(yarn.WithdrawDisabled)
+		p.sched.StopPreempting()
 	}
 	p.manageAfresh()
 	p.cancelUnservable()

@@ -134,6 +134,8 @@ func (w *world) tellOne(e event.Event) string {
 		return strings.TrimSuffix(fmt.Sprintf("%s #%d warned for %s", w.names[e.Container.App], e.Container.Number, e.Queue), " for ") + "\n"
 	case *event.PreemptionWithdrawn:
 		return fmt.Sprintf("%s #%d no longer warned: %s\n", w.names[e.Container.App], e.Container.Number, e.Cause)
+	case *event.GuaranteeOwed:
+		return strings.TrimSuffix(fmt.Sprintf("%s is %s %s", e.Path, e.Debt, e.Label), " ") + "\n"
 	case *event.AttemptActivated:
 		return fmt.Sprintf("%s activated\n", w.names[e.App])
 	case *event.AttemptStarted:

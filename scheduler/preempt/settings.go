@@ -32,6 +32,20 @@ type Settings struct {
 	// container does as much work. The limit grows with the time that the container has waited. −1
 	// means no limit.
 	MaxLostMillis int64
+	// GuaranteeWaitMillis is the time after which a leaf that waits for its guarantee has it back,
+	// if enough containers may end; −1 means never.
+	GuaranteeWaitMillis int64
+}
+
+// OverdueMillis returns how long after a leaf began to wait for its guarantee the rounds take what
+// it needs whatever work is lost, so that it has its guarantee within GuaranteeWaitMillis: the
+// containers then get their warnings, and the limit of a round may spread them over several rounds.
+func (s *Settings) OverdueMillis() int64 {
+	rounds := int64(1)
+	if p := s.TotalPerRound; p.Num > 0 {
+		rounds = (int64(p.Den) + int64(p.Num) - 1) / int64(p.Num)
+	}
+	return max(s.GuaranteeWaitMillis-s.MaxWaitMillis-rounds*s.IntervalMillis, 0)
 }
 
 // QueuePriority says how a queue with a higher priority gets, for its reservations, what queues

@@ -20,6 +20,8 @@ var selectors = []struct {
 	{"off", []capacity.Property{{Name: enablePreemption, Value: "false"}}},
 	{"planned", []capacity.Property{{Name: enablePreemption, Value: "true"}, {Name: selectPreempted, Value: "planned"}}},
 	{"yarn", []capacity.Property{{Name: enablePreemption, Value: "true"}, {Name: selectPreempted, Value: "yarn"}}},
+	{"yarn, reserved", []capacity.Property{{Name: enablePreemption, Value: "true"}, {Name: selectPreempted, Value: "yarn"},
+		{Name: "yarn.resourcemanager.monitor.capacity.preemption.select_based_on_reserved_containers", Value: "true"}}},
 }
 
 const (

@@ -44,6 +44,30 @@ func TestComparePreemption(t *testing.T) {
 	}
 }
 
+// TestGuaranteesComeBack replays a trace in which ten applications of four hours hold the cluster,
+// and a queue that is owed half of it runs tasks of 30 seconds. It checks that nobody who is owed
+// waits longer than preemption.guarantee-wait-ms says, but for heartbeats and the ends of containers
+// on their nodes. There are always enough containers that may end.
+func TestGuaranteesComeBack(t *testing.T) {
+	const most, slack = 2 * time.Minute, 15 * time.Second
+	for seed := int64(1); seed <= 3; seed++ {
+		opt := trace.DefaultOptions()
+		opt.Seed = seed
+		tr, err := trace.Read("../../../../workload/trace/owed/old-borrowers.json", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Trace: tr, Nodes: tr.Nodes, Scheduling: "eager", AM: true, Seed: seed}
+		run, err := o.preempting(t.Context(), selectors[1].name, selectors[1].keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if longest := time.Duration(run.Owed.MaxMillis) * time.Millisecond; longest > most+slack || run.Killed == 0 {
+			t.Errorf("seed %d: an owed container waits for %s, %s beyond the guarantee's time; %d killed", seed, longest, longest-most, run.Killed)
+		}
+	}
+}
+
 // TestTally follows one preempted container whose resources another queue waits for.
 func TestTally(t *testing.T) {
 	for _, c := range []struct {

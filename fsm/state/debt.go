@@ -1,0 +1,84 @@
+package state
+
+import (
+	"slices"
+
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// Debt says since when a leaf waits for containers within its guarantee of the nodes of a label.
+// The time is that of the queue, not that of an ask: it goes on while some containers start, until
+// nothing within the guarantee waits.
+type Debt struct {
+	Label       LabelID
+	SinceMillis int64
+	Overdue     bool // preemption must take what the leaf needs
+}
+
+// Debts has the debts to a leaf, at most one for each label, in the order of labels. A changed list
+// is a new list.
+type Debts []Debt
+
+func (d *Debts) code(c *codec.Coder) {
+	codec.List(c, (*[]Debt)(d), func(c *codec.Coder, v *Debt) {
+		c.U16(&v.Label)
+		c.I64(&v.SinceMillis)
+		c.Bool(&v.Overdue)
+	})
+}
+
+// DebtTo returns the debt to the queue at a slot. ok is false if there is none.
+func (s *State) DebtTo(queue uint32, label LabelID) (debt Debt, ok bool) {
+	if !s.Debts.Has(queue) {
+		return debt, false
+	}
+	list := *s.Debts.Get(queue)
+	if i := slices.IndexFunc(list, func(d Debt) bool { return d.Label == label }); i >= 0 {
+		return list[i], true
+	}
+	return debt, false
+}
+
+func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
+	slot, label := s.Queue(e.Path), s.Label(e.Label)
+	switch {
+	case s.Meta.Level < event.LevelDebts:
+		return broken(e, "the feature level is %d", s.Meta.Level)
+	case slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known():
+		return broken(e, "no such queue, label or value")
+	}
+	debt, owed := s.DebtTo(slot, label)
+	if owed == (e.Debt == yarn.DebtOwed) || owed && e.Debt == yarn.DebtOverdue && debt.Overdue {
+		return broken(e, "the queue is owed %v already, since %d", owed, debt.SinceMillis)
+	}
+	if !owed {
+		debt = Debt{Label: label, SinceMillis: s.Meta.NowMillis}
+	}
+	debt.Overdue = e.Debt == yarn.DebtOverdue
+	s.setDebt(slot, debt, e.Debt != yarn.DebtEnded)
+	s.fold(uint64(slot)<<24 | uint64(label)<<8 | uint64(e.Debt))
+	s.fold(uint64(debt.SinceMillis))
+	return nil
+}
+
+// setDebt replaces the debt to a queue for the debt's label, or removes it.
+func (s *State) setDebt(queue uint32, debt Debt, owed bool) {
+	var list Debts
+	if s.Debts.Has(queue) {
+		list = slices.DeleteFunc(slices.Clone(*s.Debts.Get(queue)), func(d Debt) bool { return d.Label == debt.Label })
+	}
+	if owed {
+		at, _ := slices.BinarySearchFunc(list, debt.Label, func(d Debt, l LabelID) int { return int(d.Label) - int(l) })
+		list = slices.Insert(list, at, debt)
+	}
+	switch {
+	case len(list) == 0:
+		s.Debts.release(queue)
+	case s.Debts.Has(queue):
+		*s.Debts.mut(queue) = list
+	default:
+		*s.Debts.place(queue) = list
+	}
+}
