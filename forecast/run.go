@@ -134,6 +134,7 @@ type run struct {
 	limited  bool // some wait for their AM because of a limit
 	started  map[Ask]start
 	reserved map[uint64]grant // by number of the reservation
+	granted  []uint32         // slots of applications with containers that their AMs have not fetched
 }
 
 type start struct {
@@ -162,8 +163,11 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 		r.limited = r.limited || slot != 0 && !st.Apps.Get(slot).Activated()
 	}
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
-		if c.OnNode && !c.AM {
+		if c.OnNode && (!c.AM || idle(st, st.Apps.Get(c.App))) {
 			r.willEnd(c, st.Ref(c))
+		}
+		if c.OnNode && !c.AM && c.GrantedIn == 0 {
+			r.granted = append(r.granted, c.App)
 		}
 		return true
 	})
@@ -180,6 +184,7 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 // containers have ended. It returns the number of containers that have ended, and whether Stop
 // ended the run.
 func (r *run) play(most int) (n int, stopped bool) {
+	r.plan(r.fetch(), event.ContainerRef{})
 	for _, in := range r.o.Before {
 		r.plan(in, event.ContainerRef{})
 	}
@@ -219,21 +224,44 @@ func (r *run) serveAll() {
 // but its AM, complete ends the application too.
 func (r *run) complete(ref event.ContainerRef) {
 	st := r.p.State()
-	in := Completion(st, ref)
-	if in == nil {
+	slot := st.Container(ref)
+	if slot == 0 {
 		return
 	}
-	app := st.App(ref.App)
-	r.plan(in, ref)
+	if !st.Containers.Get(slot).AM {
+		r.plan(Completion(st, ref), ref)
+	}
+	if app := st.App(ref.App); app != 0 && idle(st, st.Apps.Get(app)) {
+		r.finish(app, ref)
+	}
+}
+
+// idle reports whether an application has nothing but its AM and asks for nothing. Its AM will end
+// without asking for more, as far as anybody knows.
+func idle(st *state.State, a *state.App) bool {
+	live := a.Live
+	if st.Container(masterOf(a)) != 0 {
+		live--
+	}
+	return a.Activated() && a.Outstanding == 0 && a.Reserving == 0 && live <= 0
+}
+
+// masterOf returns the AM's container of the current attempt.
+func masterOf(a *state.App) event.ContainerRef {
+	return event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber}
+}
+
+// finish ends an application and its AM. An AM that has not registered yet does so first: an AM
+// that ends unregistered would be started again.
+func (r *run) finish(app uint32, after event.ContainerRef) {
+	st := r.p.State()
 	a := st.Apps.Get(app)
-	master := st.Container(event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber})
-	if a.AttemptState != state.AttemptRegistered || a.Outstanding > 0 || a.Reserving > 0 || a.Live > 1 || a.Live == 1 && master == 0 {
-		return
+	attempt, master := a.AttemptID(), masterOf(a)
+	if a.AttemptState != state.AttemptRegistered {
+		r.plan(&input.RegisterAttempt{Attempt: attempt}, after)
 	}
-	r.plan(&input.FinishAttempt{Attempt: a.AttemptID(), Final: yarn.FinalSucceeded}, ref)
-	if in := Completion(st, event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber}); in != nil {
-		r.plan(in, ref)
-	}
+	r.plan(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded}, after)
+	r.plan(Completion(st, master), after)
 }
 
 // Completion returns the report by which a node ends a container, or nil if the container is on no
@@ -249,23 +277,30 @@ func Completion(st *state.State, ref event.ContainerRef) input.Input {
 }
 
 // plan lets the planner process an input at the current time, and follows its decisions. after is
-// the container that has ended, or zero.
+// the container that has ended, or zero. Without an input it does nothing.
 func (r *run) plan(in input.Input, after event.ContainerRef) {
-	_, events := r.p.Plan(r.now, input.Request{Input: in})
-	for _, e := range events {
-		switch e := e.(type) {
-		case *event.ContainerAllocated:
-			r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
-		case *event.ContainerLent:
-			r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
-		case *event.ReservationMade:
-			r.reserved[e.Reservation] = grant{Ask{e.App, e.Key}, e.Number, e.AM}
-		case *event.ReservationCancelled:
-			delete(r.reserved, e.Reservation)
-		case *event.ReservationFulfilled:
-			r.starts(r.reserved[e.Reservation], after)
-			delete(r.reserved, e.Reservation)
+	for ; in != nil; in = r.fetch() {
+		_, events := r.p.Plan(r.now, input.Request{Input: in})
+		for _, e := range events {
+			r.follow(e, after)
 		}
+	}
+}
+
+// follow follows a decision of the planner.
+func (r *run) follow(e event.Event, after event.ContainerRef) {
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
+	case *event.ContainerLent:
+		r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
+	case *event.ReservationMade:
+		r.reserved[e.Reservation] = grant{Ask{e.App, e.Key}, e.Number, e.AM}
+	case *event.ReservationCancelled:
+		delete(r.reserved, e.Reservation)
+	case *event.ReservationFulfilled:
+		r.starts(r.reserved[e.Reservation], after)
+		delete(r.reserved, e.Reservation)
 	}
 }
 
@@ -281,10 +316,25 @@ func (r *run) starts(g grant, after event.ContainerRef) {
 	if slot == 0 {
 		return
 	}
-	ref := event.ContainerRef{App: g.App, Attempt: st.Apps.Get(slot).Attempt, Number: g.number}
+	a := st.Apps.Get(slot)
+	ref := event.ContainerRef{App: g.App, Attempt: a.Attempt, Number: g.number}
 	if c := st.Container(ref); c != 0 {
 		r.willEnd(st.Containers.Get(c), ref)
+		r.granted = append(r.granted, slot)
 	}
+}
+
+// fetch returns the heartbeat with which an AM fetches its new containers, or nil if all AMs have
+// theirs. The end of a container that was not fetched would put its ask back into the line.
+func (r *run) fetch() input.Input {
+	for len(r.granted) > 0 {
+		slot := r.granted[len(r.granted)-1]
+		r.granted = r.granted[:len(r.granted)-1]
+		if a := r.p.State().Apps.Get(slot); a.AttemptState == state.AttemptRegistered && a.Undelivered != 0 {
+			return &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
+		}
+	}
+	return nil
 }
 
 // willEnd schedules the end of a container, not after the end of its application's lifetime.

@@ -136,6 +136,59 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunDeepLine checks that asks deep in a line are forecast: in each run, the line before them is
+// served, each ask once. The first application has containers that its AM has not fetched yet.
+func TestRunDeepLine(t *testing.T) {
+	c := newCluster(t)
+	c.app(17, 1024, 0)
+	c.end() // one more starts, and is not fetched
+	for range 501 {
+		c.app(3, 1024, 0)
+	}
+	st := c.p.State()
+	asks := Waiting(st)
+	got, err := Run(st, c.now, asks, DefaultOptions())
+	if err != nil || len(got) != 501 {
+		t.Fatalf("%d starts, %v", len(got), err)
+	}
+	for _, place := range []int{2, 25, 500} {
+		if s := got[place]; len(s.Delays) == 0 || s.Quantile(100) == Never {
+			t.Errorf("place %d of the line: no start in some of the runs %v", place, s.Delays)
+		}
+	}
+	if near, far := got[25].Quantile(50), got[500].Quantile(50); near >= far {
+		t.Errorf("place 25 starts after %d ms, place 500 after %d ms", near, far)
+	}
+}
+
+// TestRunEndsAMs checks that an application ends with its AM when all its containers have ended, so
+// that the next one in the line may start its AM. An AM that has not registered ends, too, and is
+// not started a second time.
+func TestRunEndsAMs(t *testing.T) {
+	c := newCluster(t)
+	submit := func() yarn.AttemptID {
+		return yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(16384, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	}
+	id := submit()
+	for range 5 {
+		submit()
+	}
+	for name, prepare := range map[string]func(){"unregistered": func() {}, "registered": func() { c.do(&input.RegisterAttempt{Attempt: id}) }} {
+		prepare()
+		st := c.p.State()
+		asks := Waiting(st)
+		got, err := Run(st, c.now, asks, DefaultOptions())
+		if err != nil || len(asks) != 5 {
+			t.Fatalf("%s: %d asks, %v", name, len(asks), err)
+		}
+		for i, s := range got {
+			if len(s.Delays) == 0 || s.Quantile(100) == Never {
+				t.Errorf("%s: AM %d starts after %v ms", name, i+2, s.Delays)
+			}
+		}
+	}
+}
+
 // TestRunWithLifetime checks that a container ends with its application's lifetime at the latest.
 func TestRunWithLifetime(t *testing.T) {
 	c := newCluster(t)
