@@ -1,6 +1,8 @@
 package forecast
 
 import (
+	"maps"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 )
@@ -13,6 +15,9 @@ type Keeper struct {
 	// Due, if not nil, is called with each promise that comes due.
 	Due      func(Outcome)
 	reserved map[uint64]Ask // by number of the reservation
+	none     map[Ask]bool   // waiting asks that Record.None counts
+	// Deepest is the largest number of asks that waited at a forecast.
+	Deepest int
 }
 
 // NewKeeper returns a Keeper that continues a record. st is the state at the given index of the
@@ -22,7 +27,7 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	if r == nil || r.Cluster != st.Meta.ClusterID {
 		r = NewRecord(st.Meta.ClusterID)
 	}
-	k := &Keeper{Record: r, Options: o, reserved: map[uint64]Ask{}}
+	k := &Keeper{Record: r, Options: o, reserved: map[uint64]Ask{}, none: map[Ask]bool{}}
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
 		if v.IncreaseOf == 0 {
 			k.reserved[v.Number] = Ask{st.Apps.Get(v.App).ID.Seq, v.Key}
@@ -73,11 +78,13 @@ func (k *Keeper) started(index uint64, now int64, ask Ask) {
 }
 
 // Forecast forecasts and promises a start for every waiting ask that has no promise yet. st must be
-// the state after the last entry followed. Forecast returns the number of asks for which it
-// foresees no start.
-func (k *Keeper) Forecast(st *state.State, now int64) (none int, err error) {
+// the state after the last entry followed. Record.None counts the asks for which Forecast foresees
+// no start.
+func (k *Keeper) Forecast(st *state.State, now int64) error {
 	waits := waitingSet(st)
+	k.Deepest = max(k.Deepest, len(waits))
 	k.Record.drop(func(ask Ask, _ Promise) bool { return waits[ask] })
+	maps.DeleteFunc(k.none, func(ask Ask, _ bool) bool { return !waits[ask] })
 	var asks []Ask
 	for _, ask := range Waiting(st) {
 		if _, ok := k.Record.Open(ask); !ok && len(k.Record.open)+len(asks) < maxOpen {
@@ -85,22 +92,23 @@ func (k *Keeper) Forecast(st *state.State, now int64) (none int, err error) {
 		}
 	}
 	if len(asks) == 0 {
-		return 0, nil
+		return nil
 	}
 	starts, err := Run(st, now, asks, k.Options)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	factors := k.Record.factorsAt(now)
 	for i := range starts {
 		s := &starts[i]
 		if len(s.Delays) == 0 || s.Quantile(50) == Never {
-			none++
+			k.Record.None += int(one(!k.none[s.Ask]))
+			k.none[s.Ask] = true
 			continue
 		}
 		k.Record.promise(factors, now, s.Ask, nextNumber(st, s.Ask), s.Quantile(50))
 	}
-	return none, nil
+	return nil
 }
 
 func waitingSet(st *state.State) map[Ask]bool {

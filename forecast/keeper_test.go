@@ -20,8 +20,8 @@ func TestKeeper(t *testing.T) {
 	c.app(1, 16384, 60_000)
 	waits := c.app(1, 16384, 0)
 	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
-	if none, err := k.Forecast(c.p.State(), c.now); err != nil || none != 0 || k.Record.Waiting() != 1 {
-		t.Fatalf("%d promises, %d without a start, %v", k.Record.Waiting(), none, err)
+	if err := k.Forecast(c.p.State(), c.now); err != nil || k.Record.None != 0 || k.Record.Waiting() != 1 {
+		t.Fatalf("%d promises, %d without a start, %v", k.Record.Waiting(), k.Record.None, err)
 	}
 	before := c.p.State().Fork()
 	saved, err := json.Marshal(k.Record)
@@ -72,7 +72,7 @@ func TestKeeper(t *testing.T) {
 	}
 	// An ask that is withdrawn must not count as late forever.
 	gone := NewKeeper(before, 9, read(), RefreshOptions())
-	if _, err := gone.Forecast(c.p.State(), c.now); err != nil || gone.Record.Waiting() != 0 || gone.Record.Gone != 1 {
+	if err := gone.Forecast(c.p.State(), c.now); err != nil || gone.Record.Waiting() != 0 || gone.Record.Gone != 1 {
 		t.Errorf("%d promises wait, %d are gone, %v", gone.Record.Waiting(), gone.Record.Gone, err)
 	}
 }

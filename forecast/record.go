@@ -29,6 +29,7 @@ type recorded struct {
 	Due         int       `json:"due"`      // promises that came due
 	Held        int       `json:"held"`     // promises whose interval held
 	Gone        int       `json:"gone"`     // promises for asks that stopped waiting without a start
+	None        int       `json:"none"`     // asks that had no promise since no start was foreseen
 	Newest      []Outcome `json:"newest"`   // the newest kept outcomes, newest last
 	// Below and Above are the fractions of the factors that the interval leaves out at the low and
 	// the high end.
@@ -307,7 +308,7 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || math.Abs(s.Below) > 1 || math.Abs(s.Above) > 1 {
+	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || s.None < 0 || math.Abs(s.Below) > 1 || math.Abs(s.Above) > 1 {
 		return errors.New("forecast: a number of the record is out of range")
 	}
 	promises := make([]Promise, 0, len(s.Newest)+len(s.Open))

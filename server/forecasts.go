@@ -137,7 +137,7 @@ func (f *forecasts) forecast(st *state.State) error {
 		return nil
 	}
 	f.mu.Lock()
-	_, err := f.keeper.Forecast(st, st.Meta.NowMillis)
+	err := f.keeper.Forecast(st, st.Meta.NowMillis)
 	f.mu.Unlock()
 	f.save()
 	return err
