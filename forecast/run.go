@@ -94,11 +94,16 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 		out[i] = Start{Ask: k, After: map[event.ContainerRef]int{}}
 	}
 	left, most := o.MaxEnds, 0
+	var d *demands
+	if o.Limit == nil {
+		d = newDemands(st)
+	}
 	for n := 0; n < o.Runs && most <= left; n++ {
 		r, err := newRun(st.Fork(), now, asks, o, uint64(n))
 		if err != nil {
 			return nil, err
 		}
+		r.demands = d
 		ends, stopped := r.play(left)
 		if stopped {
 			break
@@ -134,7 +139,8 @@ type run struct {
 	limited  bool // some wait for their AM because of a limit
 	started  map[Ask]start
 	reserved map[uint64]grant // by number of the reservation
-	granted  []uint32         // slots of applications with containers that their AMs have not fetched
+	demands  *demands         // nil: AMs ask for nothing
+	granted  []uint32         // slots of applications whose AMs may have something to send
 }
 
 type start struct {
@@ -166,7 +172,7 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 		if c.OnNode && (!c.AM || idle(st, st.Apps.Get(c.App))) {
 			r.willEnd(c, st.Ref(c))
 		}
-		if c.OnNode && !c.AM && c.GrantedIn == 0 {
+		if c.OnNode && c.GrantedIn == 0 {
 			r.granted = append(r.granted, c.App)
 		}
 		return true
@@ -304,8 +310,7 @@ func (r *run) follow(e event.Event, after event.ContainerRef) {
 	}
 }
 
-// starts records that a container is allocated. Nobody knows for what an AM will ask, so an AM that
-// starts here is treated like any container.
+// starts records that a container is allocated.
 func (r *run) starts(g grant, after event.ContainerRef) {
 	if r.waiting[g.Ask] {
 		delete(r.waiting, g.Ask)
@@ -324,20 +329,33 @@ func (r *run) starts(g grant, after event.ContainerRef) {
 	}
 }
 
-// fetch returns the heartbeat with which an AM fetches its new containers, or nil if all AMs have
-// theirs. The end of a container that was not fetched would put its ask back into the line.
+// fetch returns the next input of an AM that has one to send, or nil. An AM that has started
+// registers and asks as others did; nobody knows for what it will really ask. The others fetch their
+// new containers: the end of a container that was not fetched would put its ask back into the line.
 func (r *run) fetch() input.Input {
+	st := r.p.State()
 	for len(r.granted) > 0 {
-		slot := r.granted[len(r.granted)-1]
-		r.granted = r.granted[:len(r.granted)-1]
-		if a := r.p.State().Apps.Get(slot); a.AttemptState == state.AttemptRegistered && a.Undelivered != 0 {
+		last := len(r.granted) - 1
+		a := st.Apps.Get(r.granted[last])
+		if r.demands != nil && a.AttemptState == state.AttemptActive && a.MasterNumber != 0 {
+			return &input.RegisterAttempt{Attempt: a.AttemptID()}
+		}
+		r.granted = r.granted[:last]
+		switch {
+		case a.AttemptState != state.AttemptRegistered:
+		case a.Undelivered != 0:
 			return &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
+		case r.demands != nil && idle(st, a) && a.NextNumber == a.MasterNumber:
+			if k, ok := r.demands.draw(r.random, st, a); ok {
+				return &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Asks: []input.Ask{k}}
+			}
 		}
 	}
 	return nil
 }
 
-// willEnd schedules the end of a container, not after the end of its application's lifetime.
+// willEnd schedules the end of a container, not after the end of its application's lifetime. The
+// end of an AM counts only if the application has nothing else then; see complete.
 func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
 	st := r.p.State()
 	a := st.Apps.Get(c.App)

@@ -189,6 +189,40 @@ func TestRunEndsAMs(t *testing.T) {
 	}
 }
 
+// TestRunDemands checks that an AM that starts in a run asks for as much as applications like it
+// did, so that what waits behind it starts after all its containers.
+func TestRunDemands(t *testing.T) {
+	c := newCluster(t)
+	submit := func() yarn.AttemptID {
+		in := &input.SubmitApplication{User: "u", Name: "job", Queue: "root.a", AM: yarn.NewResource(1024, 1)}
+		return yarn.AttemptID{App: c.do(in).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	}
+	for range 12 { // each has four containers of 15 GiB, a minute long, one after the other
+		id := submit()
+		c.do(&input.RegisterAttempt{Attempt: id})
+		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: 4, Size: yarn.NewResource(15360, 1), Relax: true}}})
+		for range 4 {
+			c.take(id)
+			c.now += 60_000
+			c.end()
+		}
+		c.do(&input.FinishAttempt{Attempt: id, Final: yarn.FinalSucceeded})
+		c.end()
+	}
+	st := c.p.State()
+	if got, ok := demandOf(st, st.Apps.Get(1)); !ok || got.count != 4 || got.size[yarn.Memory] < 12_000 || got.size[yarn.Memory] > 18_000 {
+		t.Errorf("application 1 asked for %+v, %v; want 4 of about 15360 MiB", got, ok)
+	}
+	c.app(1, 16384, 1) // ends at once in a run
+	submit()
+	c.app(1, 16384, 0)
+	asks := Waiting(st)
+	got, err := Run(st, c.now, asks[1:], DefaultOptions())
+	if err != nil || len(asks) != 2 || got[0].Quantile(50) < 180_000 || got[0].Quantile(100) == Never {
+		t.Errorf("Run of %+v = %+v, %v; want a start after four containers of a minute", asks, got, err)
+	}
+}
+
 // TestRunWithLifetime checks that a container ends with its application's lifetime at the latest.
 func TestRunWithLifetime(t *testing.T) {
 	c := newCluster(t)
