@@ -86,7 +86,7 @@ func TestReadRecord(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty": "", "a list": "[]", "cut": string(good[:len(good)/2]),
 		"more held than due": strings.Replace(string(good), `"held":0`, `"held":1`, 1),
-		"wide":               strings.Replace(string(good), `"below":0.05`, `"below":50`, 1),
+		"wide":               strings.Replace(string(good), `"outside":0.08`, `"outside":50`, 1),
 		"negative":           strings.Replace(string(good), `"open":[]`, `"open":[{"App":1,"forecast_ms":-1}]`, 1),
 		"backwards":          strings.Replace(string(good), `"open":[]`, `"open":[{"App":1,"from_ms":5}]`, 1),
 	} {
@@ -125,8 +125,7 @@ func TestReservedIncrease(t *testing.T) {
 	if k := NewKeeper(c.p.State(), 7, nil, RefreshOptions()); len(k.reserved) != 0 {
 		t.Errorf("the record expects %v", k.reserved)
 	}
-	r, err := newRun(c.p.State().Fork(), c.now, nil, RefreshOptions(), 0)
-	if err != nil || len(r.reserved) != 0 {
-		t.Errorf("the run expects %v, %v", r.reserved, err)
+	if r := (&future{base: c.p, began: c.now}).newRun(0); len(r.reserved) != 0 {
+		t.Errorf("the run expects %v", r.reserved)
 	}
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -120,7 +121,7 @@ func TestRun(t *testing.T) {
 	if few, err := Run(st, c.now, asks, o); err != nil || len(few[0].Delays) != 15 || few[0].Quantile(0) != Never {
 		t.Errorf("without an end: %+v, %v", few, err)
 	}
-	o.MaxEnds = 3
+	o.MaxEnds, o.EnoughEnds = 100, 3
 	if few, err := Run(st, c.now, asks, o); err != nil || len(few[0].Delays) != 3 || few[0].Quantile(100) == Never {
 		t.Errorf("with 3 ends: %+v, %v", few, err)
 	}
@@ -354,5 +355,57 @@ func BenchmarkRefresh(b *testing.B) {
 		if _, err := Run(c.p.State(), c.now, Waiting(c.p.State()), RefreshOptions()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkForecast forecasts 500 asks that wait in 100 queues of a full cluster of 10,000 nodes:
+// all of them, as a refresh does, and one of them, as an answer does. Budgets: 2 s of processor
+// time for a refresh, 200 ms for an answer.
+func BenchmarkForecast(b *testing.B) {
+	c := newCluster(b)
+	set := &input.SetQueues{}
+	var paths []string
+	for q := range 100 {
+		paths = append(paths, fmt.Sprintf("root.q%02d", q))
+	}
+	for _, q := range capacity.QueuesFor(append(paths, "root.a")) {
+		set.Properties = append(set.Properties, input.Property(q))
+	}
+	for _, path := range paths {
+		set.Properties = append(set.Properties, input.Property{Name: "yarn.scheduler.capacity." + path + ".user-limit-factor", Value: "100"})
+	}
+	c.do(set)
+	for n := range 9_999 {
+		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("m%04d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+	}
+	for i := range 600 { // the first hundred fill the cluster but for 1 GiB on each node
+		count := int64(500)
+		if i >= 100 {
+			count = 1
+		}
+		id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: paths[i%100], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		c.do(&input.RegisterAttempt{Attempt: id})
+		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(3072, 1), Relax: true}}})
+		for range min(count, 4) {
+			c.take(id)
+		}
+	}
+	st := c.p.State()
+	asks := Waiting(st)
+	for name, x := range map[string]struct {
+		asks []Ask
+		o    Options
+	}{"refresh": {asks, RefreshOptions()}, "answer": {asks[len(asks)/2:][:1], DefaultOptions()}} {
+		b.Run(name, func(b *testing.B) {
+			runs := 0
+			for b.Loop() {
+				starts, err := Run(st, c.now, x.asks, x.o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				runs = len(starts[0].Delays)
+			}
+			b.ReportMetric(float64(runs), "runs")
+		})
 	}
 }
