@@ -77,6 +77,44 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
+// TestKeeperFollowsDuringForecast checks that an ask that starts while a forecast is computed still
+// gets its promise, which comes due at once: leaving it out would favor long waits.
+func TestKeeperFollowsDuringForecast(t *testing.T) {
+	c := newCluster(t)
+	c.app(1, 16384, 60_000)
+	c.app(1, 16384, 0)
+	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
+	st, now := c.p.State().Fork(), c.now
+	asks := k.Begin(st)
+	c.now += 10_000
+	n := c.p.State().Nodes.Get(1)
+	_, events := c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Ref(c.p.State().Containers.Get(n.Containers)))})
+	k.Apply(8, c.now, events)
+	starts, err := Run(st, now, asks, k.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Promise(st, now, starts); len(asks) != 1 || k.Record.Due != 1 || k.Record.Newest[0].Delay != 10_000 || k.Record.Waiting() != 0 {
+		t.Errorf("%d asks, then %+v", len(asks), k.Record.recorded)
+	}
+}
+
+// TestKeeperCountsUnanswered checks that an ask for which no start is foreseen counts once, and has
+// no promise.
+func TestKeeperCountsUnanswered(t *testing.T) {
+	c := newCluster(t)
+	c.app(1, 16384, 0)
+	c.app(1, 16384, 0)
+	o := RefreshOptions()
+	o.MaxEnds = 0
+	k := NewKeeper(c.p.State(), 7, nil, o)
+	for range 2 {
+		if err := k.Forecast(c.p.State(), c.now); err != nil || k.Record.None != 1 || k.Record.Waiting() != 0 {
+			t.Errorf("%d without a start, %d promises, %v", k.Record.None, k.Record.Waiting(), err)
+		}
+	}
+}
+
 // TestReadRecord checks that invalid files are rejected.
 func TestReadRecord(t *testing.T) {
 	good, err := json.Marshal(NewRecord("c"))

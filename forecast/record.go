@@ -232,8 +232,8 @@ func median(points []point, last float64) float64 {
 	return last
 }
 
-// shortest returns the shortest interval with the given share of the starts. If there is none, it
-// ends at last.
+// shortest returns the shortest interval with the given share of the starts, which has at least one
+// point. If there is none, it ends at last.
 func shortest(points []point, share, last float64) (low, high float64) {
 	low, high = points[0].factor, math.Inf(1)
 	before, end := 0.0, 0
@@ -275,6 +275,9 @@ func (f *factors) compute(delay int64) interval {
 	}
 	list := nearest(f.samples, delay)
 	last, points := list[len(list)-1].factor, distribution(list)
+	if len(points) == 0 { // all that were forecast alike still wait
+		return interval{0, max(last, 1), offFactor * max(last, 1)}
+	}
 	outside := f.record.Outside
 	low, high := shortest(points, 1-max(outside, 0), last)
 	return interval{low, median(points, last), high * math.Exp(-20*min(outside, 0))}

@@ -324,6 +324,39 @@ func TestIntervalWhileNothingStarts(t *testing.T) {
 	}
 }
 
+// TestIntervalOfBurst checks the interval of forecasts of which hundreds are open and none has come
+// due, while others have.
+func TestIntervalOfBurst(t *testing.T) {
+	r := NewRecord("c")
+	for i := range uint32(60) {
+		r.Promise(0, Ask{App: i}, 1, 1_000)
+		r.Started(1_000, Ask{App: i})
+	}
+	for i := range uint32(1000) {
+		r.Promise(1_000, Ask{App: 100 + i}, 1, 3_600_000)
+	}
+	if from, median, to := r.Interval(3*3_601_000, 3_600_000); from > median || median < 2*3_600_000 || to < median {
+		t.Errorf("after three hours: from %d, median %d, to %d", from, median, to)
+	}
+}
+
+// TestShortInterval checks that the interval of forecasts whose starts are rarely very late is the
+// shortest one with nine in ten starts, and not one that leaves out as many starts before it.
+func TestShortInterval(t *testing.T) {
+	r := NewRecord("c")
+	for i := range uint32(300) {
+		late := int64(i % 100 * 1_000) // evenly in 100 s, but for one in thirty that is hours late
+		if i%30 == 0 {
+			late = 36_000_000
+		}
+		r.Promise(0, Ask{App: i}, 1, 60_000)
+		r.Started(late, Ask{App: i})
+	}
+	if from, _, to := r.Interval(0, 60_000); from > 10_000 || to < 80_000 || to > 110_000 {
+		t.Errorf("from %d to %d", from, to)
+	}
+}
+
 // BenchmarkPromises computes the intervals of 9,900 forecasts.
 func BenchmarkPromises(b *testing.B) {
 	for b.Loop() {

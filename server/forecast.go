@@ -162,6 +162,9 @@ func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Sta
 	}
 	usual := starts[i].Quantile(50)
 	for _, s := range f.suppositions(f.st.Apps.Get(slot), &starts[i]) {
+		if f.options.Enough != nil && f.options.Enough() {
+			return nil
+		}
 		o := f.options
 		o.Before, o.EnoughEnds = []input.Input{s.in}, o.EnoughEnds/forecastSuppositions
 		other, err := forecast.Run(f.st, f.now, []forecast.Ask{starts[i].Ask}, o)
