@@ -296,23 +296,26 @@ const longest = 100 * 365 * 24 * 3600 * 1000
 // Summary summarizes the newest outcomes.
 type Summary struct {
 	Outcomes, Held                  int
-	ErrorP50, ErrorP95, Wait, Width int64 // milliseconds; Wait and Width are medians
+	ErrorP50, ErrorP95, Wait, Width int64   // milliseconds; Wait and Width are medians
+	WidthOfWait                     float64 // median of width ÷ wait, of waits of a second at least
 }
 
 // Summary returns a summary of the newest outcomes.
 func (r *Record) Summary() Summary {
 	s := Summary{Outcomes: len(r.Newest)}
-	var errors, waits, widths []int64
+	var errors, waits, widths, ofWait []int64
 	for i := range r.Newest {
 		o := &r.Newest[i]
 		s.Held += int(one(o.Held()))
 		errors, waits, widths = append(errors, o.off()), append(waits, o.Delay), append(widths, o.To-o.From)
+		ofWait = append(ofWait, (o.To-o.From)*1000/max(o.Delay, heartbeatMillis))
 	}
-	for _, list := range [][]int64{errors, waits, widths} {
+	for _, list := range [][]int64{errors, waits, widths, ofWait} {
 		slices.Sort(list)
 	}
 	s.ErrorP50, s.ErrorP95 = quantile.Of(errors, 0.5), quantile.Of(errors, 0.95)
 	s.Wait, s.Width = quantile.Of(waits, 0.5), quantile.Of(widths, 0.5)
+	s.WidthOfWait = float64(quantile.Of(ofWait, 0.5)) / 1000
 	return s
 }
 

@@ -330,8 +330,8 @@ func (f *forecasts) report() *api.ForecastReport {
 		return d
 	}
 	r := f.keeper.Record
-	d.SinceMillis, d.Due, d.Held, d.Gone, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.Waiting(), r.Enough()
+	d.SinceMillis, d.Due, d.Held, d.Gone, d.None, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.None, r.Waiting(), r.Enough()
 	s := r.Summary()
-	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95, WaitP50Millis: s.Wait, WidthP50Millis: s.Width}
+	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95, WaitP50Millis: s.Wait, WidthP50Millis: s.Width, WidthOfWaitP50: s.WidthOfWait}
 	return d
 }
