@@ -347,8 +347,8 @@ func TestIntervalOfBurst(t *testing.T) {
 func TestShortInterval(t *testing.T) {
 	r := NewRecord("c")
 	for i := range uint32(300) {
-		late := int64(i * 7919 % 100 * 1_000) // evenly in 100 s, but for one in thirty that is hours late
-		if i%30 == 0 {
+		late := int64(i * 7919 % 100 * 1_000) // evenly in 100 s, but for one in fifteen that is hours late
+		if i%15 == 7 {
 			late = 36_000_000
 		}
 		r.Promise(0, Ask{App: i}, 1, 60_000)
