@@ -79,9 +79,12 @@ longrun: ## full rate for DURATION each: a follower away and back; four times to
 TRACES ?= ../shared/traces
 COMPARE := $(BIN) replay --compare preemption
 FORECAST := $(BIN) replay --compare forecasts
-forecasts: build ## how well starts are forecast on three traces made tight: TRACES=directory of openb, swim and sls
+forecasts: build ## how well starts are forecast on traces with deep lines, generated and recorded: TRACES=directory of openb, swim and sls
+	$(foreach t,google-like philly-like,$(foreach s,1 2 3,$(FORECAST) $(t) --seed $(s) && )) $(FORECAST) demo
 	$(FORECAST) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500
+	$(FORECAST) $(TRACES)/openb/openb_pod_list_default.csv --nodes 20 --load 50 --limit 1500
 	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 600
+	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 2500
 	$(FORECAST) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
 
 NODES := $(BIN) replay --compare nodes

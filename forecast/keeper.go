@@ -1,6 +1,8 @@
 package forecast
 
 import (
+	"maps"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 )
@@ -13,6 +15,11 @@ type Keeper struct {
 	// Due, if not nil, is called with each promise that comes due.
 	Due      func(Outcome)
 	reserved map[uint64]Ask // by number of the reservation
+	none     map[Ask]bool   // waiting asks that Record.None counts
+	// since has the first starts of asks since the last Begin, in Unix milliseconds.
+	since map[Ask]int64
+	// Deepest is the largest number of asks that waited at a forecast.
+	Deepest int
 }
 
 // NewKeeper returns a Keeper that continues a record. st is the state at the given index of the
@@ -22,7 +29,7 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	if r == nil || r.Cluster != st.Meta.ClusterID {
 		r = NewRecord(st.Meta.ClusterID)
 	}
-	k := &Keeper{Record: r, Options: o, reserved: map[uint64]Ask{}}
+	k := &Keeper{Record: r, Options: o, reserved: map[uint64]Ask{}, none: map[Ask]bool{}, since: map[Ask]int64{}}
 	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
 		if v.IncreaseOf == 0 {
 			k.reserved[v.Number] = Ask{st.Apps.Get(v.App).ID.Seq, v.Key}
@@ -67,40 +74,66 @@ func (k *Keeper) started(index uint64, now int64, ask Ask) {
 	if index <= k.Record.Index {
 		return
 	}
+	if _, ok := k.since[ask]; !ok {
+		k.since[ask] = now
+	}
+	k.due(now, ask)
+}
+
+// due lets the promise for an ask come due, if there is one.
+func (k *Keeper) due(now int64, ask Ask) {
 	if o, ok := k.Record.Started(now, ask); ok && k.Due != nil {
 		k.Due(o)
 	}
 }
 
 // Forecast forecasts and promises a start for every waiting ask that has no promise yet. st must be
-// the state after the last entry followed. Forecast returns the number of asks for which it
-// foresees no start.
-func (k *Keeper) Forecast(st *state.State, now int64) (none int, err error) {
+// the state after the last entry followed. Record.None counts the asks for which Forecast foresees
+// no start.
+func (k *Keeper) Forecast(st *state.State, now int64) error {
+	asks := k.Begin(st)
+	starts, err := Run(st, now, asks, k.Options)
+	if err != nil {
+		return err
+	}
+	k.Promise(st, now, starts)
+	return nil
+}
+
+// Begin begins a forecast and returns the asks that need a promise. st must be the state after the
+// last entry followed. The caller runs the forecast and then calls Promise; it may call Apply in
+// between, for instance because another goroutine runs the forecast.
+func (k *Keeper) Begin(st *state.State) []Ask {
 	waits := waitingSet(st)
+	k.Deepest = max(k.Deepest, len(waits))
 	k.Record.drop(func(ask Ask, _ Promise) bool { return waits[ask] })
+	maps.DeleteFunc(k.none, func(ask Ask, _ bool) bool { return !waits[ask] })
+	clear(k.since)
 	var asks []Ask
 	for _, ask := range Waiting(st) {
 		if _, ok := k.Record.Open(ask); !ok && len(k.Record.open)+len(asks) < maxOpen {
 			asks = append(asks, ask)
 		}
 	}
-	if len(asks) == 0 {
-		return 0, nil
-	}
-	starts, err := Run(st, now, asks, k.Options)
-	if err != nil {
-		return 0, err
-	}
+	return asks
+}
+
+// Promise ends a forecast: it promises the starts. st and now are those of the forecast. A promise
+// comes due at once if its ask has started since.
+func (k *Keeper) Promise(st *state.State, now int64, starts []Start) {
 	factors := k.Record.factorsAt(now)
 	for i := range starts {
 		s := &starts[i]
 		if len(s.Delays) == 0 || s.Quantile(50) == Never {
-			none++
+			k.Record.None += int(one(!k.none[s.Ask]))
+			k.none[s.Ask] = true
 			continue
 		}
 		k.Record.promise(factors, now, s.Ask, nextNumber(st, s.Ask), s.Quantile(50))
+		if at, ok := k.since[s.Ask]; ok {
+			k.due(at, s.Ask)
+		}
 	}
-	return none, nil
 }
 
 func waitingSet(st *state.State) map[Ask]bool {

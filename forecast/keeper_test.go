@@ -20,8 +20,8 @@ func TestKeeper(t *testing.T) {
 	c.app(1, 16384, 60_000)
 	waits := c.app(1, 16384, 0)
 	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
-	if none, err := k.Forecast(c.p.State(), c.now); err != nil || none != 0 || k.Record.Waiting() != 1 {
-		t.Fatalf("%d promises, %d without a start, %v", k.Record.Waiting(), none, err)
+	if err := k.Forecast(c.p.State(), c.now); err != nil || k.Record.None != 0 || k.Record.Waiting() != 1 {
+		t.Fatalf("%d promises, %d without a start, %v", k.Record.Waiting(), k.Record.None, err)
 	}
 	before := c.p.State().Fork()
 	saved, err := json.Marshal(k.Record)
@@ -72,8 +72,46 @@ func TestKeeper(t *testing.T) {
 	}
 	// An ask that is withdrawn must not count as late forever.
 	gone := NewKeeper(before, 9, read(), RefreshOptions())
-	if _, err := gone.Forecast(c.p.State(), c.now); err != nil || gone.Record.Waiting() != 0 || gone.Record.Gone != 1 {
+	if err := gone.Forecast(c.p.State(), c.now); err != nil || gone.Record.Waiting() != 0 || gone.Record.Gone != 1 {
 		t.Errorf("%d promises wait, %d are gone, %v", gone.Record.Waiting(), gone.Record.Gone, err)
+	}
+}
+
+// TestKeeperFollowsDuringForecast checks that an ask that starts while a forecast is computed still
+// gets its promise, which comes due at once: leaving it out would favor long waits.
+func TestKeeperFollowsDuringForecast(t *testing.T) {
+	c := newCluster(t)
+	c.app(1, 16384, 60_000)
+	c.app(1, 16384, 0)
+	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
+	st, now := c.p.State().Fork(), c.now
+	asks := k.Begin(st)
+	c.now += 10_000
+	n := c.p.State().Nodes.Get(1)
+	_, events := c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Ref(c.p.State().Containers.Get(n.Containers)))})
+	k.Apply(8, c.now, events)
+	starts, err := Run(st, now, asks, k.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Promise(st, now, starts); len(asks) != 1 || k.Record.Due != 1 || k.Record.Newest[0].Delay != 10_000 || k.Record.Waiting() != 0 {
+		t.Errorf("%d asks, then %+v", len(asks), k.Record.recorded)
+	}
+}
+
+// TestKeeperCountsUnanswered checks that an ask for which no start is foreseen counts once, and has
+// no promise.
+func TestKeeperCountsUnanswered(t *testing.T) {
+	c := newCluster(t)
+	c.app(1, 16384, 0)
+	c.app(1, 16384, 0)
+	o := RefreshOptions()
+	o.MaxEnds = 0
+	k := NewKeeper(c.p.State(), 7, nil, o)
+	for range 2 {
+		if err := k.Forecast(c.p.State(), c.now); err != nil || k.Record.None != 1 || k.Record.Waiting() != 0 {
+			t.Errorf("%d without a start, %d promises, %v", k.Record.None, k.Record.Waiting(), err)
+		}
 	}
 }
 
@@ -86,7 +124,7 @@ func TestReadRecord(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty": "", "a list": "[]", "cut": string(good[:len(good)/2]),
 		"more held than due": strings.Replace(string(good), `"held":0`, `"held":1`, 1),
-		"wide":               strings.Replace(string(good), `"below":0.05`, `"below":50`, 1),
+		"wide":               strings.Replace(string(good), `"outside":0.08`, `"outside":50`, 1),
 		"negative":           strings.Replace(string(good), `"open":[]`, `"open":[{"App":1,"forecast_ms":-1}]`, 1),
 		"backwards":          strings.Replace(string(good), `"open":[]`, `"open":[{"App":1,"from_ms":5}]`, 1),
 	} {
@@ -125,8 +163,7 @@ func TestReservedIncrease(t *testing.T) {
 	if k := NewKeeper(c.p.State(), 7, nil, RefreshOptions()); len(k.reserved) != 0 {
 		t.Errorf("the record expects %v", k.reserved)
 	}
-	r, err := newRun(c.p.State().Fork(), c.now, nil, RefreshOptions(), 0)
-	if err != nil || len(r.reserved) != 0 {
-		t.Errorf("the run expects %v, %v", r.reserved, err)
+	if r := (&future{base: c.p, began: c.now}).newRun(0); len(r.reserved) != 0 {
+		t.Errorf("the run expects %v", r.reserved)
 	}
 }

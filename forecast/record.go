@@ -13,8 +13,8 @@ import (
 )
 
 // Record compares the forecasts of a cluster with what happened. The interval of a forecast comes
-// from the record (conformal prediction): nine in ten recent forecasts were off by a factor within
-// the interval. If more or fewer than nine in ten intervals hold, the next ones become narrower or
+// from the record (conformal prediction): it is the shortest with nine in ten of the factors by
+// which recent forecasts were off. If more or fewer than nine in ten intervals hold, the next ones become narrower or
 // wider (adaptive conformal inference, Gibbs and Candès 2021).
 type Record struct {
 	recorded
@@ -29,11 +29,10 @@ type recorded struct {
 	Due         int       `json:"due"`      // promises that came due
 	Held        int       `json:"held"`     // promises whose interval held
 	Gone        int       `json:"gone"`     // promises for asks that stopped waiting without a start
+	None        int       `json:"none"`     // asks that had no promise since no start was foreseen
 	Newest      []Outcome `json:"newest"`   // the newest kept outcomes, newest last
-	// Below and Above are the fractions of the factors that the interval leaves out at the low and
-	// the high end.
-	Below float64 `json:"below"`
-	Above float64 `json:"above"`
+	// Outside is the share of the factors that the interval leaves out.
+	Outside float64 `json:"outside"`
 }
 
 // Promise is a forecast of a start with its interval. Delays are in milliseconds after AtMillis.
@@ -63,10 +62,13 @@ const (
 	enough    = 20   // outcomes needed to compute an interval
 	near      = 60   // outcomes of similar forecasts from which an interval is computed
 	nearMax   = 300  // the largest sample, including open promises
-	offFactor = 20   // with fewer than enough outcomes: the interval's factor either way
-	miss      = 0.05 // fraction of starts that may be before the interval, and after it
+	offFactor = 5    // with fewer than enough outcomes, the interval ends after this factor
+	miss      = 0.08 // share of starts that may be outside the interval; bursts add some to it
 	adapt     = 0.01 // how fast the interval adapts to misses
-	maxOpen   = 10_000
+	// mostOutside and leastOutside bound Record.Outside, because the many forecasts of a burst miss
+	// together. Below 0, the interval is wider than all factors.
+	mostOutside, leastOutside = 0.3, -0.05
+	maxOpen                   = 10_000
 	// heartbeatMillis is the usual interval of a node's heartbeats, on which containers are
 	// allocated. No start can be forecast more exactly. So intervals consist of whole heartbeats,
 	// and no short delay is off by a large factor.
@@ -75,7 +77,7 @@ const (
 
 // NewRecord returns an empty record of a cluster.
 func NewRecord(cluster string) *Record {
-	return &Record{recorded: recorded{Cluster: cluster, Below: miss, Above: miss}, open: map[Ask]Promise{}}
+	return &Record{recorded: recorded{Cluster: cluster, Outside: miss}, open: map[Ask]Promise{}}
 }
 
 // Open returns the promise for an ask that has not started.
@@ -116,8 +118,7 @@ func (r *Record) Started(now int64, k Ask) (Outcome, bool) {
 	if o.Held() {
 		r.Held++
 	}
-	r.Below += adapt * (miss - one(o.Delay < p.From))
-	r.Above += adapt * (miss - one(o.Delay > p.To))
+	r.Outside = clamp(r.Outside+adapt*(miss-one(!o.Held())), leastOutside, mostOutside)
 	if r.Newest = append(r.Newest, o); len(r.Newest) > kept {
 		r.Newest = r.Newest[1:]
 	}
@@ -204,19 +205,51 @@ func nearest(samples []sample, delay int64) []sample {
 	return list
 }
 
-// factorAt returns the factor below which the given fraction of the starts is. An open promise may
-// still come due at any later factor (Kaplan-Meier estimator).
-func factorAt(list []sample, part float64) float64 {
+// point is a factor, and the share of the starts whose factor is at most this one.
+type point struct{ factor, share float64 }
+
+// distribution returns the distribution of the factors in a list that is sorted. An open promise
+// may still come due at any later factor (Kaplan-Meier estimator), so the shares may end below 1.
+func distribution(list []sample) []point {
+	var out []point
 	later := 1.0
 	for i, s := range list {
 		if !s.open {
 			later *= 1 - 1/float64(len(list)-i)
-		}
-		if 1-later > part {
-			return s.factor
+			out = append(out, point{s.factor, 1 - later})
 		}
 	}
-	return list[len(list)-1].factor
+	return out
+}
+
+// median returns the factor below which half of the starts are.
+func median(points []point, last float64) float64 {
+	for _, p := range points {
+		if p.share > 0.5 {
+			return p.factor
+		}
+	}
+	return last
+}
+
+// shortest returns the shortest interval with the given share of the starts, which has at least one
+// point. If there is none, it ends at last.
+func shortest(points []point, share, last float64) (low, high float64) {
+	low, high = points[0].factor, math.Inf(1)
+	before, end := 0.0, 0
+	for _, p := range points {
+		for end < len(points) && points[end].share-before < share-1e-9 {
+			end++
+		}
+		if end == len(points) {
+			break
+		}
+		if points[end].factor-p.factor < high-low {
+			low, high = p.factor, points[end].factor
+		}
+		before = p.share
+	}
+	return low, min(high, max(last, low))
 }
 
 // Interval returns the interval that contains nine in ten starts with such a forecast delay, and
@@ -237,14 +270,17 @@ func (f *factors) interval(delay int64) (from, median, to int64) {
 }
 
 func (f *factors) compute(delay int64) interval {
-	r := f.record
-	if !r.Enough() {
-		return interval{1.0 / offFactor, 1, offFactor}
+	if !f.record.Enough() {
+		return interval{0, 1, offFactor}
 	}
 	list := nearest(f.samples, delay)
-	low := factorAt(list, max(r.Below, 0)) * math.Exp(min(r.Below, 0)*20)
-	high := factorAt(list, min(1-r.Above, 1)) * math.Exp(max(-r.Above, 0)*20)
-	return interval{low, factorAt(list, 0.5), max(low, high)}
+	last, points := list[len(list)-1].factor, distribution(list)
+	if len(points) == 0 { // all that were forecast alike still wait
+		return interval{0, max(last, 1), offFactor * max(last, 1)}
+	}
+	outside := f.record.Outside
+	low, high := shortest(points, 1-max(outside, 0), last)
+	return interval{low, median(points, last), high * math.Exp(-20*min(outside, 0))}
 }
 
 func clamp(v, low, high float64) float64 { return max(low, min(v, high)) }
@@ -260,23 +296,26 @@ const longest = 100 * 365 * 24 * 3600 * 1000
 // Summary summarizes the newest outcomes.
 type Summary struct {
 	Outcomes, Held                  int
-	ErrorP50, ErrorP95, Wait, Width int64 // milliseconds; Wait and Width are medians
+	ErrorP50, ErrorP95, Wait, Width int64   // milliseconds; Wait and Width are medians
+	WidthOfWait                     float64 // median of width ÷ wait, of waits of a second at least
 }
 
 // Summary returns a summary of the newest outcomes.
 func (r *Record) Summary() Summary {
 	s := Summary{Outcomes: len(r.Newest)}
-	var errors, waits, widths []int64
+	var errors, waits, widths, ofWait []int64
 	for i := range r.Newest {
 		o := &r.Newest[i]
 		s.Held += int(one(o.Held()))
 		errors, waits, widths = append(errors, o.off()), append(waits, o.Delay), append(widths, o.To-o.From)
+		ofWait = append(ofWait, (o.To-o.From)*1000/max(o.Delay, heartbeatMillis))
 	}
-	for _, list := range [][]int64{errors, waits, widths} {
+	for _, list := range [][]int64{errors, waits, widths, ofWait} {
 		slices.Sort(list)
 	}
 	s.ErrorP50, s.ErrorP95 = quantile.Of(errors, 0.5), quantile.Of(errors, 0.95)
 	s.Wait, s.Width = quantile.Of(waits, 0.5), quantile.Of(widths, 0.5)
+	s.WidthOfWait = float64(quantile.Of(ofWait, 0.5)) / 1000
 	return s
 }
 
@@ -303,11 +342,11 @@ func (r *Record) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. It rejects values that no Record writes.
 func (r *Record) UnmarshalJSON(data []byte) error {
-	var s saved
+	s := saved{recorded: recorded{Outside: miss}}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || math.Abs(s.Below) > 1 || math.Abs(s.Above) > 1 {
+	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || s.None < 0 || s.Outside < leastOutside || s.Outside > mostOutside {
 		return errors.New("forecast: a number of the record is out of range")
 	}
 	promises := make([]Promise, 0, len(s.Newest)+len(s.Open))

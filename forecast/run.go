@@ -30,9 +30,13 @@ type Options struct {
 	Seed uint64
 	// HorizonMillis is how far a forecast looks ahead.
 	HorizonMillis int64
-	// MaxEnds bounds the duration. It is the largest number of container ends in all runs together:
-	// the first run stops at this number, and no further run begins that might exceed it.
-	MaxEnds int
+	// MaxEnds and EnoughEnds bound the duration. MaxEnds is the largest number of container ends in
+	// a run. After the first run, no run begins with which all runs together might have more than
+	// EnoughEnds.
+	MaxEnds, EnoughEnds int
+	// Enough, if not nil, reports that no further run should begin after the first. With it, equal
+	// states may give different forecasts.
+	Enough func() bool
 	// Stop is called regularly and reports whether to end early; nil: never.
 	Stop func() bool
 	// Limit returns how long a container of an application may run. Run takes this for its length,
@@ -46,14 +50,13 @@ type Options struct {
 
 // DefaultOptions returns the options for a caller who waits for the answer.
 func DefaultOptions() Options {
-	return Options{Runs: 15, Seed: 1, HorizonMillis: 7 * 24 * 3600 * 1000, MaxEnds: 100_000}
+	return Options{Runs: 15, Seed: 1, HorizonMillis: 7 * 24 * 3600 * 1000, MaxEnds: 100_000, EnoughEnds: 6_000}
 }
 
-// RefreshOptions returns the options for regular forecasts for all waiting asks. Such a forecast
-// takes about a tenth of a second.
+// RefreshOptions returns the options for regular forecasts for all waiting asks.
 func RefreshOptions() Options {
 	o := DefaultOptions()
-	o.MaxEnds = 12_000
+	o.EnoughEnds = 12_000
 	return o
 }
 
@@ -93,17 +96,22 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	for i, k := range asks {
 		out[i] = Start{Ask: k, After: map[event.ContainerRef]int{}}
 	}
-	left, most := o.MaxEnds, 0
-	for n := 0; n < o.Runs && most <= left; n++ {
-		r, err := newRun(st.Fork(), now, asks, o, uint64(n))
-		if err != nil {
-			return nil, err
-		}
-		ends, stopped := r.play(left)
+	base, err := planner.New(st.Fork(), planner.Options{Eager: true})
+	if err != nil {
+		return nil, err
+	}
+	f := &future{base: base, options: o, began: max(now, st.Meta.NowMillis), asks: asks}
+	if o.Limit == nil {
+		f.demands = newDemands(st)
+	}
+	all, most := 0, 0
+	for n := 0; n < o.Runs && (n == 0 || all+most <= o.EnoughEnds && (o.Enough == nil || !o.Enough())); n++ {
+		r := f.newRun(uint64(n))
+		ends, stopped := r.play()
 		if stopped {
 			break
 		}
-		left, most = left-ends, max(most, ends)
+		all, most = all+ends, max(most, ends)
 		for i := range out {
 			at, ok := r.started[asks[i]]
 			if !ok {
@@ -122,18 +130,27 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	return out, nil
 }
 
+// future is what all runs of a forecast share.
+type future struct {
+	base    *planner.Planner // of the state from which the runs begin
+	options Options
+	began   int64 // Unix milliseconds
+	asks    []Ask
+	demands *demands // nil: AMs ask for nothing
+}
+
 // run is one possible future of the cluster.
 type run struct {
+	*future
 	p        *planner.Planner
-	o        Options
 	random   *rand.Rand
-	began    int64
 	now      int64
 	ends     ends
 	waiting  map[Ask]bool
 	limited  bool // some wait for their AM because of a limit
 	started  map[Ask]start
 	reserved map[uint64]grant // by number of the reservation
+	granted  []uint32         // slots of applications whose AMs may have something to send
 }
 
 type start struct {
@@ -148,22 +165,21 @@ type grant struct {
 	am     bool
 }
 
-func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, error) {
-	p, err := planner.New(st, planner.Options{Eager: true})
-	if err != nil {
-		return nil, err
-	}
-	now = max(now, st.Meta.NowMillis)
-	r := &run{p: p, o: o, random: rand.New(rand.NewPCG(o.Seed, n)), began: now, now: now,
+func (f *future) newRun(n uint64) *run {
+	r := &run{future: f, p: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), now: f.began,
 		waiting: map[Ask]bool{}, started: map[Ask]start{}, reserved: map[uint64]grant{}}
-	for _, k := range asks {
+	st := r.p.State()
+	for _, k := range f.asks {
 		r.waiting[k] = true
 		slot := st.App(k.App)
 		r.limited = r.limited || slot != 0 && !st.Apps.Get(slot).Activated()
 	}
 	st.Containers.Each(func(_ uint32, c *state.Container) bool {
-		if c.OnNode && !c.AM {
-			r.willEnd(c, st.Ref(c))
+		if c.OnNode && (!c.AM || idle(st, st.Apps.Get(c.App))) {
+			r.ends = append(r.ends, r.endOf(c, st.Ref(c)))
+		}
+		if c.OnNode && c.GrantedIn == 0 {
+			r.granted = append(r.granted, c.App)
 		}
 		return true
 	})
@@ -173,23 +189,25 @@ func newRun(st *state.State, now int64, asks []Ask, o Options, n uint64) (*run, 
 		}
 		return true
 	})
-	return r, nil
+	heap.Init(&r.ends)
+	return r
 }
 
-// play runs until all asks have started, nothing more happens, the horizon is reached, or most
+// play runs until all asks have started, nothing more happens, the horizon is reached, or MaxEnds
 // containers have ended. It returns the number of containers that have ended, and whether Stop
 // ended the run.
-func (r *run) play(most int) (n int, stopped bool) {
-	for _, in := range r.o.Before {
+func (r *run) play() (n int, stopped bool) {
+	r.plan(r.fetch(), event.ContainerRef{})
+	for _, in := range r.options.Before {
 		r.plan(in, event.ContainerRef{})
 	}
 	r.serveAll()
-	for ; len(r.waiting) > 0 && len(r.ends) > 0 && n < most; n++ {
-		if n%64 == 0 && r.o.Stop != nil && r.o.Stop() {
+	for ; len(r.waiting) > 0 && len(r.ends) > 0 && n < r.options.MaxEnds; n++ {
+		if n%64 == 0 && r.options.Stop != nil && r.options.Stop() {
 			return n, true
 		}
 		e := heap.Pop(&r.ends).(end)
-		if e.at > r.began+r.o.HorizonMillis {
+		if e.at > r.began+r.options.HorizonMillis {
 			break
 		}
 		r.now = e.at
@@ -201,11 +219,13 @@ func (r *run) play(most int) (n int, stopped bool) {
 	return n, false
 }
 
-// serveAll offers all nodes once, as their heartbeats would.
+// serveAll offers the nodes that have room for one of the asks, as their heartbeats would.
 func (r *run) serveAll() {
+	st := r.p.State()
+	least := leastAsked(st)
 	var nodes []uint32
-	r.p.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if n.TakesContainers() {
+	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.TakesContainers() && (n.Reservation != 0 || least.Within(n.Unallocated())) {
 			nodes = append(nodes, slot)
 		}
 		return true
@@ -215,25 +235,63 @@ func (r *run) serveAll() {
 	}
 }
 
+// leastAsked returns the least of each resource that a waiting ask wants.
+func leastAsked(st *state.State) yarn.Resource {
+	var least yarn.Resource
+	for i := range least {
+		least[i] = math.MaxInt64
+	}
+	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+		if k.Count > 0 {
+			least = yarn.ComponentMin(least, k.Size)
+		}
+		return true
+	})
+	return least
+}
+
 // complete ends a container as its node's report would. If the application then has nothing left
 // but its AM, complete ends the application too.
 func (r *run) complete(ref event.ContainerRef) {
 	st := r.p.State()
-	in := Completion(st, ref)
-	if in == nil {
+	slot := st.Container(ref)
+	if slot == 0 {
 		return
 	}
-	app := st.App(ref.App)
-	r.plan(in, ref)
+	if !st.Containers.Get(slot).AM {
+		r.plan(Completion(st, ref), ref)
+	}
+	if app := st.App(ref.App); app != 0 && idle(st, st.Apps.Get(app)) {
+		r.finish(app, ref)
+	}
+}
+
+// idle reports whether an application has nothing but its AM and asks for nothing. Its AM will end
+// without asking for more, as far as anybody knows.
+func idle(st *state.State, a *state.App) bool {
+	live := a.Live
+	if st.Container(masterOf(a)) != 0 {
+		live--
+	}
+	return a.Activated() && a.Outstanding == 0 && a.Reserving == 0 && live <= 0
+}
+
+// masterOf returns the AM's container of the current attempt.
+func masterOf(a *state.App) event.ContainerRef {
+	return event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber}
+}
+
+// finish ends an application and its AM. An AM that has not registered yet does so first: an AM
+// that ends unregistered would be started again.
+func (r *run) finish(app uint32, after event.ContainerRef) {
+	st := r.p.State()
 	a := st.Apps.Get(app)
-	master := st.Container(event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber})
-	if a.AttemptState != state.AttemptRegistered || a.Outstanding > 0 || a.Reserving > 0 || a.Live > 1 || a.Live == 1 && master == 0 {
-		return
+	attempt, master := a.AttemptID(), masterOf(a)
+	if a.AttemptState != state.AttemptRegistered {
+		r.plan(&input.RegisterAttempt{Attempt: attempt}, after)
 	}
-	r.plan(&input.FinishAttempt{Attempt: a.AttemptID(), Final: yarn.FinalSucceeded}, ref)
-	if in := Completion(st, event.ContainerRef{App: ref.App, Attempt: a.Attempt, Number: a.MasterNumber}); in != nil {
-		r.plan(in, ref)
-	}
+	r.plan(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded}, after)
+	r.plan(Completion(st, master), after)
 }
 
 // Completion returns the report by which a node ends a container, or nil if the container is on no
@@ -249,28 +307,34 @@ func Completion(st *state.State, ref event.ContainerRef) input.Input {
 }
 
 // plan lets the planner process an input at the current time, and follows its decisions. after is
-// the container that has ended, or zero.
+// the container that has ended, or zero. Without an input it does nothing.
 func (r *run) plan(in input.Input, after event.ContainerRef) {
-	_, events := r.p.Plan(r.now, input.Request{Input: in})
-	for _, e := range events {
-		switch e := e.(type) {
-		case *event.ContainerAllocated:
-			r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
-		case *event.ContainerLent:
-			r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
-		case *event.ReservationMade:
-			r.reserved[e.Reservation] = grant{Ask{e.App, e.Key}, e.Number, e.AM}
-		case *event.ReservationCancelled:
-			delete(r.reserved, e.Reservation)
-		case *event.ReservationFulfilled:
-			r.starts(r.reserved[e.Reservation], after)
-			delete(r.reserved, e.Reservation)
+	for ; in != nil; in = r.fetch() {
+		_, events := r.p.Plan(r.now, input.Request{Input: in})
+		for _, e := range events {
+			r.follow(e, after)
 		}
 	}
 }
 
-// starts records that a container is allocated. Nobody knows for what an AM will ask, so an AM that
-// starts here is treated like any container.
+// follow follows a decision of the planner.
+func (r *run) follow(e event.Event, after event.ContainerRef) {
+	switch e := e.(type) {
+	case *event.ContainerAllocated:
+		r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
+	case *event.ContainerLent:
+		r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
+	case *event.ReservationMade:
+		r.reserved[e.Reservation] = grant{Ask{e.App, e.Key}, e.Number, e.AM}
+	case *event.ReservationCancelled:
+		delete(r.reserved, e.Reservation)
+	case *event.ReservationFulfilled:
+		r.starts(r.reserved[e.Reservation], after)
+		delete(r.reserved, e.Reservation)
+	}
+}
+
+// starts records that a container is allocated.
 func (r *run) starts(g grant, after event.ContainerRef) {
 	if r.waiting[g.Ask] {
 		delete(r.waiting, g.Ask)
@@ -281,16 +345,48 @@ func (r *run) starts(g grant, after event.ContainerRef) {
 	if slot == 0 {
 		return
 	}
-	ref := event.ContainerRef{App: g.App, Attempt: st.Apps.Get(slot).Attempt, Number: g.number}
+	a := st.Apps.Get(slot)
+	ref := event.ContainerRef{App: g.App, Attempt: a.Attempt, Number: g.number}
 	if c := st.Container(ref); c != 0 {
 		r.willEnd(st.Containers.Get(c), ref)
+		r.granted = append(r.granted, slot)
 	}
 }
 
-// willEnd schedules the end of a container, not after the end of its application's lifetime.
-func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
+// fetch returns the next input of an AM that has one to send, or nil. An AM that has started
+// registers and asks as others did; nobody knows for what it will really ask. The others fetch their
+// new containers: the end of a container that was not fetched would put its ask back into the line.
+func (r *run) fetch() input.Input {
 	st := r.p.State()
-	a := st.Apps.Get(c.App)
+	for len(r.granted) > 0 {
+		last := len(r.granted) - 1
+		a := st.Apps.Get(r.granted[last])
+		if r.demands != nil && a.AttemptState == state.AttemptActive && a.MasterNumber != 0 {
+			return &input.RegisterAttempt{Attempt: a.AttemptID()}
+		}
+		r.granted = r.granted[:last]
+		switch {
+		case a.AttemptState != state.AttemptRegistered:
+		case a.Undelivered != 0:
+			return &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
+		case r.demands != nil && idle(st, a) && a.NextNumber == a.MasterNumber:
+			if k, ok := r.demands.draw(r.random, st, a); ok {
+				return &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Asks: []input.Ask{k}}
+			}
+		}
+	}
+	return nil
+}
+
+// willEnd schedules the end of a container.
+func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
+	heap.Push(&r.ends, r.endOf(c, ref))
+}
+
+// endOf draws the end of a container, not after the end of its application's lifetime. The end of
+// an AM counts only if the application has nothing else then; see complete.
+func (r *run) endOf(c *state.Container, ref event.ContainerRef) end {
+	a := r.p.State().Apps.Get(c.App)
 	at := c.AllocatedMillis + r.length(a, r.now-c.AllocatedMillis)
 	if !c.State.Live() {
 		at = r.now
@@ -298,13 +394,13 @@ func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
 	if a.LifetimeMillis > 0 {
 		at = min(at, a.SubmittedMillis+a.LifetimeMillis)
 	}
-	heap.Push(&r.ends, end{max(at, r.now), ref})
+	return end{max(at, r.now), ref}
 }
 
 // length returns how long a container runs in total if it has already run for age.
 func (r *run) length(a *state.App, age int64) int64 {
-	if r.o.Limit != nil {
-		return r.o.Limit(a)
+	if r.options.Limit != nil {
+		return r.options.Limit(a)
 	}
 	return Draw(r.random, r.p.State().LengthsOf(a), age)
 }

@@ -1,8 +1,11 @@
 package forecast
 
 import (
+	"fmt"
 	"reflect"
+	"syscall"
 	"testing"
+	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -120,7 +123,7 @@ func TestRun(t *testing.T) {
 	if few, err := Run(st, c.now, asks, o); err != nil || len(few[0].Delays) != 15 || few[0].Quantile(0) != Never {
 		t.Errorf("without an end: %+v, %v", few, err)
 	}
-	o.MaxEnds = 3
+	o.MaxEnds, o.EnoughEnds = 100, 3
 	if few, err := Run(st, c.now, asks, o); err != nil || len(few[0].Delays) != 3 || few[0].Quantile(100) == Never {
 		t.Errorf("with 3 ends: %+v, %v", few, err)
 	}
@@ -133,6 +136,93 @@ func TestRun(t *testing.T) {
 	o.Stop = func() bool { return true }
 	if none, err := Run(st, c.now, asks, o); err != nil || len(none[0].Delays) != 0 {
 		t.Errorf("stopped: %+v, %v", none, err)
+	}
+}
+
+// TestRunDeepLine checks that asks deep in a line are forecast: in each run, the line before them is
+// served, each ask once. The first application has containers that its AM has not fetched yet.
+func TestRunDeepLine(t *testing.T) {
+	c := newCluster(t)
+	c.app(17, 1024, 0)
+	c.end() // one more starts, and is not fetched
+	for range 501 {
+		c.app(3, 1024, 0)
+	}
+	st := c.p.State()
+	asks := Waiting(st)
+	got, err := Run(st, c.now, asks, DefaultOptions())
+	if err != nil || len(got) != 501 {
+		t.Fatalf("%d starts, %v", len(got), err)
+	}
+	for _, place := range []int{2, 25, 500} {
+		if s := got[place]; len(s.Delays) == 0 || s.Quantile(100) == Never {
+			t.Errorf("place %d of the line: no start in some of the runs %v", place, s.Delays)
+		}
+	}
+	if near, far := got[25].Quantile(50), got[500].Quantile(50); near >= far {
+		t.Errorf("place 25 starts after %d ms, place 500 after %d ms", near, far)
+	}
+}
+
+// TestRunEndsAMs checks that an application ends with its AM when all its containers have ended, so
+// that the next one in the line may start its AM. An AM that has not registered ends, too, and is
+// not started a second time.
+func TestRunEndsAMs(t *testing.T) {
+	c := newCluster(t)
+	submit := func() yarn.AttemptID {
+		return yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(16384, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	}
+	id := submit()
+	for range 5 {
+		submit()
+	}
+	for name, prepare := range map[string]func(){"unregistered": func() {}, "registered": func() { c.do(&input.RegisterAttempt{Attempt: id}) }} {
+		prepare()
+		st := c.p.State()
+		asks := Waiting(st)
+		got, err := Run(st, c.now, asks, DefaultOptions())
+		if err != nil || len(asks) != 5 {
+			t.Fatalf("%s: %d asks, %v", name, len(asks), err)
+		}
+		for i, s := range got {
+			if len(s.Delays) == 0 || s.Quantile(100) == Never {
+				t.Errorf("%s: AM %d starts after %v ms", name, i+2, s.Delays)
+			}
+		}
+	}
+}
+
+// TestRunDemands checks that an AM that starts in a run asks for as much as applications like it
+// did, so that what waits behind it starts after all its containers.
+func TestRunDemands(t *testing.T) {
+	c := newCluster(t)
+	submit := func() yarn.AttemptID {
+		in := &input.SubmitApplication{User: "u", Name: "job", Queue: "root.a", AM: yarn.NewResource(1024, 1)}
+		return yarn.AttemptID{App: c.do(in).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	}
+	for range 12 { // each has four containers of 15 GiB, a minute long, one after the other
+		id := submit()
+		c.do(&input.RegisterAttempt{Attempt: id})
+		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: 4, Size: yarn.NewResource(15360, 1), Relax: true}}})
+		for range 4 {
+			c.take(id)
+			c.now += 60_000
+			c.end()
+		}
+		c.do(&input.FinishAttempt{Attempt: id, Final: yarn.FinalSucceeded})
+		c.end()
+	}
+	st := c.p.State()
+	if got, ok := demandOf(st, st.Apps.Get(1)); !ok || got.count != 4 || got.size[yarn.Memory] < 12_000 || got.size[yarn.Memory] > 18_000 {
+		t.Errorf("application 1 asked for %+v, %v; want 4 of about 15360 MiB", got, ok)
+	}
+	c.app(1, 16384, 1) // ends at once in a run
+	submit()
+	c.app(1, 16384, 0)
+	asks := Waiting(st)
+	got, err := Run(st, c.now, asks[1:], DefaultOptions())
+	if err != nil || len(asks) != 2 || got[0].Quantile(50) < 180_000 || got[0].Quantile(100) == Never {
+		t.Errorf("Run of %+v = %+v, %v; want a start after four containers of a minute", asks, got, err)
 	}
 }
 
@@ -236,6 +326,39 @@ func TestIntervalWhileNothingStarts(t *testing.T) {
 	}
 }
 
+// TestIntervalOfBurst checks the interval of forecasts of which hundreds are open and none has come
+// due, while others have.
+func TestIntervalOfBurst(t *testing.T) {
+	r := NewRecord("c")
+	for i := range uint32(60) {
+		r.Promise(0, Ask{App: i}, 1, 1_000)
+		r.Started(1_000, Ask{App: i})
+	}
+	for i := range uint32(1000) {
+		r.Promise(1_000, Ask{App: 100 + i}, 1, 3_600_000)
+	}
+	if from, median, to := r.Interval(3*3_601_000, 3_600_000); from > median || median < 2*3_600_000 || to < median {
+		t.Errorf("after three hours: from %d, median %d, to %d", from, median, to)
+	}
+}
+
+// TestShortInterval checks that the interval of forecasts whose starts are rarely very late is the
+// shortest one with nine in ten starts, and not one that leaves out as many starts before it.
+func TestShortInterval(t *testing.T) {
+	r := NewRecord("c")
+	for i := range uint32(300) {
+		late := int64(i * 7919 % 100 * 1_000) // evenly in 100 s, but for one in fifteen that is hours late
+		if i%15 == 7 {
+			late = 36_000_000
+		}
+		r.Promise(0, Ask{App: i}, 1, 60_000)
+		r.Started(late, Ask{App: i})
+	}
+	if from, _, to := r.Interval(0, 60_000); from > 10_000 || to < 80_000 || to > 110_000 {
+		t.Errorf("from %d to %d", from, to)
+	}
+}
+
 // BenchmarkPromises computes the intervals of 9,900 forecasts.
 func BenchmarkPromises(b *testing.B) {
 	for b.Loop() {
@@ -267,5 +390,70 @@ func BenchmarkRefresh(b *testing.B) {
 		if _, err := Run(c.p.State(), c.now, Waiting(c.p.State()), RefreshOptions()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// processorMillis returns the user and system time that this process has used.
+func processorMillis(b *testing.B) float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
+}
+
+// BenchmarkForecast forecasts 500 asks that wait in 100 queues of a full cluster of 10,000 nodes:
+// all of them, as a refresh does, and one of them, as an answer does. Budgets: 2 s of processor
+// time for a refresh, 200 ms for an answer.
+func BenchmarkForecast(b *testing.B) {
+	c := newCluster(b)
+	set := &input.SetQueues{}
+	var paths []string
+	for q := range 100 {
+		paths = append(paths, fmt.Sprintf("root.q%02d", q))
+	}
+	for _, q := range capacity.QueuesFor(append(paths, "root.a")) {
+		set.Properties = append(set.Properties, input.Property(q))
+	}
+	for _, path := range paths {
+		set.Properties = append(set.Properties, input.Property{Name: "yarn.scheduler.capacity." + path + ".user-limit-factor", Value: "100"})
+	}
+	c.do(set)
+	for n := range 9_999 {
+		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("m%04d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+	}
+	for i := range 600 { // the first hundred fill the cluster but for 1 GiB on each node
+		count := int64(500)
+		if i >= 100 {
+			count = 1
+		}
+		id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: paths[i%100], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		c.do(&input.RegisterAttempt{Attempt: id})
+		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(3072, 1), Relax: true}}})
+		for range min(count, 4) {
+			c.take(id)
+		}
+	}
+	st := c.p.State()
+	asks := Waiting(st)
+	for name, x := range map[string]struct {
+		asks []Ask
+		o    Options
+		time time.Duration // the budgets of package server
+	}{"refresh": {asks, RefreshOptions(), time.Second}, "answer": {asks[len(asks)/2:][:1], DefaultOptions(), 100 * time.Millisecond}} {
+		b.Run(name, func(b *testing.B) {
+			runs, before := 0, processorMillis(b)
+			for b.Loop() {
+				began := time.Now()
+				x.o.Enough = func() bool { return time.Since(began) > x.time }
+				starts, err := Run(st, c.now, x.asks, x.o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				runs = len(starts[0].Delays)
+			}
+			b.ReportMetric((processorMillis(b)-before)/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(runs), "runs")
+		})
 	}
 }

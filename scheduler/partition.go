@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/yarn"
@@ -24,6 +26,20 @@ type partition struct {
 
 	// awaiting caches the results of awaitingPreemption, parallel to cfg.Queues. nil: not computed.
 	awaiting []yarn.Resource
+}
+
+// fork returns a copy without the indexes of nodes, which are built when they are used.
+func (p *partition) fork() *partition {
+	f := *p
+	tree := *p.tree
+	tree.Capacities = slices.Clone(tree.Capacities)
+	f.tree, f.queues, f.uses, f.users, f.apps = &tree, slices.Clone(p.queues), slices.Clone(p.uses), slices.Clone(p.users), slices.Clone(p.apps)
+	for i := range f.queues {
+		q := &f.queues[i]
+		q.children, q.active, q.borrowers = slices.Clone(q.children), slices.Clone(q.active), slices.Clone(q.borrowers)
+	}
+	f.nodes, f.lent, f.awaiting = nodeIndexes{}, nodeIndexes{}, nil
+	return &f
 }
 
 // queueShare has what the scheduler derives for one queue in one partition.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -61,6 +62,26 @@ func New(st *state.State, eager bool) (*Scheduler, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Fork returns a scheduler on a fork of the state. It copies the views, which New would derive from
+// the state again. It must not be called while an input is planned.
+func (s *Scheduler) Fork() *Scheduler {
+	f := &Scheduler{st: s.st.Fork(), eager: s.eager, cfg: s.cfg, stale: s.stale, lends: s.lends, backfills: s.backfills,
+		queues: slices.Clone(s.queues), indexOf: slices.Clone(s.indexOf), apps: slices.Clone(s.apps), users: slices.Clone(s.users),
+		hostOf: slices.Clone(s.hostOf), nodesOn: make(map[state.NameID][]uint32, len(s.nodesOn)), runnable: slices.Clone(s.runnable),
+		levelLimits: make([]Limits, len(s.levelLimits)), now: s.now}
+	for i := range f.queues {
+		f.queues[i].pending = slices.Clone(f.queues[i].pending)
+	}
+	for host, nodes := range s.nodesOn { // order is harmless: each is copied
+		f.nodesOn[host] = slices.Clone(nodes)
+	}
+	for _, p := range s.partitions {
+		f.partitions = append(f.partitions, p.fork())
+	}
+	f.at = f.partitions[0]
+	return f
 }
 
 // State returns the state that the scheduler plans on. The caller must not change it, except with

@@ -17,6 +17,8 @@ import (
 const (
 	forecastAfter  = 5 // the most containers and queues in an answer
 	forecastQueues = 3 // the most other queues that are tried
+	// forecastSuppositions is the most changes that are tried.
+	forecastSuppositions = 2 + forecastQueues
 	// A change is reported only if it shortens the wait by at least these amounts.
 	forecastSoonerPercent, forecastSoonerMillis = 10, 1000
 )
@@ -160,8 +162,11 @@ func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Sta
 	}
 	usual := starts[i].Quantile(50)
 	for _, s := range f.suppositions(f.st.Apps.Get(slot), &starts[i]) {
+		if f.options.Enough != nil && f.options.Enough() {
+			return nil
+		}
 		o := f.options
-		o.Before, o.MaxEnds = []input.Input{s.in}, forecast.RefreshOptions().MaxEnds
+		o.Before, o.EnoughEnds = []input.Input{s.in}, o.EnoughEnds/forecastSuppositions
 		other, err := forecast.Run(f.st, f.now, []forecast.Ask{starts[i].Ask}, o)
 		if err != nil {
 			return err

@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
+	"rmd/cluster"
 	"rmd/forecast"
 	"rmd/fsm"
 	"rmd/fsm/state"
@@ -35,6 +37,7 @@ type forecasts struct {
 
 	mu     sync.Mutex
 	keeper *forecast.Keeper // nil before the record begins
+	rest   time.Duration    // the least time between two forecasts, by what the last one took
 	// last has the newest answers, for pages that ask repeatedly.
 	last map[yarn.ApplicationID]*api.Forecast
 }
@@ -42,7 +45,13 @@ type forecasts struct {
 const (
 	forecastEvery = time.Minute
 	forecastPause = 100 * time.Millisecond
-	forecastFile  = "forecasts.json"
+	// After refreshTime, a refresh begins no further run. The next one is at least refreshRest times
+	// as long after it as it took.
+	refreshTime = time.Second
+	refreshRest = 50
+	// answerTime is the same for an answer with all its suppositions.
+	answerTime   = 100 * time.Millisecond
+	forecastFile = "forecasts.json"
 	// forecastKept is the age up to which an answer is reused. forecastAnswers is how many are
 	// kept.
 	forecastKept    = 5_000 // milliseconds
@@ -84,30 +93,51 @@ func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 		return err
 	}
 	// fork is a state for the next forecast, at index. It is used when all batches up to index were
-	// followed.
+	// followed. done is not nil while the forecast runs.
 	var fork *state.State
 	var index uint64
+	var done chan error
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		if done != nil {
+			<-done
+		}
+	}()
 	for {
 		b, err := sub.Next(ctx)
 		if err != nil {
 			return err
 		}
-		if fork != nil && b.Index > index {
-			if err := f.forecast(fork); err != nil {
+		if fork != nil && done == nil && b.Index > index {
+			done = f.begin(ctx, fork)
+		}
+		fresh := f.apply(record, b)
+		select {
+		case err := <-done:
+			if fork, done = nil, nil; err != nil {
 				return err
 			}
-			fork = nil
+		default:
 		}
-		if f.apply(record, b) && fork == nil && f.due(b.NowMillis) {
+		if fresh && fork == nil && f.due(b.NowMillis) && !f.elsewhere() {
 			fork, index = f.r.machine.Fork()
 		}
 	}
 }
 
+// elsewhere reports whether other replicas make the forecasts: a leader that has followers leaves
+// them to these.
+func (f *forecasts) elsewhere() bool {
+	return f.r.cluster.IsLeader() && slices.ContainsFunc(f.r.cluster.Members(), func(m cluster.Member) bool { return m.ID != f.r.ID() })
+}
+
 // due reports, once per interval, that a forecast is due. The first interval begins with the
 // replica. A restarted watch does not shorten an interval.
 func (f *forecasts) due(nowMillis int64) bool {
-	every := cmp.Or(f.r.parts.ForecastEvery, forecastEvery).Milliseconds()
+	f.mu.Lock()
+	every := max(cmp.Or(f.r.parts.ForecastEvery, forecastEvery), f.rest).Milliseconds()
+	f.mu.Unlock()
 	if f.next == 0 {
 		f.next = nowMillis + every
 	}
@@ -132,15 +162,44 @@ func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
 	return f.keeper.Apply(b.Index, b.NowMillis, b.Events)
 }
 
-func (f *forecasts) forecast(st *state.State) error {
+// begin begins a forecast for all waiting asks, which runs while the log is followed. The result is
+// sent when the forecast has ended.
+func (f *forecasts) begin(ctx context.Context, st *state.State) chan error {
+	done := make(chan error, 1)
 	if st.Version() == nil {
-		return nil
+		done <- nil
+		return done
 	}
 	f.mu.Lock()
-	_, err := f.keeper.Forecast(st, st.Meta.NowMillis)
+	keeper := f.keeper
+	asks := keeper.Begin(st)
+	f.mu.Unlock()
+	go func() { done <- f.refresh(ctx, keeper, st, asks) }()
+	return done
+}
+
+// refresh forecasts the starts of asks and promises them. The next refresh waits
+// refreshRest times as long as this one took.
+func (f *forecasts) refresh(ctx context.Context, keeper *forecast.Keeper, st *state.State, asks []forecast.Ask) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // a failed forecast must not stop the replica
+			err = fmt.Errorf("a fault of the program: %v", p)
+			f.r.log.Error("a forecast failed", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	began, o := time.Now(), keeper.Options
+	o.Stop = func() bool { return ctx.Err() != nil }
+	o.Enough = func() bool { return time.Since(began) > refreshTime }
+	starts, err := forecast.Run(st, st.Meta.NowMillis, asks, o)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	f.mu.Lock()
+	keeper.Promise(st, st.Meta.NowMillis, starts)
+	f.rest = refreshRest * time.Since(began)
 	f.mu.Unlock()
 	f.save()
-	return err
+	return nil
 }
 
 // path returns the file of the record, or "" without a data directory.
@@ -223,6 +282,8 @@ func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
 	if conf := f.conf.Of(st); conf != nil {
 		x.maxPriority = conf.MaxPriority
 	}
+	began := time.Now()
+	x.options.Enough = func() bool { return time.Since(began) > answerTime }
 	return x
 }
 
@@ -269,8 +330,8 @@ func (f *forecasts) report() *api.ForecastReport {
 		return d
 	}
 	r := f.keeper.Record
-	d.SinceMillis, d.Due, d.Held, d.Gone, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.Waiting(), r.Enough()
+	d.SinceMillis, d.Due, d.Held, d.Gone, d.None, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.None, r.Waiting(), r.Enough()
 	s := r.Summary()
-	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95, WaitP50Millis: s.Wait, WidthP50Millis: s.Width}
+	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95, WaitP50Millis: s.Wait, WidthP50Millis: s.Width, WidthOfWaitP50: s.WidthOfWait}
 	return d
 }

@@ -94,6 +94,10 @@ func (s *State) lengthKeys(a *App) [4]uint64 {
 	return [...]uint64{lengthsOfAll, queue, user, hash64(user ^ a.nameHash)}
 }
 
+// Alike returns a hash that is equal for applications of one name of a user in a queue, as in the
+// narrowest history of lengths.
+func (s *State) Alike(a *App) uint64 { return s.lengthKeys(a)[3] }
+
 // hashOfAppName hashes an application's name without its digits. The names of a recurring job often
 // differ only by a date or a number.
 func hashOfAppName(name string) uint64 {

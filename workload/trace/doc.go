@@ -13,7 +13,8 @@
 // It also supports three forms of node lists (nodes.go). The format auto is detected from the
 // content, never from the file's name.
 //
-// The package contains one trace, [Demo].
+// The package contains one trace, [Demo], and generates two from a seed, [GoogleLike] and
+// [PhillyLike].
 //
 // Invariants:
 //   - A file is read completely or refused. The first bad line gives an [Error] with the file,

@@ -104,10 +104,17 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Read reads the trace at path, or the one named [Demo].
+// Read reads the trace at path, the one named [Demo], or generates [GoogleLike] or [PhillyLike].
 func Read(path string, opt Options) (*Trace, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
+	}
+	if _, ok := generators[path]; ok {
+		r := &reader{file: path, opt: opt}
+		r.out.Format = "generated"
+		r.generate(path)
+		r.finish()
+		return &r.out, nil
 	}
 	data, nodes, err := source(path)
 	if err != nil {

@@ -263,3 +263,34 @@ func TestEqualTasks(t *testing.T) {
 		t.Errorf("%.1f tasks in an application", mean)
 	}
 }
+
+// TestGenerated checks that the generated traces follow their seed, and that most of their jobs are
+// small and a few large.
+func TestGenerated(t *testing.T) {
+	for name := range generators {
+		first, err := Read(name, Options{Seed: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := Read(name, Options{Seed: 7})
+		other, _ := Read(name, Options{Seed: 8})
+		if !reflect.DeepEqual(first, again) || reflect.DeepEqual(first.Jobs, other.Jobs) {
+			t.Errorf("%s does not follow its seed", name)
+		}
+		small, large := 0, 0
+		for i := range first.Jobs {
+			g := first.Jobs[i].Tasks[0]
+			node := first.Nodes[0]
+			if g.MemoryMB > node.MemoryMB || g.VCores > node.VCores || g.GPUs > node.GPUs || g.Duration <= 0 || g.Count < 1 {
+				t.Fatalf("%s: job %d is %+v, a node %+v", name, i, g, node)
+			}
+			small += int(1 / max(int64(g.Count), g.GPUs, 1))
+			if int64(g.Count)*max(g.GPUs, 1) >= 16 {
+				large++
+			}
+		}
+		if n := len(first.Jobs); small < n/3 || large == 0 || large > n/5 {
+			t.Errorf("%s: %d of %d jobs are small, %d large", name, small, n, large)
+		}
+	}
+}

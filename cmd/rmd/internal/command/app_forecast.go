@@ -116,8 +116,9 @@ func writeForecastReport(w io.Writer, d api.ForecastReport, width int) error {
 		l.line("all", "%s", heldText(d.Held, d.Due))
 		l.line("newest", "%s", heldText(d.Newest.Held, d.Newest.Due))
 		l.line("error", "median %s, 95 %% at most %s, of waits of %s", output.Millis(d.Newest.ErrorP50Millis), output.Millis(d.Newest.ErrorP95Millis), output.Millis(d.Newest.WaitP50Millis))
-		l.line("width", "%s", output.Millis(d.Newest.WidthP50Millis))
+		l.line("width", "median %s, %.1f times the wait", output.Millis(d.Newest.WidthP50Millis), d.Newest.WidthOfWaitP50)
 		l.line("open", "%d still wait; %d were not waited for any more", d.Open, d.Gone)
+		l.line("none", "no start was foreseen for %d requests", d.None)
 	}
 	if !d.Recorded {
 		l.line("", "These are too few: intervals are those of the runs.")

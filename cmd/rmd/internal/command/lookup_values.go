@@ -58,7 +58,7 @@ func files(l *lookup) []candidate {
 
 func demoOrFiles(l *lookup) []candidate {
 	l.files = true
-	return []candidate{{trace.Demo, "one day of a GPU cluster"}}
+	return []candidate{{trace.Demo, "one day of a GPU cluster"}, {trace.GoogleLike, "generated: CPU jobs of three classes"}, {trace.PhillyLike, "generated: GPU jobs of five teams"}}
 }
 
 func wordsOf(list []string) []candidate {

@@ -40,8 +40,9 @@ const maxCopies = 1000
 
 func (p *program) replay() verb {
 	return verb{
-		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "demo|FILE", min: 1, max: 1,
+		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "demo|google-like|philly-like|FILE", min: 1, max: 1,
 		long: "\"demo\" is a trace that this program contains: 1,192 applications of one day of a GPU cluster, on four nodes.\n" +
+			"\"google-like\" and \"philly-like\" are generated from --seed: lines in them are deep.\n" +
 			"It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after " +
 			"confirmation: it registers simulated nodes, submits the applications, and removes its nodes at the end.\n" +
 			"It refuses to use a node that the cluster already has. $RMD_ADDR alone does not select a running cluster.\n" +

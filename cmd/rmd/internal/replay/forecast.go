@@ -87,7 +87,6 @@ type forecasts struct {
 type method struct {
 	*forecast.Keeper
 	name string
-	none int
 
 	errors, waits, widths []int64
 }
@@ -118,9 +117,7 @@ func (f *forecasts) advance(to time.Duration) {
 	if f.now >= f.next && f.err == nil {
 		f.next = f.now + f.every
 		for _, m := range f.methods {
-			none, err := m.Forecast(f.planner.State(), virtualEpoch+f.now.Milliseconds())
-			m.none += none
-			f.err = errors.Join(f.err, err)
+			f.err = errors.Join(f.err, m.Forecast(f.planner.State(), virtualEpoch+f.now.Milliseconds()))
 		}
 	}
 	f.now = to
@@ -128,7 +125,7 @@ func (f *forecasts) advance(to time.Duration) {
 
 // summary returns the results of all forecasts of a method.
 func (m *method) summary() report.Forecasts {
-	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.Record.Waiting() + m.Record.Gone, None: m.none}
+	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.Record.Waiting() + m.Record.Gone, None: m.Record.None, Deepest: m.Deepest}
 	if m.Options.Limit == nil && out.Made > 0 {
 		out.Held = float64(m.Record.Held) / float64(out.Made)
 	}

@@ -75,6 +75,7 @@ type ForecastReport struct {
 	Held        int    `json:"held"`               // forecasts whose container started within the interval
 	Open        int    `json:"open"`               // forecasts of containers that still wait
 	Gone        int    `json:"gone"`               // forecasts of containers that the application no longer wants
+	None        int    `json:"none"`               // asks for which no start was foreseen
 	// Recorded is true if there are enough forecasts to compute intervals from them.
 	Recorded bool            `json:"recorded"`
 	Newest   ForecastSummary `json:"newest"`
@@ -88,4 +89,6 @@ type ForecastSummary struct {
 	ErrorP95Millis int64 `json:"error_p95_ms"`
 	WaitP50Millis  int64 `json:"wait_p50_ms"`  // time between the forecast and the start
 	WidthP50Millis int64 `json:"width_p50_ms"` // width of the intervals
+	// WidthOfWaitP50 is the median of width ÷ wait, where a wait is at least one second.
+	WidthOfWaitP50 float64 `json:"width_of_wait_p50"`
 }
