@@ -65,6 +65,11 @@ type Ask struct {
 	Amount       Amount `json:"amount"` // the size, by resource
 	Where        string `json:"where"`
 	AM           bool   `json:"am,omitempty"`
+	// Reason, Text and Never say why the ask is not served. They are empty before the application
+	// is activated, and after its first 16 asks.
+	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Never  bool   `json:"never,omitempty"`
 }
 
 // Amount is a quantity of each resource by YARN's name, as in every other document. The field
