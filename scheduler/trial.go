@@ -263,11 +263,24 @@ func (t *Trial) before(node uint32) Reason {
 		s.lending = false
 		first := s.decide(node)
 		if s.lending = true; first != nil {
-			return BehindQueue
+			return t.behind(first)
 		}
 	}
 	if d := s.decide(node); !mine(d) {
-		return BehindQueue
+		return t.behind(d)
 	}
 	return NextPass
+}
+
+// behind says what comes before the ask if a pass serves something else first, or nothing, because a
+// queue keeps the room.
+func (t *Trial) behind(first *decision) Reason {
+	s := t.s
+	switch {
+	case first == nil || s.LeafOf(s.st.Apps.Get(first.app)) != s.LeafOf(s.st.Apps.Get(t.app)):
+		return BehindQueue
+	case first.app != t.app:
+		return BehindFIFO
+	}
+	return BehindOtherAsk
 }

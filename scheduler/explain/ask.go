@@ -65,7 +65,8 @@ func (v view) explainFurther(x *Explanation, slot uint32, a *state.App) {
 		at := v.on(k.Label, false)
 		one := &Explanation{Queue: x.Queue}
 		at.explainOne(one, slot, ask)
-		x.Asks[n].Reason, x.Asks[n].Text, x.Asks[n].Never = one.Reason, one.Text, one.Never
+		k := &x.Asks[n]
+		k.Reason, k.Text, k.Diagnostic, k.Never = one.Reason, one.Text, one.Diagnostic, one.Never
 		n++
 	}
 }
@@ -254,14 +255,14 @@ func (v view) judge(app, ask uint32, all *survey) judgment {
 		return is(label)
 	}
 	best := all.nearest()
-	if limit := v.NewTrial(app, ask, true).Limit(); limit != scheduler.NoReason && limit != scheduler.ReservedElsewhere && best != scheduler.NodeTooSmall && !v.limitsByNodes(app, k) {
-		// A limit of the nodes that it asks for is no limit of those that are lent to it.
-		if best = limit; all.lent[scheduler.OwnPartitionFirst] > 0 {
-			best = scheduler.OwnPartitionFirst
-		}
-		if all.lent[scheduler.NoReason] > 0 {
-			best = scheduler.NoReason
-		}
+	limit := v.NewTrial(app, ask, true).Limit()
+	switch {
+	case best == scheduler.NoReason:
+	case best == scheduler.NodeTooSmall, limit == scheduler.NoReason, limit == scheduler.ReservedElsewhere, v.limitsByNodes(app, k):
+	case all.lent[scheduler.OwnPartitionFirst] > 0: // a limit of the nodes that it asks for is no limit of those that are lent to it
+		best = scheduler.OwnPartitionFirst
+	default:
+		best = limit
 	}
 	if best == scheduler.NoReason {
 		best = v.before(app, ask, all)
@@ -332,6 +333,9 @@ func (v view) drains() string {
 // the cluster knows. A node that drains, or is lost or unhealthy, may come back.
 func (v view) never(r scheduler.Reason, app, ask uint32) bool {
 	k := v.st.Asks.Get(ask)
+	if k.Reservations > 0 { // no limit prevents its fulfillment
+		return false
+	}
 	switch r {
 	case scheduler.NodeTooSmall:
 		return v.largeEnough(ask, func(*state.Node) bool { return true }) == ""
