@@ -24,8 +24,11 @@ func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 		if n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app {
 			now.add(slot, n.Unallocated())
 		}
-		if MayServe(n) {
+		switch {
+		case n.Serving():
 			ever.addRoom(slot, n.Total)
+		case MayReturn(n):
+			ever.addRoom(slot, d.size)
 		}
 		return true
 	})

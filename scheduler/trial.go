@@ -53,6 +53,9 @@ func (t *Trial) Refusal(node uint32) Reason {
 func (t *Trial) refusal(node uint32) Reason {
 	s := t.s
 	a, k, n := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask), s.st.Nodes.Get(node)
+	if n.Label != k.Label && !s.lendsTo(n, k) {
+		return OtherLabel // a container is to grow on a node that has got another label
+	}
 	fulfills := false
 	if n.Reservation != 0 {
 		r := s.st.Reservations.Get(n.Reservation)
@@ -203,25 +206,23 @@ func (s *Scheduler) ReachedMaximum(leaf int32, size yarn.Resource) (queue int32,
 	return -1, NoReason
 }
 
-// MayServe reports whether a node serves, or may serve again: it may drain, or be lost or unhealthy.
-func MayServe(n *state.Node) bool {
-	return n.State != yarn.NodeDecommissioned && n.State != yarn.NodeShutdown
+// MayReturn reports whether a node does not serve, but may do so again: it drains, or is lost or
+// unhealthy. How large it will be then is not known: a drain has lowered its total.
+func MayReturn(n *state.Node) bool {
+	return !n.Serving() && n.State != yarn.NodeDecommissioned && n.State != yarn.NodeShutdown
 }
 
 // NeverWithin reports whether a size exceeds the maximum of a leaf or of an ancestor on the nodes of a
-// label even when the queues are empty and all nodes serve that may.
+// label even when the queues are empty. It returns false if nodes may return, because the maximum may
+// be larger then.
 func (s *Scheduler) NeverWithin(leaf int32, label state.LabelID, size yarn.Resource) bool {
-	var total yarn.Resource
+	returns := false
 	s.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		if MayServe(n) && n.Label == label {
-			total = total.Add(n.Total)
-		}
-		return true
+		returns = n.Label == label && MayReturn(n)
+		return !returns
 	})
-	p := s.partitions[label]
-	tree := p.cfg.Compute(yarn.ComponentMax(total, p.total))
-	for i := leaf; i >= 0; i = s.queues[i].parent {
-		if !s.cfg.Calculator.FitsIn(size, tree.Capacities[i].EffMax) {
+	for i := leaf; i >= 0 && !returns; i = s.queues[i].parent {
+		if !s.cfg.Calculator.FitsIn(size, s.partitions[label].tree.Capacities[i].EffMax) {
 			return true
 		}
 	}

@@ -105,11 +105,11 @@ func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
 	out.FromMillis, out.MedianMillis, out.ToMillis = at(from), at(median), at(to)
 }
 
-// anyHolds reports whether a container of this size fits on some node that is empty and serves, or
-// may serve again.
+// anyHolds reports whether a container of this size fits on some node that is empty, or may fit on one
+// that returns.
 func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		holds = scheduler.MayServe(n) && size.Within(n.Total)
+		holds = n.Serving() && size.Within(n.Total) || scheduler.MayReturn(n)
 		return !holds
 	})
 	return holds

@@ -235,17 +235,20 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	slices.SortStableFunc(list, func(a, b uint32) int {
 		return cmp.Compare(v.freeing(b, missing), v.freeing(a, missing))
 	})
-	free := n.Unallocated()
-	for _, slot := range list {
-		if v.cfg.Calculator.FitsIn(size, free) {
-			break
-		}
-		c := v.st.Containers.Get(slot)
-		free = free.Add(c.Size)
-		out.Containers = append(out.Containers, v.st.ContainerID(c).String())
+	free, ended := n.Unallocated(), 0
+	for ; ended < len(list) && !v.cfg.Calculator.FitsIn(size, free); ended++ {
+		free = free.Add(v.st.Containers.Get(list[ended]).Size)
 	}
 	if !v.cfg.Calculator.FitsIn(size, free) {
 		return nil
+	}
+	for _, slot := range list[:ended] {
+		c := v.st.Containers.Get(slot)
+		if less := free.Sub(c.Size); v.cfg.Calculator.FitsIn(size, less) {
+			free = less // those after it free enough
+			continue
+		}
+		out.Containers = append(out.Containers, v.st.ContainerID(c).String())
 	}
 	return out
 }

@@ -330,7 +330,7 @@ func (v view) drains() string {
 }
 
 // never reports whether the reason can never go away as long as the nodes and queues are those that
-// the cluster knows. A node that drains, or is lost or unhealthy, may come back.
+// the cluster knows.
 func (v view) never(r scheduler.Reason, app, ask uint32) bool {
 	k := v.st.Asks.Get(ask)
 	if k.Reservations > 0 { // no limit prevents its fulfillment
@@ -346,12 +346,16 @@ func (v view) never(r scheduler.Reason, app, ask uint32) bool {
 	return false
 }
 
-// largeEnough names a node that is large enough for an ask and may serve it later, among those for
-// which of returns true. It returns "" if there is none.
+// largeEnough names a node that is, or may be, large enough for an ask, among those for which of returns
+// true. It returns "" if there is none.
 func (v view) largeEnough(ask uint32, of func(*state.Node) bool) (text string) {
 	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
-		if scheduler.MayServe(n) && of(n) && v.MayUse(ask, slot) && v.cfg.Calculator.FitsIn(v.st.Asks.Get(ask).Size, n.Total) {
-			text = fmt.Sprintf("%s is large enough, but is %s", n.ID, n.State)
+		switch fits := v.cfg.Calculator.FitsIn(v.st.Asks.Get(ask).Size, n.Total); {
+		case !of(n) || !v.MayUse(ask, slot):
+		case scheduler.MayReturn(n):
+			text = fmt.Sprintf("%s is %s, and may be large enough when it serves again", n.ID, n.State)
+		case n.Serving() && fits:
+			text = fmt.Sprintf("%s is large enough", n.ID)
 		}
 		return text == ""
 	})

@@ -289,8 +289,8 @@ func (w *explainWalk) reserved(by func(app uint32) bool) (is bool) {
 
 // mayUse reports whether an ask may use a node, by its places and label.
 func (w *explainWalk) mayUse(k *state.Ask, n *state.Node) bool {
-	if k.IncreaseOf != 0 {
-		return w.st.Nodes.Get(w.st.Containers.Get(k.IncreaseOf).Node) == n
+	if k.IncreaseOf != 0 && w.st.Nodes.Get(w.st.Containers.Get(k.IncreaseOf).Node) != n {
+		return false
 	}
 	if k.Label != n.Label {
 		label := w.st.Labels.Get(uint32(max(n.Label, 1)))
@@ -300,6 +300,8 @@ func (w *explainWalk) mayUse(k *state.Ask, n *state.Node) bool {
 	}
 	rack := w.st.Location(k, n.RackID)
 	switch {
+	case k.IncreaseOf != 0:
+		return true
 	case w.st.Location(k, n.Host) != 0:
 		return true
 	case rack != 0:
