@@ -73,7 +73,7 @@ func (t *Trial) refusal(node uint32) Reason {
 		return Blacklisted
 	case !s.cfg.Calculator.FitsIn(k.Size, n.Total):
 		return NodeTooSmall
-	case !s.cfg.Calculator.FitsIn(k.Size, n.Unallocated()) || !s.hasRoom(n):
+	case !s.cfg.Calculator.FitsIn(k.Size, n.Unallocated()) || !fulfills && !s.hasRoom(n):
 		return NodeTooSmallFree
 	case s.st.HoldsBack(k):
 		return NoReason // the gang decides; see WhyGangWaits

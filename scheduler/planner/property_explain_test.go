@@ -340,7 +340,7 @@ func (w *explainWalk) nodes(x *explain.Explanation, ask uint32, k *state.Ask) {
 			want[scheduler.Blacklisted.String()]++
 		case !calc.FitsIn(k.Size, n.Total):
 			want[scheduler.NodeTooSmall.String()]++
-		case !calc.FitsIn(k.Size, n.Unallocated()):
+		case !calc.FitsIn(k.Size, n.Unallocated()), n.Reservation == 0 && !calc.HasRoom(n.Unallocated(), w.m.p.Config().MinAlloc):
 			want[scheduler.NodeTooSmallFree.String()]++
 		default:
 			room++
