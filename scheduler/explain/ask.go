@@ -251,8 +251,8 @@ func (v view) judge(app, ask uint32, all *survey) judgment {
 	switch label := v.judgeLabel(v.LeafOf(a), k); {
 	case !v.anyRuns():
 		return is(scheduler.NoNodes)
-	case label != scheduler.NoReason:
-		return is(label)
+	case label != scheduler.NoReason && !slices.ContainsFunc(all.open, func(node uint32) bool { return v.st.Nodes.Get(node).Reservation != 0 }):
+		return is(label) // else its reservation is fulfilled all the same
 	}
 	best := all.nearest()
 	limit := v.NewTrial(app, ask, true).Limit()
