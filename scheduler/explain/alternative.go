@@ -239,7 +239,7 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	for ; ended < len(list) && !v.cfg.Calculator.FitsIn(size, free); ended++ {
 		free = free.Add(v.st.Containers.Get(list[ended]).Size)
 	}
-	if !v.cfg.Calculator.FitsIn(size, free) {
+	if ended == 0 || !v.cfg.Calculator.FitsIn(size, free) { // none: the pass skips a node without room for the smallest container
 		return nil
 	}
 	for _, slot := range list[:ended] {
