@@ -57,6 +57,14 @@ func (s *Scheduler) activatable(i int32) iter.Seq[uint32] {
 	}
 }
 
+// ActivatedNext returns the application of a leaf that Activate would activate first, or 0.
+func (s *Scheduler) ActivatedNext(i int32) uint32 {
+	for slot := range s.activatable(i) {
+		return slot
+	}
+	return 0
+}
+
 // MayStart reports whether ActivateAll or StartNonRunnable would start an application now. Without
 // nodes, applications wait for the first one.
 func (s *Scheduler) MayStart() bool {

@@ -77,7 +77,7 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		// increase.
 		return refuse(statePrioritySkipped, LocalityDelay)
 	case !s.cfg.ContinueLooking && !s.needsMore(a, k):
-		return refuse(statePrioritySkipped, NodeReservedByOther)
+		return refuse(statePrioritySkipped, HoldsReservations)
 	case !s.withinHeadroom(a, k, l):
 		return refuse(stateQueueSkipped, QueueMaxCapacity)
 	}
@@ -89,11 +89,11 @@ func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
 		d.why = Blacklisted
 	default:
 		d = s.place(app, ask, node, l, false)
-		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && s.counts(k) {
+		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && s.counts(k) && !s.trial {
 			s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 		}
 	}
-	if d.state < stateAllocated && s.countsMisses(k) {
+	if d.state < stateAllocated && s.countsMisses(k) && !s.trial {
 		s.updateMisses(a, k.Key, k.Missed+1)
 	}
 	return d
@@ -114,21 +114,24 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		return skip(NodeTooSmall)
 	}
 	if !fulfillment && k.Count <= s.preemptedFor(a, k) {
-		return skip(NodeReservedByOther)
+		return skip(HoldsReservations)
 	}
 	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
 	more := fulfillment || s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
 		if !fulfillment && s.cfg.ContinueLooking && (!more || mustFree) {
-			if s.loan.lends() { // lent room may be recalled, so no reservation is given up for it
-				return skip(NodeReservedByOther)
-			}
-			if !mustFree {
+			why := HoldsReservations
+			if mustFree {
+				why = limitToFree(k.Size.Sub(l.headroom), l.needUnreserve, calc)
+			} else {
 				need = k.Size
 			}
+			if s.loan.lends() { // lent room may be recalled, so no reservation is given up for it
+				return skip(why)
+			}
 			if d.exchanged = s.exchanged(a, k, need, mustFree); d.exchanged == 0 {
-				return skip(NodeReservedByOther)
+				return skip(why)
 			}
 			d.reservation = s.st.Reservations.Get(d.exchanged).Number
 		}
@@ -142,24 +145,21 @@ func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits,
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
-	if s.backfills && !fulfillment && !s.withinLimits(&d, nil) { // usedNow omits reservations; this check counts them
+	if s.backfills && !fulfillment && s.limitOn(&d, nil) != NoReason { // usedNow omits reservations; this check counts them
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
-	if s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && s.withinLimits(&d, nil) { // else accept refuses it
+	if s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && s.limitOn(&d, nil) == NoReason { // else accept refuses it
 		d.node = s.earliestNode(a, ask, node, at)
 	}
 	return d
 }
 
-// WhyNotPlaced returns why a pass would not allocate a container for an ask on a node: room, limits
-// or locality. It returns NoReason if the pass would.
-func (s *Scheduler) WhyNotPlaced(app, ask, node uint32, l *Limits) Reason {
-	if k := s.st.Asks.Get(ask); k.Label != s.st.Nodes.Get(node).Label && !s.mayBorrow(k) {
-		return OwnPartitionFirst
+// limitToFree returns the limit because of which an application must give up a reservation: the one
+// of the queue, if it lacks anything, otherwise the one of the user.
+func limitToFree(queue, user yarn.Resource, calc yarn.Calculator) Reason {
+	if calc.AnyAboveZero(queue) || !calc.AnyAboveZero(user) {
+		return QueueMaxCapacity
 	}
-	if d := s.place(app, ask, node, l, false); d.state != stateAllocated {
-		return d.why
-	}
-	return NoReason
+	return UserLimit
 }

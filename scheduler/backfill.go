@@ -38,21 +38,27 @@ func (l loan) lends() bool { return l.reservation != 0 }
 
 // lendReserved runs a pass that offers the idle room of a reserved node. It lends nothing while the
 // reservation waits only for its own leases and for containers that are about to end.
-func (s *Scheduler) lendReserved(node uint32) outcome {
+func (s *Scheduler) lendReserved(node uint32) *decision {
+	if s.loan = s.loanOf(node); !s.loan.lends() {
+		return nil
+	}
+	d := s.offerNode(node)
+	s.loan = loan{}
+	return d
+}
+
+// loanOf returns what a pass on a reserved node lends.
+func (s *Scheduler) loanOf(node uint32) loan {
 	n := s.st.Nodes.Get(node)
 	if !s.backfills || n.Reservation == 0 || s.st.Meta.Level < event.LevelLeases || !s.hasRoom(n) {
-		return outcome{}
+		return loan{}
 	}
 	r := s.st.Reservations.Get(n.Reservation)
 	room := s.roomOn(r.Node)
 	if r.Members != 0 || s.cfg.Calculator.FitsIn(r.Size, room) {
-		return outcome{}
+		return loan{}
 	}
-	s.loan = loan{r.Number, r.Size, s.LeafOf(s.st.Apps.Get(r.App)), s.earliest(r, room)}
-	s.levelLimits[0] = Limits{limit: s.at.total}
-	a := s.assign(0, node, &s.levelLimits[0])
-	s.loan = loan{}
-	return a
+	return loan{r.Number, r.Size, s.LeafOf(s.st.Apps.Get(r.App)), s.earliest(r, room)}
 }
 
 // earliest returns the earliest time at which a reservation can be fulfilled if its node now has

@@ -21,24 +21,32 @@ func (s *Scheduler) accept(d *decision) bool {
 	if k.Count == 0 || k.Size != d.size {
 		return false
 	}
-	var released *state.Reservation
-	if d.exchanged != 0 {
-		if s.st.Reservation(d.reservation) != d.exchanged {
-			return false
-		}
-		if r := s.st.Reservations.Get(d.exchanged); s.here(r) {
-			released = r
-		}
+	if d.exchanged != 0 && s.st.Reservation(d.reservation) != d.exchanged {
+		return false
 	}
 	fits := s.cfg.Calculator.FitsIn(d.size, n.Unallocated())
 	if fits != (d.state == stateAllocated) {
 		return false
 	}
-	return s.withinLimits(d, released)
+	return s.limitOn(d, s.releasedBy(d)) == NoReason
+}
+
+// releasedBy returns the reservation in the current partition that a decision gives up, or nil.
+func (s *Scheduler) releasedBy(d *decision) *state.Reservation {
+	if d.exchanged != 0 {
+		if r := s.st.Reservations.Get(d.exchanged); s.here(r) {
+			return r
+		}
+	}
+	return nil
 }
 
 // commit turns an accepted decision into events.
 func (s *Scheduler) commit(d *decision) {
+	if d.gang != nil {
+		s.commitGang(d)
+		return
+	}
 	k := s.st.Asks.Get(d.ask)
 	am, opportunities, counts := k.AM, k.Opportunities, s.counts(k)
 	missed, misses := k.Missed, s.countsMisses(k)

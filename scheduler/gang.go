@@ -224,14 +224,14 @@ func (s *Scheduler) moreReservations(app, ask uint32, more int) bool {
 }
 
 // commitGang turns a decision about a gang into events.
-func (s *Scheduler) commitGang(d *decision) outcome {
+func (s *Scheduler) commitGang(d *decision) {
 	if d.state == stateReserved {
 		for _, m := range d.gang {
 			a := s.st.Apps.Get(d.app)
 			s.Emit(&event.GangReserved{Reservation: s.st.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.st.NextNumber(a),
 				Node: m.node, Members: uint32(m.count), ExpectedMillis: d.expected})
 		}
-		return outcome{granted: true, reserved: true}
+		return
 	}
 	s.cancelGang(d.app, yarn.CancelGangStarted)
 	s.Emit(&event.GangStarted{App: s.st.Apps.Get(d.app).ID.Seq})
@@ -241,7 +241,6 @@ func (s *Scheduler) commitGang(d *decision) outcome {
 		}
 	}
 	s.CancelUnwanted(d.app)
-	return outcome{granted: true}
 }
 
 // startMember allocates one member of a gang.
@@ -271,15 +270,23 @@ func (s *Scheduler) fulfillGang(r *state.Reservation) {
 		s.cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
-	g, d := s.st.Gangs.Get(app), s.demandOf(app, ask)
+	g := s.st.Gangs.Get(app)
 	switch made := r.MadeMillis; {
 	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has registered again in another rack
 		s.cancelGang(app, yarn.CancelGangBroken)
-	case s.heldMembers(app, ask) == g.Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d):
+	case s.heldSuffice(r):
 		s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: s.heldRoom(app)})
 	case s.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
 		s.cancelGang(app, yarn.CancelGangLate)
 	}
+}
+
+// heldSuffice reports whether the nodes that a gang has reserved have the room for all members, within
+// the limits.
+func (s *Scheduler) heldSuffice(r *state.Reservation) bool {
+	ask := s.st.Ask(s.st.Apps.Get(r.App), r.Key)
+	d := s.demandOf(r.App, ask)
+	return s.heldMembers(r.App, ask) == s.st.Gangs.Get(r.App).Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d)
 }
 
 // gangPatienceMillis is the shortest delay after which a gang gives up its nodes. If the nodes were

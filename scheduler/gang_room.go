@@ -113,9 +113,16 @@ func (s *Scheduler) roomsFor(app, ask uint32) *gangRooms {
 // add adds a node with the given free room, if a member may run there.
 func (r *gangRooms) add(node uint32, free yarn.Resource) {
 	r.compared++
+	if n := r.s.st.Nodes.Get(node); n.TakesContainers() && !r.s.st.Apps.Get(r.app).Blacklisted(n) {
+		r.addRoom(node, free)
+	}
+}
+
+// addRoom is add for a node that takes containers or may do so later.
+func (r *gangRooms) addRoom(node uint32, free yarn.Resource) {
 	n, k := r.s.st.Nodes.Get(node), r.s.st.Asks.Get(r.ask)
 	at := r.s.reachOf(k, node)
-	if !at.usable() || !n.TakesContainers() || r.s.st.Apps.Get(r.app).Blacklisted(n) {
+	if !at.usable() {
 		return
 	}
 	fit, limit := r.s.membersIn(free, r.size), 0

@@ -162,14 +162,14 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 	return w
 }
 
-// withinLimits checks a decision against the user limit and the maxima of the leaf and its
-// ancestors.
-func (s *Scheduler) withinLimits(d *decision, released *state.Reservation) bool {
+// limitOn checks a decision against the user limit and the maxima of the leaf and its ancestors. It
+// returns NoReason if they allow it.
+func (s *Scheduler) limitOn(d *decision, released *state.Reservation) Reason {
 	a, calc := s.st.Apps.Get(d.app), s.cfg.Calculator
 	leaf := s.LeafOf(a)
 	used := s.userUsed(a.UserSlot).Sub(sizeOf(released))
 	if calc.Compare(s.st.Meta.Cluster, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
-		return false
+		return UserLimit
 	}
 	for i := leaf; i >= 0; i = s.queues[i].parent {
 		most := &s.at.tree.Capacities[i].EffMax
@@ -181,10 +181,10 @@ func (s *Scheduler) withinLimits(d *decision, released *state.Reservation) bool 
 			used = s.usedNow(i, released)
 		}
 		if !calc.FitsIn(used.Add(d.size), *most) {
-			return false
+			return QueueMaxCapacity
 		}
 	}
-	return true
+	return NoReason
 }
 
 // Headroom returns what an application may still get, as its AM sees it: the sum over the
@@ -241,23 +241,8 @@ func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
 }
 
 // WithinUserLimit reports whether an application's user may get more in its leaf.
-func (s *Scheduler) WithinUserLimit(a *state.App) bool {
+func (s *Scheduler) WithinUserLimit(app uint32) bool {
+	a := s.st.Apps.Get(app)
 	ok, _ := s.userCheck(s.LeafOf(a), a)
 	return ok
-}
-
-// LimitsFor returns the limits that a pass would give an application's leaf now. noMaximum ignores
-// the maxima of queues, noUserLimit the user limit.
-func (s *Scheduler) LimitsFor(a *state.App, noMaximum, noUserLimit bool) *Limits {
-	i := s.LeafOf(a)
-	l := &Limits{limit: s.currentLimit(i)}
-	_, l.needUnreserve = s.userCheck(i, a)
-	_, l.headroom = s.queueLimit(i, l.limit, s.reservedIn(a))
-	if noMaximum {
-		l.headroom = s.at.total
-	}
-	if noUserLimit {
-		l.needUnreserve = yarn.Resource{}
-	}
-	return l
 }

@@ -56,6 +56,7 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) de
 		if d.state >= stateAllocated {
 			return d
 		}
+		none.why = d.why
 		if k.IncreaseOf != 0 {
 			d.state = statePrioritySkipped
 			return d
@@ -66,6 +67,7 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) de
 		if d.state >= stateAllocated {
 			return d
 		}
+		none.why = d.why
 		none.delayed = d.why == LocalityDelay
 	}
 	if !at.any {

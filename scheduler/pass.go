@@ -16,12 +16,10 @@ type Limits struct {
 // Headroom returns how much more the queue may use.
 func (l *Limits) Headroom() yarn.Resource { return l.headroom }
 
-// outcome is the result of a pass over a queue or an application.
+// outcome is the result of a pass over a queue.
 type outcome struct {
-	granted    bool // something was allocated or reserved
-	reserved   bool
-	offSwitch  bool
-	queueLimit bool // the queue's limit stopped the pass: siblings may not use its room
+	decided    *decision // what to allocate or reserve; nil: nothing
+	queueLimit bool      // the queue's limit stopped the pass: siblings may not use its room
 }
 
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
@@ -55,41 +53,55 @@ func (s *Scheduler) servePartition(node uint32) bool {
 		pass = s.lendReserved
 	}
 	for {
-		a := pass(node)
-		if !a.granted {
+		d := pass(node)
+		if d == nil {
 			return grants > 0
 		}
 		grants++
-		if a.offSwitch {
+		if d.locality == yarn.OffSwitch {
 			offSwitch++
 		}
-		if a.reserved || !s.cfg.MultipleAssignments || offSwitch >= s.cfg.MaxOffSwitch ||
+		if d.state == stateReserved || !s.cfg.MultipleAssignments || offSwitch >= s.cfg.MaxOffSwitch ||
 			(s.cfg.MaxAssignments >= 0 && grants >= s.cfg.MaxAssignments) {
 			return true
 		}
 	}
 }
 
-// passOnNode runs one pass on a node that is not reserved.
-func (s *Scheduler) passOnNode(node uint32) outcome {
+// passOnNode runs one pass on a node that is not reserved. It returns what the pass has allocated or
+// reserved, or nil.
+func (s *Scheduler) passOnNode(node uint32) *decision {
 	n := s.st.Nodes.Get(node)
 	if !n.TakesContainers() || !s.hasRoom(n) {
-		return outcome{}
+		return nil
 	}
-	s.levelLimits[0] = Limits{limit: s.at.total}
-	if a := s.assign(0, node, &s.levelLimits[0]); a.granted || !s.at.lends {
-		return a
+	if d := s.offerNode(node); d != nil || !s.at.lends {
+		return d
 	}
 	return s.lend(node)
 }
 
-// lend offers a node of a label that is not exclusive to asks without a label.
-func (s *Scheduler) lend(node uint32) outcome {
-	s.lending = true
+// offerNode offers a node to the queues, from root on, and carries out what they decide.
+func (s *Scheduler) offerNode(node uint32) *decision {
+	d := s.decide(node)
+	if d != nil {
+		s.commit(d)
+	}
+	return d
+}
+
+// decide returns what a pass on a node would allocate or reserve, or nil.
+func (s *Scheduler) decide(node uint32) *decision {
 	s.levelLimits[0] = Limits{limit: s.at.total}
-	a := s.assign(0, node, &s.levelLimits[0])
+	return s.assign(0, node, &s.levelLimits[0]).decided
+}
+
+// lend offers a node of a label that is not exclusive to asks without a label.
+func (s *Scheduler) lend(node uint32) *decision {
+	s.lending = true
+	d := s.offerNode(node)
 	s.lending = false
-	return a
+	return d
 }
 
 // hasRoom reports whether the free resources of a node can take a container.
@@ -127,7 +139,7 @@ func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
 		cl := &s.levelLimits[s.cfg.Queues[child].Depth]
 		*cl = Limits{limit: s.childLimit(i, child, l)}
 		a := s.assign(child, node, cl)
-		if a.granted {
+		if a.decided != nil {
 			return a
 		}
 		if a.queueLimit {
@@ -174,14 +186,11 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 		case stateQueueSkipped:
 			return outcome{queueLimit: true}
 		default:
-			if d.gang != nil {
-				return s.commitGang(&d)
-			}
-			if !s.accept(&d) {
+			if d.gang == nil && !s.accept(&d) {
 				return outcome{}
 			}
-			s.commit(&d)
-			return outcome{granted: true, reserved: d.state == stateReserved, offSwitch: d.locality == yarn.OffSwitch}
+			decided := d
+			return outcome{decided: &decided}
 		}
 	}
 	if refused == len(active) {

@@ -29,10 +29,10 @@ func (p Probe) Propose(app, node uint32) Proposal {
 	s := p.s
 	s.refreshCapacities()
 	a := s.st.Apps.Get(app)
-	l := s.LimitsFor(a, false, false)
-	l.limit = s.at.total
+	l := Limits{limit: s.at.total}
+	_, l.needUnreserve = s.userCheck(s.LeafOf(a), a)
 	_, l.headroom = s.queueLimit(s.LeafOf(a), l.limit, s.reservedIn(a))
-	d := s.offer(app, node, l)
+	d := s.offer(app, node, &l)
 	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size, Exchanged: d.exchanged}
 }
 
@@ -51,7 +51,9 @@ func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
 	if s.st.Nodes.Get(node).Reservation != 0 {
 		s.fulfill(node)
 	} else {
-		s.assignLeaf(leaf, node, &Limits{limit: limit})
+		if d := s.assignLeaf(leaf, node, &Limits{limit: limit}).decided; d != nil {
+			s.commit(d)
+		}
 	}
 	s.counting = false
 }

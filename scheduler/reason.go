@@ -31,6 +31,11 @@ const (
 	GangWaits          // there is no room for all members of a gang
 	GangNever          // the members of a gang can never run together
 	NodeSilent         // the node has room, but has missed heartbeats
+	NextPass           // the next pass on some node serves the ask
+	BehindQueue        // other queues are served first
+	BehindOtherAsk     // another ask of the application is served first, or its reservation keeps the node
+	ReservedElsewhere  // reservations on other nodes count as used, so that a queue that may use all nodes is full
+	HoldsReservations  // the ask has as many reservations as it needs
 
 	// Reasons is the number of reasons.
 	Reasons = iota
@@ -39,7 +44,8 @@ const (
 var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOPPED", "QUEUE_MAX_CAPACITY", "PARENT_MAX_CAPACITY",
 	"USER_LIMIT", "MAX_PARALLEL_APPS", "LOCALITY_DELAY", "BLACKLISTED", "NODE_TOO_SMALL", "NODE_TOO_SMALL_FREE",
 	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES", "OWN_PARTITION_FIRST", "OTHER_LABEL",
-	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE", "GANG_INCOMPLETE", "GANG_WAITS", "GANG_NEVER", "NODE_SILENT"}
+	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE", "GANG_INCOMPLETE", "GANG_WAITS", "GANG_NEVER", "NODE_SILENT",
+	"NEXT_PASS", "BEHIND_QUEUE", "BEHIND_OTHER_ASK", "RESERVED_ELSEWHERE", "HOLDS_RESERVATIONS"}
 
 // diagnostics has YARN's sentences, which YARN's reports contain.
 var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's AM resource limit exceeded.",
@@ -51,7 +57,9 @@ var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's
 	"Application does not need more resource", "There is no running node", "Request skipped because non-partitioned resource request should be scheduled to non-partitioned partition first",
 	"Node does not match partition or placement constraints", "Cluster does not contain the label", "Queue is not able to access partition",
 	"Application asks for fewer containers than its gang has", "There is no room for all containers of the gang", "The containers of the gang can never run together",
-	"Node has not sent a heartbeat lately"}
+	"Node has not sent a heartbeat lately", "Request is served at the next heartbeat of a node", "Other queues are served first",
+	"Priority skipped because of another request of the application", "Queue has no room because of reservations on other nodes",
+	"Request has as many reservations as it needs"}
 
 func (r Reason) String() string { return reasonNames[r] }
 

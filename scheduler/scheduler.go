@@ -37,6 +37,7 @@ type Scheduler struct {
 	now      int64
 	stamped  bool // the events of this input already have its time
 	counting bool // the pass is for a heartbeat, so offers count for locality delays
+	trial    bool // the pass only answers a question: it emits nothing
 	lending  bool // the pass offers a node of a label to asks without a label
 	loan     loan // the room of a reservation that the pass offers
 	events   []event.Event

@@ -477,12 +477,10 @@ func (s *Scheduler) refreshCapacities() {
 }
 
 // Rebase replaces the scheduler's state by another version of it with the same configuration.
-// Afterwards the scheduler must only answer questions: the index of free nodes, which only passes
-// use, is not updated.
 func (s *Scheduler) Rebase(st *state.State) {
 	old := s.st
 	s.st = st
-	other := old.DynamicQueueSet() != st.DynamicQueueSet()
+	other := old.DynamicQueueSet() != st.DynamicQueueSet() || st.Nodes.Cap() < old.Nodes.Cap()
 	if other || len(s.partitions) > 1 || st.Labels.Len() > 0 { // the labels of nodes may differ
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration in force cannot be read: " + err.Error())
@@ -494,6 +492,7 @@ func (s *Scheduler) Rebase(st *state.State) {
 	s.setChanged(allUses)
 	differ(&old.Users, &st.Users, s.refreshUser)
 	differ(&old.Apps, &st.Apps, s.refreshApp)
+	differ(&old.Nodes, &st.Nodes, s.refreshNode)
 	s.refreshQueues()
 }
 

@@ -9,6 +9,7 @@ import (
 	"rmd/forecast"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -44,12 +45,15 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 		return d, nil
 	}
 	asks := slices.DeleteFunc(forecast.Waiting(f.st), func(k forecast.Ask) bool { return k.App != id.Seq })
-	if len(asks) == 0 {
-		return d, nil
-	}
 	x, err := f.explain(f.st, id)
 	if err != nil {
 		return nil, err
+	}
+	if len(asks) == 0 {
+		if x.Waiting {
+			d.Waits = x.Text
+		}
+		return d, nil
 	}
 	f.options.Stop = func() bool { return ctx.Err() != nil }
 	starts, err := forecast.Run(f.st, f.now, asks, f.options)
@@ -59,10 +63,11 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 	for i := range starts {
 		ask := f.st.Asks.Get(f.st.Ask(f.st.Apps.Get(slot), asks[i].Key))
 		out := f.ask(ask, &starts[i])
-		if x.Never && ask.Count > 0 { // the explanation is about the first ask with outstanding containers
-			out.Never = x.Text
+		for _, k := range x.Asks {
+			if k.Never && k.Priority == out.Priority && k.AllocationID == out.AllocationID {
+				out.Never = k.Text
+			}
 		}
-		x.Never = x.Never && ask.Count == 0
 		d.Asks, d.Runs = append(d.Asks, out), len(starts[i].Delays)
 	}
 	return d, f.suppose(d, slot, starts)
@@ -71,7 +76,7 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 func (f *forecaster) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
 	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Kinds().Format(ask.Size), Count: ask.Count}
 	if !anyHolds(f.st, ask.Size) {
-		out.Never = "no node that is running is as large"
+		out.Never = "no node is as large"
 		return out
 	}
 	for _, delay := range s.Delays {
@@ -102,10 +107,11 @@ func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
 	out.FromMillis, out.MedianMillis, out.ToMillis = at(from), at(median), at(to)
 }
 
-// anyHolds reports whether a container of this size fits on some node that is empty.
+// anyHolds reports whether a container of this size fits on some node that is empty, or may fit on one
+// that returns.
 func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		holds = n.Serving() && size.Within(n.Total)
+		holds = n.Serving() && size.Within(n.Total) || scheduler.MayReturn(n)
 		return !holds
 	})
 	return holds

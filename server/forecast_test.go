@@ -95,6 +95,34 @@ func TestForecastOf(t *testing.T) {
 	}
 }
 
+// TestForecastUnderParallelLimit checks that the forecast for an application that a limit on parallel
+// applications holds back names the limit, and does not say that it waits for nothing.
+func TestForecastUnderParallelLimit(t *testing.T) {
+	c := newForecastCluster(t, input.Property{Name: "yarn.scheduler.capacity.root.a.max-parallel-apps", Value: "1"})
+	c.app(16384, 0)
+	id := c.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID
+	var x explain.Explainer
+	f := &forecaster{st: c.p.State().Fork(), now: c.now, explain: x.Explain, options: forecast.DefaultOptions()}
+	d, err := f.of(t.Context(), id)
+	if err != nil || len(d.Asks) != 0 || d.Waits != "root.a runs 1 application, and may run 1 at a time" {
+		t.Errorf("forecast = %+v, %v, want no ask and the limit", d, err)
+	}
+}
+
+// TestForecastKept checks that an answer is not reused when the application waits for something else.
+func TestForecastKept(t *testing.T) {
+	x := &api.Explanation{Reason: "NODE_TOO_SMALL", Asks: []explain.Ask{{Count: 1, Never: true}}}
+	f, id := &forecasts{}, yarn.ApplicationID{Seq: 1}
+	f.keep(id, keptForecast{&api.Forecast{AtMillis: 1000}, aboutWhat(x)})
+	if f.answered(1000+forecastKept-1, id, aboutWhat(x)) == nil || f.answered(1000+forecastKept, id, aboutWhat(x)) != nil {
+		t.Error("an answer is not reused for as long as it should be")
+	}
+	x.Asks[0].Never = false
+	if f.answered(1001, id, aboutWhat(x)) != nil {
+		t.Error("the answer says never, and the explanation does not")
+	}
+}
+
 // TestForecastPriority checks that a forecast supposes a higher priority only up to the cluster's
 // maximum, and only if it is higher than the application's own.
 func TestForecastPriority(t *testing.T) {

@@ -39,7 +39,13 @@ type forecasts struct {
 	keeper *forecast.Keeper // nil before the record begins
 	rest   time.Duration    // the least time between two forecasts, by what the last one took
 	// last has the newest answers, for pages that ask repeatedly.
-	last map[yarn.ApplicationID]*api.Forecast
+	last map[yarn.ApplicationID]keptForecast
+}
+
+// keptForecast is an answer and what it was about.
+type keptForecast struct {
+	*api.Forecast
+	about string
 }
 
 const (
@@ -52,8 +58,8 @@ const (
 	// answerTime is the same for an answer with all its suppositions.
 	answerTime   = 100 * time.Millisecond
 	forecastFile = "forecasts.json"
-	// forecastKept is the age up to which an answer is reused. forecastAnswers is how many are
-	// kept.
+	// forecastKept is the age up to which an answer is reused, if the application still waits for the
+	// same. forecastAnswers is how many are kept.
 	forecastKept    = 5_000 // milliseconds
 	forecastAnswers = 100
 )
@@ -265,16 +271,31 @@ func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.Application
 		return &api.Forecast{ID: id.String(), Asks: []api.ForecastAsk{}}, nil
 	}
 	now := max(f.r.parts.Now().UnixMilli(), st.Meta.NowMillis)
-	if d := f.answered(now, id); d != nil {
+	why, err := f.r.reasons.explain(st, id)
+	if err != nil {
+		return nil, err
+	}
+	about := aboutWhat(why)
+	if d := f.answered(now, id, about); d != nil {
 		return d, nil
 	}
 	x := f.forecaster(st, now)
-	x.explain = f.r.reasons.explain
+	x.explain = func(*state.State, yarn.ApplicationID) (*api.Explanation, error) { return why, nil }
 	d, err := x.of(ctx, id)
 	if err == nil {
-		f.keep(id, d)
+		f.keep(id, keptForecast{d, about})
 	}
 	return d, err
+}
+
+// aboutWhat says what an application waits for and why, without the numbers that change with every
+// heartbeat. A forecast that is about something else would contradict the explanation beside it.
+func aboutWhat(x *api.Explanation) string {
+	about := x.State + x.Queue + x.Reason
+	for _, k := range x.Asks {
+		about += fmt.Sprint(k.Priority, k.AllocationID, k.Count, k.Size, k.Where, k.Reason, k.Never)
+	}
+	return about
 }
 
 func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
@@ -287,21 +308,22 @@ func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
 	return x
 }
 
-// answered returns the last answer for an application if it is recent, otherwise nil.
-func (f *forecasts) answered(now int64, id yarn.ApplicationID) *api.Forecast {
+// answered returns the last answer for an application if it is recent and about the same, otherwise
+// nil.
+func (f *forecasts) answered(now int64, id yarn.ApplicationID, about string) *api.Forecast {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if d := f.last[id]; d != nil && now-d.AtMillis < forecastKept {
-		return d
+	if k, ok := f.last[id]; ok && k.about == about && now-k.AtMillis < forecastKept {
+		return k.Forecast
 	}
 	return nil
 }
 
-func (f *forecasts) keep(id yarn.ApplicationID, d *api.Forecast) {
+func (f *forecasts) keep(id yarn.ApplicationID, d keptForecast) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.last == nil || len(f.last) >= forecastAnswers {
-		f.last = map[yarn.ApplicationID]*api.Forecast{}
+		f.last = map[yarn.ApplicationID]keptForecast{}
 	}
 	f.last[id] = d
 }

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+
 	"rmd/yarn"
 )
 
@@ -179,6 +181,17 @@ func percentOf(f yarn.Fraction) yarn.Fraction {
 		return yarn.Fraction{Num: f.Num / 100, Den: f.Den}
 	}
 	return shareRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
+}
+
+// WithoutMaxima returns the configuration as if a queue and its ancestors had no maximum.
+func (c *Config) WithoutMaxima(i int) *Config {
+	p := *c
+	p.Queues = slices.Clone(c.Queues)
+	for ; i >= 0; i = p.Queues[i].Parent {
+		p.Queues[i].MaxCapacity = Amount{}
+	}
+	p.computeShares()
+	return &p
 }
 
 // computeShares sets the shares that do not depend on the cluster's resource.

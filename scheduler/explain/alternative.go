@@ -3,45 +3,120 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/yarn"
 )
 
 // explainIfs adds what would happen without the obstacle of the first ask, and which containers
-// must end so that the ask fits.
-func (v view) explainIfs(x *Explanation, app, ask uint32, all *survey) {
-	try := func(text string, w without) { x.suppose(text, v.judge(app, ask, w, nil).reason) }
+// must end so that the ask fits. Each answer comes from a fork in which the obstacle is removed.
+func (v view) explainIfs(x *Explanation, app uint32, a *state.App) {
+	ask := v.firstAsk(a)
+	switch {
+	case x.reason == scheduler.MaxParallelApps:
+		v.suppose(x, app, "no number of parallel applications were set", func() { v.StartAnyway(app) })
+		return
+	case ask == 0:
+		return
+	case x.reason == scheduler.AMLimitQueue || x.reason == scheduler.AMLimitUser:
+		v.suppose(x, app, "AMs had no limit", func() { v.apply(&event.AttemptActivated{App: a.ID.Seq}) })
+		return
+	case !a.Activated():
+		return
+	}
+	k, leaf := v.st.Asks.Get(ask), v.LeafOf(a)
 	switch x.reason {
 	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity:
-		try("its queues had no maximum", without{maximum: true})
+		v.suppose(x, app, "its queues had no maximum", func() { v.LiftMaxima(leaf, ask) })
 	case scheduler.UserLimit:
-		try("its user had no limit", without{user: true})
+		v.suppose(x, app, "its user had no limit", func() { v.LiftUserLimit(leaf, ask) })
 	case scheduler.LocalityDelay:
-		try("it took any node at once", without{delay: true})
+		v.suppose(x, app, "it took any node at once", func() {
+			v.apply(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32, ReReservations: k.ReReservations})
+		})
 	case scheduler.Blacklisted:
-		try("it had no blacklist", without{blacklist: true})
+		v.suppose(x, app, "it had no blacklist", func() { v.apply(&event.BlacklistChanged{App: a.ID.Seq, Remove: v.names(a.Blacklist)}) })
 	case scheduler.NodeSilent:
-		try("the silent nodes sent heartbeats", without{silence: true})
-	case scheduler.NodeTooSmall, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther:
-		v.explainRoom(x, app, ask)
+		v.suppose(x, app, "the silent nodes sent heartbeats", v.hear)
+	case scheduler.NodeTooSmall, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.ReservedElsewhere:
+		if !v.st.HoldsBack(k) {
+			v.explainRoom(x, app, ask)
+		}
 	}
-	if all.count[scheduler.NodeReservedByOther] > 0 {
-		opened := v.opened(app, ask, all)
-		x.suppose("no node were reserved for others", v.judge(app, ask, without{reservations: true}, &opened).reason)
+	if x.reason != scheduler.NextPass && slices.ContainsFunc(x.Nodes, func(g NodeGroup) bool {
+		return g.Reason == scheduler.NodeReservedByOther.String() || g.Reason == scheduler.ReservedElsewhere.String()
+	}) {
+		v.suppose(x, app, "no node were reserved for others", func() { v.cancelOthers(app) })
 	}
 }
 
-// suppose adds the result of one assumption.
-func (x *Explanation) suppose(text string, r scheduler.Reason) {
-	k := Alternative{If: text, Now: r == scheduler.NoReason, Reason: r.String(), Then: "not sooner: " + r.Diagnostic()}
-	if k.Now {
-		k.Then = "a node would serve it in its next pass"
-		if x.Position > 1 {
-			k.Then = fmt.Sprintf("a node would serve it after %s of its queue", applications(x.Position-1))
+// apply applies an event in a fork.
+func (v view) apply(e event.Event) {
+	if err := v.Apply(e); err != nil {
+		panic("explain: " + err.Error())
+	}
+}
+
+func (v view) names(ids []state.NameID) []string {
+	var out []string
+	for _, id := range ids {
+		out = append(out, v.st.NameOf(id))
+	}
+	return out
+}
+
+// hear lets all silent nodes of a fork send heartbeats.
+func (v view) hear() {
+	v.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
+		if n.Silent() && n.Heard() {
+			v.apply(&event.NodeSilenceChanged{Node: slot})
 		}
+		return true
+	})
+}
+
+// cancelOthers cancels the reservations of all other applications in a fork.
+func (v view) cancelOthers(app uint32) {
+	var numbers []uint64
+	v.State().Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+		if r.App != app {
+			numbers = append(numbers, r.Number)
+		}
+		return true
+	})
+	for _, n := range numbers {
+		v.CancelReservation(n)
+	}
+}
+
+// suppose adds why the application would wait in a fork after a change. It returns that reason.
+func (v view) suppose(x *Explanation, app uint32, text string, change func()) {
+	v.Suppose(func() {
+		change()
+		fork := viewOf(v.Scheduler)
+		other := &Explanation{}
+		fork.explainWaiting(other, app, fork.st.Apps.Get(app))
+		x.suppose(text, other)
+	})
+}
+
+// suppose adds the result of one assumption.
+func (x *Explanation) suppose(text string, other *Explanation) {
+	r := other.reason
+	k := Alternative{If: text, Now: r == scheduler.NextPass, Reason: r.String(), Then: "not sooner: " + r.Diagnostic()}
+	switch r {
+	case scheduler.AMNotRegistered: // its AM is unmanaged
+		k.Now, k.Then = true, "it would start now"
+	case scheduler.NextPass:
+		k.Then = "a node would serve it in its next pass"
+	case scheduler.BehindFIFO:
+		k.Then = fmt.Sprintf("a node would serve it after %s of its queue", applications(other.Position-1))
+	case scheduler.BehindQueue:
+		k.Then = "a node would serve it after other queues"
 	}
 	x.WhatIf = append(x.WhatIf, k)
 }
@@ -57,7 +132,7 @@ func (v view) explainRoom(x *Explanation, app, ask uint32) {
 		if !v.open(app, ask, slot, n) {
 			return true
 		}
-		free := n.Unallocated()
+		free := yarn.ComponentMax(n.Unallocated(), yarn.Resource{})
 		if part := v.cfg.Calculator.RoundDown(yarn.ComponentMin(free, k.Size), v.cfg.MinAlloc); part != best {
 			if s := v.leastShare(part, k.Size); s > share {
 				best, share = part, s
@@ -68,8 +143,8 @@ func (v view) explainRoom(x *Explanation, app, ask uint32) {
 		}
 		return true
 	})
-	if share > 0 {
-		x.suppose("it asked "+v.cfg.Kinds.Format(best)+" instead", scheduler.NoReason)
+	if share > 0 && best != k.Size && k.IncreaseOf == 0 {
+		v.suppose(x, app, "it asked "+v.cfg.Kinds.Format(best)+" instead", func() { v.Resize(ask, best) })
 	}
 	v.explainEnd(x, k, fullest)
 }
@@ -90,29 +165,6 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 func (v view) open(app, ask, node uint32, n *state.Node) bool {
 	return n.TakesContainers() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
-}
-
-// ifNoAMLimit adds the result if the application were activated.
-func (v view) ifNoAMLimit(x *Explanation, slot uint32, a *state.App) {
-	if ask := v.firstAsk(a); ask != 0 {
-		x.suppose("AMs had no limit", v.judge(slot, ask, without{}, nil).reason)
-	}
-}
-
-// ifNoParallelLimit adds the result without limits on parallel applications: whether the AM would
-// be activated and would fit.
-func (v view) ifNoParallelLimit(x *Explanation, a *state.App) {
-	r := v.WhyNotActivated(a)
-	if r == scheduler.NoReason && !a.Unmanaged {
-		r = scheduler.NodeTooSmallFree
-		v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-			if n.TakesContainers() && n.Reservation == 0 && v.cfg.Calculator.FitsIn(a.AM, n.Unallocated()) {
-				r = scheduler.NoReason
-			}
-			return r != scheduler.NoReason
-		})
-	}
-	x.suppose("no number of parallel applications were set", r)
 }
 
 // endCandidates is the number of nodes that are examined for containers that must end.
@@ -183,17 +235,20 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 	slices.SortStableFunc(list, func(a, b uint32) int {
 		return cmp.Compare(v.freeing(b, missing), v.freeing(a, missing))
 	})
-	free := n.Unallocated()
-	for _, slot := range list {
-		if v.cfg.Calculator.FitsIn(size, free) {
-			break
-		}
-		c := v.st.Containers.Get(slot)
-		free = free.Add(c.Size)
-		out.Containers = append(out.Containers, v.st.ContainerID(c).String())
+	free, ended := n.Unallocated(), 0
+	for ; ended < len(list) && !v.cfg.Calculator.FitsIn(size, free); ended++ {
+		free = free.Add(v.st.Containers.Get(list[ended]).Size)
 	}
-	if !v.cfg.Calculator.FitsIn(size, free) {
+	if ended == 0 || !v.cfg.Calculator.FitsIn(size, free) { // none: the pass skips a node without room for the smallest container
 		return nil
+	}
+	for _, slot := range list[:ended] {
+		c := v.st.Containers.Get(slot)
+		if less := free.Sub(c.Size); v.cfg.Calculator.FitsIn(size, less) {
+			free = less // those after it free enough
+			continue
+		}
+		out.Containers = append(out.Containers, v.st.ContainerID(c).String())
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/internal/thousands"
@@ -9,14 +10,12 @@ import (
 	"rmd/yarn"
 )
 
-// without says which checks a judgment skips.
-type without struct{ maximum, user, reservations, delay, blacklist, silence bool }
-
-// judgment is the result of the planner's checks for one ask.
+// judgment is why passes do not serve one ask.
 type judgment struct {
-	reason scheduler.Reason // NoReason: a node would serve it in its next pass
-	never  bool             // the ask can never be served as it is
-	nodes  int              // nodes with this reason
+	reason scheduler.Reason
+	never  bool   // the ask can never be served as it is
+	nodes  int    // nodes with this reason
+	text   string // the reason with its numbers
 }
 
 // firstAsk returns an application's first outstanding ask, or 0.
@@ -37,58 +36,133 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 	v = v.on(k.Label, false)
 	x.place(v, v.Active(i), slot)
 	v.explainLimits(x, i, a, k)
-	all := v.survey(slot, ask, without{})
+	v.explainOne(x, slot, ask)
+}
+
+// explainOne says why one ask is not served, and what the nodes say.
+func (v view) explainOne(x *Explanation, slot, ask uint32) {
+	all, k := v.survey(slot, ask), v.st.Asks.Get(ask)
 	x.tellNodes(v, &all)
-	if v.st.HoldsBack(k) && v.judgeLabel(i, k) == scheduler.NoReason {
-		v.explainGang(x, slot, ask)
+	if v.st.HoldsBack(k) && v.judgeLabel(v.LeafOf(v.st.Apps.Get(slot)), k) == scheduler.NoReason {
+		v.explainGang(x, slot, ask, &all)
 		return
 	}
-	j := v.judge(slot, ask, without{}, &all)
+	j := v.judge(slot, ask, &all)
 	x.Never = j.never
-	size, of := v.cfg.Kinds.Format(k.Size), v.ofLabel(k.Label)
-	switch {
-	case j.reason == scheduler.LabelUnknown:
-		x.because(j.reason, "it asks for nodes%s, which the cluster does not have any more; it waits until the label is added again", of)
-	case j.reason == scheduler.LabelNotAccessible:
-		x.because(j.reason, "it asks for nodes%s, which %s may not use any more", of, x.Queue)
-	case j.reason == scheduler.OtherLabel:
-		x.because(j.reason, "it asks for nodes %s; %s, but with other labels", v.withLabel(k.Label), run(j.nodes))
-	case j.reason == scheduler.NoNodes && v.anyRuns():
-		x.because(j.reason, "no node runs on the hosts and racks that it names, and it accepts no others")
-	case j.reason == scheduler.NoNodes:
-		x.because(j.reason, "none of the cluster's %s runs%s", nodes(v.st.Nodes.Len()), v.drains())
-	case j.reason == scheduler.NodeTooSmall:
-		x.because(j.reason, "it asks %s: %s, so it can never fit", size, v.largest(slot, ask))
-	case j.reason == scheduler.QueueMaxCapacity || j.reason == scheduler.ParentMaxCapacity:
-		q, _ := v.capping(i, k.Size)
-		x.because(j.reason, "it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax), of)
-	case j.reason == scheduler.UserLimit:
-		x.because(j.reason, "user %s uses %s in %s; its limit is %s%s", v.st.NameOf(a.User), v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), x.Queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
-	case len(x.Reserved) > 0:
-		x.because(scheduler.NodeTooSmallFree, "node %s is reserved for it (%s) until %s is free there", x.Reserved[0].Node, x.Reserved[0].ID, x.Reserved[0].Needs)
-	case j.reason == scheduler.NoReason && x.Position > 1:
-		x.because(scheduler.BehindFIFO, "%s room, but %s in %s", have(j.nodes), ahead(x.Position-1), x.Queue)
-	case j.reason == scheduler.NoReason:
-		x.because(scheduler.BehindFIFO, "%s room: the next pass serves the ask, unless another queue comes first", have(j.nodes))
-	case j.reason == scheduler.LocalityDelay:
-		x.because(j.reason, "it asks %s: %s room, but it waits for one of the %d hosts or racks that it prefers, for %d missed opportunities so far",
-			size, have(j.nodes), k.Entries-1, k.Opportunities)
-	case j.reason == scheduler.OwnPartitionFirst:
-		x.because(j.reason, "it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far",
-			size, have(j.nodes), v.OffersToMiss(), k.Missed)
-	case j.reason == scheduler.NodeReservedByOther:
-		x.because(j.reason, "it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(j.nodes))
-	case j.reason == scheduler.Blacklisted:
-		x.because(j.reason, "it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(j.nodes))
-	case j.reason == scheduler.NodeSilent:
-		n := v.st.Nodes.Get(all.example[j.reason])
-		x.because(j.reason, "it asks %s: %s room, but no heartbeat has come from there lately; %s has been silent for %d s", size, have(j.nodes), n.ID, n.SilentMillis(v.st.Meta.NowMillis)/1000)
-	case j.reason == scheduler.NodeTooSmallFree:
-		x.because(j.reason, "it asks %s%s: %s", size, of, v.scarce(slot, ask))
-	default:
-		x.because(j.reason, "it asks %s: %s on %s", size, verdicts[j.reason], nodes(j.nodes))
+	x.because(j.reason, "%s", j.text)
+}
+
+// explainFurther adds the reasons of the first asks of an application.
+func (v view) explainFurther(x *Explanation, slot uint32, a *state.App) {
+	n := 0
+	for ask, k := range v.st.AsksOf(a) {
+		if k.Count == 0 {
+			continue
+		}
+		if n == explainedAsks {
+			return
+		}
+		at := v.on(k.Label, false)
+		one := &Explanation{Queue: x.Queue}
+		at.explainOne(one, slot, ask)
+		k := &x.Asks[n]
+		k.Reason, k.Text, k.Diagnostic, k.Never = one.Reason, one.Text, one.Diagnostic, one.Never
+		n++
 	}
-	v.explainIfs(x, slot, ask, &all)
+}
+
+// explainedAsks is the number of asks of an application that are explained.
+const explainedAsks = 16
+
+// tell fills in the text of a judgment.
+func (v view) tell(j judgment, app, ask uint32, all *survey) judgment {
+	say := func(format string, args ...any) { j.text = fmt.Sprintf(format, args...) }
+	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
+	i := v.LeafOf(a)
+	queue := v.Queue(i).Path
+	size, of := v.cfg.Kinds.Format(k.Size), v.ofLabel(k.Label)
+	room := have(all.count[scheduler.NoReason])
+	switch j.reason {
+	case scheduler.LabelUnknown:
+		say("it asks for nodes%s, which the cluster does not have any more; it waits until the label is added again", of)
+	case scheduler.LabelNotAccessible:
+		say("it asks for nodes%s, which %s may not use any more", of, queue)
+	case scheduler.OtherLabel:
+		say("it asks for nodes %s; %s, but with other labels", v.withLabel(k.Label), run(j.nodes))
+	case scheduler.NoNodes:
+		if say("none of the cluster's %s runs%s", nodes(v.st.Nodes.Len()), v.drains()); v.anyRuns() {
+			say("no node runs on the hosts and racks that it names, and it accepts no others")
+		}
+	case scheduler.NodeTooSmall:
+		if say("it asks %s: %s, so it can never fit", size, v.largest(app, ask)); !j.never {
+			say("it asks %s: %s; %s", size, v.largest(app, ask), v.largeEnough(ask, func(*state.Node) bool { return true }))
+		}
+	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity:
+		q, _ := v.ReachedMaximum(i, k.Size)
+		if q < 0 {
+			q = max(int32(v.cfg.Queues[i].Parent), 0)
+		}
+		say("it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax), of)
+	case scheduler.ReservedElsewhere:
+		q, _ := v.ReachedMaximum(i, k.Size)
+		say("it asks %s: %s room, but %s uses %s of %s%s, and of that %s are reservations on other nodes, which count as used", size, have(j.nodes), v.Queue(max(q, 0)).Path,
+			v.cfg.Kinds.Format(v.used(max(q, 0))), v.cfg.Kinds.Format(v.Total()), of, v.cfg.Kinds.Format(v.use(max(q, 0)).Reserved))
+	case scheduler.UserLimit:
+		say("user %s uses %s in %s; its limit is %s%s", v.st.NameOf(a.User), v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
+	case scheduler.NextPass:
+		say("%s room: the next pass serves the ask", room)
+	case scheduler.BehindOtherAsk:
+		if say("another ask of the application is served first, or waits for the same nodes"); all.count[scheduler.NoReason] > 0 {
+			say("%s room, but another ask of the application is served first", room)
+		}
+	case scheduler.BehindFIFO:
+		say("%s room, but %s in %s", room, ahead(len(v.ActiveBefore(app))), queue)
+	case scheduler.BehindQueue:
+		say("%s room, but other queues come before %s%s", room, queue, v.firstQueues(i))
+	case scheduler.LocalityDelay:
+		say("it asks %s: %s room, but it waits for one of the %d hosts or racks that it prefers, for %d missed opportunities so far", size, have(j.nodes), k.Entries-1, k.Opportunities)
+	case scheduler.OwnPartitionFirst:
+		say("it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far", size, have(j.nodes), v.OffersToMiss(), k.Missed)
+	case scheduler.HoldsReservations:
+		say("it asks %s: %s room, but as many nodes are reserved for it as it needs, and it does not give them up", size, have(j.nodes))
+	case scheduler.NodeReservedByOther:
+		say("it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(j.nodes))
+	case scheduler.Blacklisted:
+		say("it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(j.nodes))
+	case scheduler.NodeSilent:
+		n := v.st.Nodes.Get(all.example[j.reason])
+		say("it asks %s: %s room, but no heartbeat has come from there lately; %s has been silent for %d s", size, have(j.nodes), n.ID, n.SilentMillis(v.st.Meta.NowMillis)/1000)
+	case scheduler.NodeTooSmallFree:
+		if say("it asks %s%s: %s", size, of, v.scarce(app, ask)); k.Reservations > 0 {
+			v.tellReserved(say, a, k)
+		}
+	default:
+		say("it asks %s: %s on %s", size, verdicts[j.reason], nodes(j.nodes))
+	}
+	return j
+}
+
+// tellReserved says which node is reserved for an ask.
+func (v view) tellReserved(say func(format string, args ...any), a *state.App, k *state.Ask) {
+	for _, r := range v.st.ReservationsOf(a) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && r.Members == 0 {
+			say("node %s is reserved for it (r%d) until %s is free there", v.st.Nodes.Get(r.Node).ID, r.Number, v.cfg.Kinds.Format(r.Size))
+			return
+		}
+	}
+}
+
+// firstQueues names the queues to which a node is offered before a leaf.
+func (v view) firstQueues(leaf int32) string {
+	before := v.QueuesBefore(leaf)
+	if len(before) == 0 {
+		return ""
+	}
+	text := ": " + v.Queue(before[0]).Path
+	if more := len(before) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // scarce says of which resource no node has enough free for an ask, and which node has the most of
@@ -168,45 +242,54 @@ func verb(n int, one, more string) string {
 	return more
 }
 
-// judge runs the checks of a pass for one ask in their order, and returns the first that fails. all
-// has the results of the nodes, or is nil if they are not known.
-func (v view) judge(app, ask uint32, w without, all *survey) judgment {
+// judge says why passes do not serve an ask. all has the results of the nodes.
+func (v view) judge(app, ask uint32, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
-	i := v.LeafOf(a)
-	if !v.anyRuns() {
-		return judgment{reason: scheduler.NoNodes}
+	is := func(r scheduler.Reason) judgment {
+		return v.tell(judgment{reason: r, never: v.never(r, app, ask), nodes: all.count[r]}, app, ask, all)
 	}
-	if !v.fitsSomewhere(k.Size) {
-		return judgment{reason: scheduler.NodeTooSmall, never: true}
-	}
-	if all == nil {
-		fresh := v.survey(app, ask, w)
-		all = &fresh
-	}
-	if own := v.judgeLimits(i, a, k, w); own.reason != scheduler.NoReason {
-		for _, r := range []scheduler.Reason{scheduler.NoReason, scheduler.OwnPartitionFirst} {
-			if all.lent[r] > 0 { // limits of nodes without a label do not apply there
-				return judgment{reason: r, nodes: all.lent[r]}
-			}
-		}
-		return own
+	switch label := v.judgeLabel(v.LeafOf(a), k); {
+	case !v.anyRuns():
+		return is(scheduler.NoNodes)
+	case label != scheduler.NoReason && !slices.ContainsFunc(all.open, func(node uint32) bool { return v.st.Nodes.Get(node).Reservation != 0 }):
+		return is(label) // else its reservation is fulfilled all the same
 	}
 	best := all.nearest()
-	return judgment{reason: best, never: best == scheduler.NodeTooSmall, nodes: all.count[best]}
+	limit := v.NewTrial(app, ask, true).Limit()
+	switch {
+	case best == scheduler.NoReason:
+	case best == scheduler.NodeTooSmall, limit == scheduler.NoReason, limit == scheduler.ReservedElsewhere, v.limitsByNodes(app, k):
+	case all.lent[scheduler.OwnPartitionFirst] > 0: // a limit of the nodes that it asks for is no limit of those that are lent to it
+		best = scheduler.OwnPartitionFirst
+	default:
+		best = limit
+	}
+	if best == scheduler.NoReason {
+		best = v.before(app, ask, all)
+	}
+	return is(best)
 }
 
-// judgeLimits runs the checks that do not depend on a node.
-func (v view) judgeLimits(leaf int32, a *state.App, k *state.Ask, w without) judgment {
-	if r := v.judgeLabel(leaf, k); r != scheduler.NoReason {
-		return judgment{reason: r}
+// limitsByNodes reports whether the first queue without room for an ask may use all nodes. Then the
+// nodes explain more than the queue.
+func (v view) limitsByNodes(app uint32, k *state.Ask) bool {
+	q, _ := v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(app)), k.Size)
+	return q >= 0 && v.WithinUserLimit(app) && v.cfg.Calculator.FitsIn(v.Total(), v.tree.Capacities[q].EffMax)
+}
+
+// before returns what passes serve before the ask on the nodes that have room for it, by the node
+// where the fewest others come first.
+func (v view) before(app, ask uint32, all *survey) scheduler.Reason {
+	t, best := v.NewTrial(app, ask, true), scheduler.BehindOtherAsk
+	for _, node := range all.open {
+		switch r := t.Before(node); {
+		case r == scheduler.NextPass:
+			return r
+		case r == scheduler.BehindQueue, r == scheduler.BehindFIFO && best == scheduler.BehindOtherAsk:
+			best = r
+		}
 	}
-	if _, r := v.capping(leaf, k.Size); r != scheduler.NoReason && !w.maximum {
-		return judgment{reason: r, never: v.neverUnder(leaf, k.Size)}
-	}
-	if !w.user && !v.WithinUserLimit(a) {
-		return judgment{reason: scheduler.UserLimit}
-	}
-	return judgment{}
+	return best
 }
 
 // judgeLabel returns why a queue may not use nodes of the label of an ask, or NoReason.
@@ -223,7 +306,13 @@ func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 }
 
 // anyRuns reports whether some node takes containers. A draining node is usable but takes none.
-func (v view) anyRuns() bool { return v.fitsSomewhere(yarn.Resource{}) }
+func (v view) anyRuns() (runs bool) {
+	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		runs = n.Serving()
+		return !runs
+	})
+	return runs
+}
 
 // drains says how many nodes are draining.
 func (v view) drains() string {
@@ -240,43 +329,37 @@ func (v view) drains() string {
 	return fmt.Sprintf("; %s being drained", are(n))
 }
 
-// fitsSomewhere reports whether a size fits the total of some node that takes containers.
-func (v view) fitsSomewhere(size yarn.Resource) bool {
-	var fits bool
-	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
-		fits = n.Serving() && v.cfg.Calculator.FitsIn(size, n.Total)
-		return !fits
-	})
-	return fits
-}
-
-// capping returns the queue whose maximum an allocation of this size would exceed now. The reason
-// is NoReason if there is none.
-func (v view) capping(leaf int32, size yarn.Resource) (queue int32, r scheduler.Reason) {
-	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
-		most := v.tree.Capacities[i].EffMax
-		switch {
-		case v.cfg.Calculator.FitsIn(v.used(i).Add(size), most):
-			continue
-		case v.cfg.Calculator.FitsIn(v.Total(), most):
-			continue // the queue may use all nodes, and they are full: their own reasons explain more
-		case i == leaf:
-			return i, scheduler.QueueMaxCapacity
-		}
-		return i, scheduler.ParentMaxCapacity
+// never reports whether the reason can never go away as long as the nodes and queues are those that
+// the cluster knows.
+func (v view) never(r scheduler.Reason, app, ask uint32) bool {
+	k := v.st.Asks.Get(ask)
+	if k.Reservations > 0 { // no limit prevents its fulfillment
+		return false
 	}
-	return -1, scheduler.NoReason
-}
-
-// neverUnder reports whether a size exceeds the maximum of a queue or ancestor even when the queue
-// is empty.
-func (v view) neverUnder(leaf int32, size yarn.Resource) bool {
-	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
-		if !v.cfg.Calculator.FitsIn(size, v.tree.Capacities[i].EffMax) {
-			return true
-		}
+	switch r {
+	case scheduler.NodeTooSmall:
+		return v.largeEnough(ask, func(*state.Node) bool { return true }) == ""
+	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity: // they do not apply to nodes that are lent
+		return v.NeverWithin(v.LeafOf(v.st.Apps.Get(app)), k.Label, k.Size) &&
+			v.largeEnough(ask, func(n *state.Node) bool { return n.Label != k.Label }) == ""
 	}
 	return false
+}
+
+// largeEnough names a node that is, or may be, large enough for an ask, among those for which of returns
+// true. It returns "" if there is none.
+func (v view) largeEnough(ask uint32, of func(*state.Node) bool) (text string) {
+	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		switch fits := v.cfg.Calculator.FitsIn(v.st.Asks.Get(ask).Size, n.Total); {
+		case !of(n) || !v.MayUse(ask, slot):
+		case scheduler.MayReturn(n):
+			text = fmt.Sprintf("%s is %s, and may be large enough when it serves again", n.ID, n.State)
+		case n.Serving() && fits:
+			text = fmt.Sprintf("%s is large enough", n.ID)
+		}
+		return text == ""
+	})
+	return text
 }
 
 func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
@@ -284,7 +367,7 @@ func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 		used, most := v.used(i), v.tree.Capacities[i].EffMax
 		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
-	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(a)))
+	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.AppByID(a.ID))))
 }
 
 // verdicts are short texts for the reasons of nodes, queues and users.
@@ -293,6 +376,9 @@ var verdicts = map[scheduler.Reason]string{
 	scheduler.NodeTooSmall:        "too small in all",
 	scheduler.NodeTooSmallFree:    "too little is free",
 	scheduler.NodeReservedByOther: "reserved for another application",
+	scheduler.BehindOtherAsk:      "reserved for another ask of the application",
+	scheduler.ReservedElsewhere:   "has room, but reservations on other nodes count as used",
+	scheduler.HoldsReservations:   "has room, but its reservations suffice",
 	scheduler.Blacklisted:         "blacklisted by the application",
 	scheduler.LocalityDelay:       "waits for a nearer node",
 	scheduler.OwnPartitionFirst:   "has another label, and waits for the ask to miss more offers",
@@ -311,8 +397,9 @@ var verdicts = map[scheduler.Reason]string{
 
 // preference has the reasons of nodes in the order in which they are reported: the first that some
 // node has counts.
-var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeSilent, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted, scheduler.NodeTooSmall,
-	scheduler.UserLimit, scheduler.OtherLabel}
+var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeSilent, scheduler.HoldsReservations, scheduler.ReservedElsewhere,
+	scheduler.UserLimit, scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity, scheduler.BehindOtherAsk, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted,
+	scheduler.NodeTooSmall, scheduler.OtherLabel}
 
 // survey has the reasons of the running nodes that an ask may use, and of those that it may not use
 // because of their labels.
@@ -320,68 +407,58 @@ type survey struct {
 	count   [scheduler.Reasons]int
 	lent    [scheduler.Reasons]int    // of these, nodes that are lent to the ask
 	example [scheduler.Reasons]uint32 // the first node with the reason
-	// closed has the nodes that other applications have reserved.
-	closed []uint32
+	open    []uint32                  // nodes on which a pass may serve the ask, at most openNodes
 }
 
-// survey computes the reason of every running node that the ask may use.
-func (v view) survey(app, ask uint32, w without) survey {
+// openNodes is the number of nodes with room for which passes are tried.
+const openNodes = 32
+
+// survey asks for the reason of every running node that the ask may use.
+func (v view) survey(app, ask uint32) survey {
 	var out survey
-	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
-	v.Look(k.Label, false)
-	l := v.LimitsFor(a, w.maximum, w.user)
+	t, label := v.NewTrial(app, ask, true), v.st.Asks.Get(ask).Label
+	gang := v.st.HoldsBack(v.st.Asks.Get(ask)) // it starts with the pass on any node
 	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		switch {
 		case !n.Serving():
 		case v.OtherLabel(ask, slot):
-			out.add(scheduler.OtherLabel, slot)
-		case !v.MayUse(ask, slot):
-		case n.Label != k.Label && k.IncreaseOf == 0:
-			out.addLent(heard(v.verdictLent(app, ask, slot, n, w), n, w), slot)
-		default:
-			out.add(heard(v.verdict(app, ask, slot, n, l, w), n, w), slot)
+			out.add(scheduler.OtherLabel, slot, false)
+		case v.MayUse(ask, slot):
+			r := t.Refusal(slot)
+			if r == scheduler.NoReason && n.Silent() {
+				r = scheduler.NodeSilent
+			}
+			out.add(r, slot, n.Label != label)
+		}
+		if gang && n.TakesContainers() && n.Label == label && (n.Reservation == 0 || v.heldByGang(app, n)) {
+			out.tryOn(slot)
 		}
 		return true
 	})
-	v.Look(v.label, false)
 	return out
 }
 
-// heard returns the reason for a node, given the reason that it would have if it were not silent.
-// Silence counts only for nodes that would serve the ask.
-func heard(r scheduler.Reason, n *state.Node, w without) scheduler.Reason {
-	if r == scheduler.NoReason && n.Silent() && !w.silence {
-		return scheduler.NodeSilent
-	}
-	return r
-}
-
-// verdictLent returns the reason for a node that is lent to the ask.
-func (v view) verdictLent(app, ask, slot uint32, n *state.Node, w without) scheduler.Reason {
-	v.Look(n.Label, true)
-	defer v.Look(v.st.Asks.Get(ask).Label, false)
-	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
-	l := v.LimitsFor(a, w.maximum, w.user)
-	switch {
-	case !w.user && !v.WithinUserLimit(a):
-		return scheduler.UserLimit
-	case !v.cfg.Calculator.FitsIn(k.Size, l.Headroom()):
-		return scheduler.NodeTooSmallFree // reservations need the free room
-	}
-	return v.verdict(app, ask, slot, n, l, w)
-}
-
-func (s *survey) addLent(r scheduler.Reason, node uint32) {
-	s.add(r, node)
-	s.lent[r]++
-}
-
-func (s *survey) add(r scheduler.Reason, node uint32) {
+func (s *survey) add(r scheduler.Reason, node uint32, lent bool) {
 	if s.count[r]++; s.count[r] == 1 {
 		s.example[r] = node
 	}
-	if r == scheduler.NodeReservedByOther {
-		s.closed = append(s.closed, node)
+	if lent {
+		s.lent[r]++
+	}
+	if r == scheduler.NoReason {
+		s.tryOn(node)
+	}
+}
+
+// heldByGang reports whether a reserved node is held for the gang of an application.
+func (v view) heldByGang(app uint32, n *state.Node) bool {
+	r := v.st.Reservations.Get(n.Reservation)
+	return r.App == app && r.Members != 0
+}
+
+func (s *survey) tryOn(node uint32) {
+	if len(s.open) < openNodes && !slices.Contains(s.open, node) {
+		s.open = append(s.open, node)
 	}
 }
 
@@ -395,23 +472,6 @@ func (s *survey) nearest() scheduler.Reason {
 	return scheduler.NoNodes
 }
 
-// opened returns the survey as if no node were reserved for others. It examines only the reserved
-// nodes again.
-func (v view) opened(app, ask uint32, all *survey) survey {
-	w := without{reservations: true}
-	l := v.LimitsFor(v.st.Apps.Get(app), w.maximum, w.user)
-	out := *all
-	out.count[scheduler.NodeReservedByOther] -= len(all.closed)
-	for _, node := range all.closed {
-		if n := v.st.Nodes.Get(node); n.Label != v.label {
-			out.addLent(heard(v.verdictLent(app, ask, node, n, w), n, w), node)
-		} else {
-			out.add(heard(v.verdict(app, ask, node, n, l, w), n, w), node)
-		}
-	}
-	return out
-}
-
 // tellNodes adds the nodes, grouped by reason.
 func (x *Explanation) tellNodes(v view, all *survey) {
 	for _, r := range preference {
@@ -420,22 +480,4 @@ func (x *Explanation) tellNodes(v view, all *survey) {
 				Example: v.st.Nodes.Get(all.example[r]).ID.String()})
 		}
 	}
-}
-
-func (v view) verdict(app, ask, slot uint32, n *state.Node, l *scheduler.Limits, w without) scheduler.Reason {
-	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
-	switch {
-	case !w.reservations && n.Reservation != 0 && v.st.Reservations.Get(n.Reservation).App != app:
-		return scheduler.NodeReservedByOther
-	case !w.blacklist && a.Blacklisted(n):
-		return scheduler.Blacklisted
-	case !v.cfg.Calculator.FitsIn(k.Size, n.Total):
-		return scheduler.NodeTooSmall
-	case v.cfg.Calculator.AvailableContainers(n.Unallocated(), k.Size) <= 0:
-		return scheduler.NodeTooSmallFree
-	}
-	if r := v.WhyNotPlaced(app, ask, slot, l); r != scheduler.LocalityDelay || !w.delay {
-		return r
-	}
-	return scheduler.NoReason
 }

@@ -155,7 +155,7 @@ const named = 2
 func (v view) heldBackQueues(before []int32, node uint32) string {
 	return heldBack(len(before), "queue", func(k int) (string, scheduler.Reason) {
 		i := before[k]
-		_, why := v.capping(i, v.cfg.MinAlloc)
+		_, why := v.ReachedMaximum(i, v.cfg.MinAlloc)
 		if active := v.Active(i); why == scheduler.NoReason && len(active) > 0 {
 			why = v.refusal(active[0], node)
 		}
@@ -196,17 +196,14 @@ func (v view) refusal(app, node uint32) scheduler.Reason {
 	if ask == 0 {
 		return scheduler.NoAsks
 	}
-	i, k := v.LeafOf(a), v.st.Asks.Get(ask)
-	if _, r := v.capping(i, k.Size); n.Label == k.Label && r != scheduler.NoReason {
-		return r
-	}
-	if !v.WithinUserLimit(a) {
-		return scheduler.UserLimit
-	}
 	if !v.MayUse(ask, node) {
 		return scheduler.LocalityDelay
 	}
-	return v.verdict(app, ask, node, n, v.LimitsFor(a, false, false), without{})
+	t := v.NewTrial(app, ask, !v.eager)
+	if limit := t.Limit(); limit != scheduler.NoReason && n.Label == v.st.Asks.Get(ask).Label {
+		return limit
+	}
+	return t.Refusal(node)
 }
 
 // firstAskServed returns an application's first outstanding ask among those that the pass on a node

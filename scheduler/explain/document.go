@@ -65,6 +65,12 @@ type Ask struct {
 	Amount       Amount `json:"amount"` // the size, by resource
 	Where        string `json:"where"`
 	AM           bool   `json:"am,omitempty"`
+	// Reason, Text, Diagnostic and Never say why the ask is not served, as those of the application do.
+	// They are empty before the application is activated, and after its first 16 asks.
+	Reason     string `json:"reason,omitempty"`
+	Text       string `json:"text,omitempty"`
+	Diagnostic string `json:"diagnostic,omitempty"`
+	Never      bool   `json:"never,omitempty"`
 }
 
 // Amount is a quantity of each resource by YARN's name, as in every other document. The field
@@ -111,7 +117,8 @@ type Alternative struct {
 	Then   string `json:"then"`
 }
 
-// MustEnd is the smallest set of containers on one node whose end frees enough for the first ask.
+// MustEnd is a set of containers on one node whose end frees enough for the first ask. The end of fewer
+// of them does not.
 type MustEnd struct {
 	Node          string   `json:"node"`
 	Missing       string   `json:"missing"`

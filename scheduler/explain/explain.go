@@ -54,6 +54,7 @@ func (v view) ofLabel(id state.LabelID) string {
 // Application explains why an application waits, or that it does not wait, which rule placed it,
 // and what preemption does for it. It does not change the state.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
+	defer s.Look(0, false)
 	x, err := waiting(s, id)
 	if err == nil {
 		v := viewOf(s)
@@ -61,8 +62,9 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 		if p := v.st.PlacementOf(slot); p != nil {
 			x.Placed = &Placed{Rule: int(p.Rule), Text: p.Text, Why: p.Why, For: p.For}
 		}
-		v.explainPreemption(x, v.st.Apps.Get(slot))
-		v.explainLeases(x, v.st.Apps.Get(slot))
+		if a := v.st.Apps.Get(slot); !a.State.Ended() {
+			v.explainMore(x, a)
+		}
 	}
 	return x, err
 }
@@ -85,10 +87,15 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 	x.WaitingMillis = v.st.WaitingMillis(a)
 	v.explainAsks(x, a)
 	v.explainReservations(x, a)
+	v.explainWaiting(x, slot, a)
+	return x, nil
+}
+
+// explainWaiting says what an application waits for that has not ended.
+func (v view) explainWaiting(x *Explanation, slot uint32, a *state.App) {
 	switch {
 	case a.AttemptState == state.AttemptNonRunnable:
 		x.because(scheduler.MaxParallelApps, "%s", v.parallelLimit(a))
-		v.ifNoParallelLimit(x, a)
 	case a.AttemptState == state.AttemptFinishing:
 		x.because(scheduler.NoAsks, "its AM has unregistered; it ends when the AM's container does")
 	case a.AttemptState == state.AttemptPending:
@@ -98,7 +105,19 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 	default:
 		v.explainAsk(x, slot, a)
 	}
-	return x, nil
+}
+
+// explainMore adds to the explanation of an application the reasons of its further asks, what would
+// happen without the obstacle of its first ask, and what preemption does for it. This examines all
+// nodes several times, and all applications.
+func (v view) explainMore(x *Explanation, a *state.App) {
+	slot := v.st.AppByID(a.ID)
+	if a.Activated() {
+		v.explainFurther(x, slot, a)
+	}
+	v.explainIfs(x, slot, a)
+	v.explainPreemption(x, a)
+	v.explainLeases(x, a)
 }
 
 func (x *Explanation) because(r scheduler.Reason, format string, args ...any) {
@@ -162,10 +181,12 @@ func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
 			return
 		}
-		x.because(scheduler.BehindFIFO, "%s in %s, and no limit blocks it; it is activated within a second or two", ahead(x.Position-1), leaf.Path)
-		return
+		if v.ActivatedNext(i) != slot {
+			x.because(scheduler.BehindFIFO, "%s in %s, and no limit blocks it", ahead(x.Position-1), leaf.Path)
+			return
+		}
+		x.because(scheduler.NextPass, "no limit blocks it; it is activated within a second or two")
 	}
-	v.ifNoAMLimit(x, slot, a)
 }
 
 // parallelLimit says which limit on parallel applications blocks an application.

@@ -24,7 +24,7 @@ type Gang struct {
 var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAITING", state.GangStarting: "STARTING", state.GangServed: "STARTED", state.GangOver: "TIMED_OUT"}
 
 // explainGang says what the gang of an application's first ask waits for.
-func (v view) explainGang(x *Explanation, slot, ask uint32) {
+func (v view) explainGang(x *Explanation, slot, ask uint32, all *survey) {
 	g, k := v.st.Gangs.Get(slot), v.st.Asks.Get(ask)
 	w := v.WhyGangWaits(slot, ask)
 	held, nodes := v.st.GangReserved(slot)
@@ -45,10 +45,20 @@ func (v view) explainGang(x *Explanation, slot, ask uint32) {
 	case scheduler.QueueMaxCapacity, scheduler.UserLimit:
 		x.because(w.Reason, "%s: %s has too little room for all of them under its limits", of, x.Queue)
 	case scheduler.NoReason:
-		x.because(scheduler.BehindFIFO, "%s: there is room, the next pass starts them, unless another queue comes first", of)
+		if before := v.before(slot, ask, all); before != scheduler.NextPass {
+			x.because(before, "%s: there is room, but %s", of, comesFirst[before])
+			return
+		}
+		x.because(scheduler.NextPass, "%s: there is room, and the next pass starts them", of)
 	default:
 		x.because(w.Reason, "%s: %d have room now%s", of, w.Fit, holds(x.Gang))
 	}
+}
+
+var comesFirst = map[scheduler.Reason]string{
+	scheduler.BehindOtherAsk: "another ask of the application is served first",
+	scheduler.BehindFIFO:     "other applications of the queue are served first",
+	scheduler.BehindQueue:    "other queues are served first",
 }
 
 // holds says which nodes a gang has reserved.

@@ -89,7 +89,7 @@ app app0 user=u0
 ask app0 1x8G
 hb n1 quiet
 app app1 user=u1
-ask app1 1x1G hosts=(n1:1) racks=(r0:1)`},
+ask app1 3x1G hosts=(n1:3) racks=(r0:3)`},
 		{reason: scheduler.Blacklisted, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node is on the application's blacklist", still: "hb n1 n1 quiet", remedy: "blacklist app1 n1 remove\nhb n1 quiet", ifs: "blacklist", setup: `
 conf queues=(a:100)
 node add n1 8G
@@ -101,6 +101,17 @@ conf queues=(a:100) a.user-limit-factor=10 max=16G
 node add n1 8G
 node add n2 8G
 app app1 user=u1
+ask app1 1x12G`},
+		{reason: scheduler.NodeTooSmall, app: "app1", text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:1; n2:1 is DECOMMISSIONING, and may be large enough when it serves again",
+			still: "hb n1 n2 quiet", remedy: "node undrain n2\nnode add n2 16G\nhb n2 quiet", ifs: "instead", setup: `
+conf queues=(a:100) a.user-limit-factor=10 max=16G
+node add n1 8G
+node add n2 16G
+app app0 user=u0
+ask app0 1x2G
+hb n2 quiet
+app app1 user=u1
+node drain n2
 ask app1 1x12G`},
 		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4 GiB · 1 vc: no unreserved node has 4 GiB free; the most is 2 GiB on n1:", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
 conf queues=(a:100) a.user-limit-factor=10
@@ -129,6 +140,49 @@ app app1 user=u1
 ask app1 1x1G
 app app2 user=u2
 ask app2 1x1G`},
+		{reason: scheduler.NextPass, app: "app1", text: "1 node has room: the next pass serves the ask", remedy: "hb n1 quiet", setup: `
+conf queues=(a:100)
+node add n1 8G
+app app1 user=u1
+ask app1 1x1G`},
+		{reason: scheduler.BehindQueue, app: "app1", text: "1 node has room, but other queues come before root.a: root.b", remedy: "hb n1 n1 quiet", setup: `
+conf queues=(a:50, b:50) a.user-limit-factor=10
+node add n1 8G
+app app0 user=u1 queue=a
+ask app0 1x1G
+hb n1 quiet
+app app1 user=u1 queue=a
+ask app1 1x1G
+app app2 user=u2 queue=b
+ask app2 1x1G`},
+		{reason: scheduler.BehindOtherAsk, app: "app1", text: "another ask of the application is served first, or waits for the same nodes", still: "hb n1 n1 quiet",
+			remedy: "ask app1 0x4G@2\nhb n1 n1 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10
+node add n1 8G rack=r0
+node add n2 8G rack=r1
+app app0 user=u1
+ask app0 1x6G
+hb n1 quiet
+app app1 user=u1
+ask app1 1x4G@2 hosts=(n1:1) racks=(r0:1) strict strict-rack
+hb n1 quiet
+ask app1 1x1G@1 hosts=(n1:1) racks=(r0:1) strict strict-rack`},
+		{reason: scheduler.ReservedElsewhere, app: "app2", ifs: "no node were reserved", still: "hb n1 n2 n3 n4 quiet", remedy: "kill app1\nhb n3 quiet",
+			text: "it asks 12 GiB · 1 vc: 2 nodes have room, but root.a uses 112 GiB · 6 vc of 112 GiB · 4 vc, and of that 48 GiB · 2 vc are reservations on other nodes", setup: reservedElsewhere},
+		{reason: scheduler.HoldsReservations, app: "app1", text: "it asks 4 GiB · 1 vc: 1 node has room, but as many nodes are reserved for it as it needs", still: "hb n2 quiet", remedy: "complete app0 1\nhb n1 quiet", setup: `
+conf queues=(a:100) a.user-limit-factor=10 reservations-continue-look-all-nodes=false
+node add n1 8G
+node add n2 8G
+app app0 user=u0
+ask app0 1x6G
+hb n1 quiet
+app app2 user=u0
+ask app2 1x6G
+hb n2 quiet
+app app1 user=u1
+ask app1 1x4G
+hb n1 quiet
+complete app2 1`},
 		{reason: scheduler.AMNotLaunched, app: "app1", still: "hb n1 quiet", remedy: "launch app1", served: func(w *world, app string) bool {
 			_, a := w.app(app)
 			return w.p.st.Containers.Get(a.Containers).Launched
@@ -172,7 +226,7 @@ ask app1 1x1G`},
 conf queues=(a:100)
 app app1 user=u1 am=1G`},
 		{reason: scheduler.OwnPartitionFirst, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 3 missed offers, and has missed 0 so far",
-			still: "hb n2 n3 n1 quiet", remedy: "hb n1 quiet", setup: `
+			still: "hb n2 n3 quiet", remedy: "hb n1 n1 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x shared
 node add n1 8G
@@ -186,7 +240,7 @@ app app1 user=u1
 blacklist app1 n3
 ask app1 1x1G`},
 		{reason: scheduler.OwnPartitionFirst, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 2 missed offers, and has missed 0 so far",
-			still: "hb n2 n1 quiet", remedy: "hb n1 quiet", setup: `
+			still: "hb n2 quiet", remedy: "hb n1 n1 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x shared
 node add n1 8G
@@ -298,6 +352,24 @@ label ask app1 1 x`},
 	}
 }
 
+// reservedElsewhere is a cluster of four nodes with 12 GiB free each. One container has reserved two of
+// them, so that root counts as full.
+const reservedElsewhere = `
+conf queues=(a:100) a.user-limit-factor=10 max=28G
+node add n1 28G
+node add n2 28G
+node add n3 28G
+node add n4 28G
+app app0 user=u0
+ask app0 4x16G
+hb n1 n2 n3 n4 quiet
+app app1 user=u1
+ask app1 1x24G
+hb n1 times=12 quiet
+hb n2 times=12 quiet
+app app2 user=u2
+ask app2 1x12G`
+
 func (w *world) tellAll(text string) {
 	w.t.Helper()
 	for _, line := range strings.Split(text, "\n") {
@@ -376,7 +448,7 @@ func (s reasonStory) suppositions(t *testing.T, x *explain.Explanation) {
 	t.Helper()
 	var now []string
 	for _, k := range x.WhatIf {
-		if k.Now {
+		if k.Now || strings.HasPrefix(k.Then, "a node would serve it") {
 			now = append(now, k.If)
 		}
 	}

@@ -31,7 +31,7 @@ app app1 user=u1 queue=a am=4G`)
 		waiting bool
 	}{
 		{submit("a", 4), scheduler.AMLimitQueue, true},
-		{submit("b", 4), scheduler.BehindFIFO, true}, // a node has room
+		{submit("b", 4), scheduler.BehindQueue, true}, // a node has room, and root.a comes first
 	} {
 		x, err := explain.Submission(w.fork(), c.in)
 		if err != nil || x.Reason != c.reason.String() || x.Waiting != c.waiting || x.ID != "" || x.Queue != "root."+c.in.Queue {

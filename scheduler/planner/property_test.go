@@ -36,7 +36,8 @@ type machine struct {
 	now    int64
 	log    []event.Event
 	inputs []string
-	dirty  int // inputs since the last comparison with a rebuilt planner
+	dirty  int  // inputs since the last comparison with a rebuilt planner
+	quick  bool // inputs are not checked: the test checks something else
 
 	kinds    int
 	dominant bool
@@ -148,6 +149,11 @@ func (m *machine) request(req input.Request) input.Reply {
 	in := req.Input
 	m.now += 10
 	m.tell("%T %+v", in, in)
+	if m.quick {
+		reply, events := m.p.Plan(m.now, req)
+		m.log = append(m.log, events...)
+		return reply
+	}
 	before := m.p.st.Fork()
 	var twin *Planner
 	if m.dirty++; m.dirty >= 3 {

@@ -56,7 +56,7 @@ func TestRoomsOfSeveralNodes(t *testing.T) {
 	b := newBench(t, nil)
 	b.h.apply(t, &event.NodeResourceChanged{Node: 3, Total: gpu(65536, 16, 1), Set: true})
 	b.h.apply(t, &event.NodeResourceChanged{Node: 2, Total: gpu(65536, 16, 4), Set: true})
-	showsOn(t, b, "/ui/", `sim-03:8041</a> <span class="small">(most memory, vcores)</span><br>`, `sim-02:8041</a> <span class="small">(most gpu)</span></td>`)
+	showsOn(t, b, "/ui/", `sim-03:8041</a> <span class="small">(most memory, vcores)</span><br>`, `sim-02:8041</a> <span class="small">(most gpu)</span>`)
 }
 
 // showsOn checks that a page has each of the texts, and that it is valid.

@@ -43,6 +43,7 @@ var (
 	descEmpty       = desc("rmd_nodes_empty", "Number of nodes that take containers and have neither a container nor a reservation.", "partition")
 	descSilent      = desc("rmd_nodes_silent", "Nodes that have missed heartbeats and get no containers until they are heard again.", "partition")
 	descLargest     = desc("rmd_largest_fit", "Largest free amount on one node that can take a container and is not reserved.", "resource", "partition")
+	descBlocked     = desc("rmd_blocked_by_reservations", "Free resources that nobody may use, because what is reserved on other nodes counts as used.", "resource", "partition")
 	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
 	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
 	descStalled     = desc("rmd_raft_peer_stalled", "1 if the replica peer answers and makes no progress.", "peer")
@@ -57,7 +58,7 @@ var (
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descStalled, descUnreached,
 	descJobRuns, descJobFailing, descJobSuccess, descApps, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
-	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descIdempotency, descNames}
+	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descBlocked, descIdempotency, descNames}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -416,9 +417,10 @@ func (g *gauges) nodes() {
 		}
 		g.set(descSilent, float64(silent[label]), partition)
 		g.set(descEmpty, float64(rooms[label].Empty), partition)
-		largest := rooms[label].Free()
+		largest, blocked := rooms[label].Free(), g.v.Blocked(label)
 		for i, name := range g.v.Kinds {
 			g.set(descLargest, float64(largest[i]), name, partition)
+			g.set(descBlocked, float64(blocked[i]), name, partition)
 		}
 	}
 }

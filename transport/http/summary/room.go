@@ -16,7 +16,11 @@ type Room struct {
 	Serving int32         // nodes that take containers
 	Empty   int32         // of these, nodes with neither a container nor a reservation
 	Node    yarn.Resource // for each kind, the most that one of them has, free or not
+	// Blocked is the free room of nodes without a reservation that nobody may use, because what is
+	// reserved on other nodes counts as used, so that root is full. See RoomsOf.
+	Blocked yarn.Resource
 
+	open yarn.Resource       // what is free on nodes without a reservation
 	best [yarn.MaxKinds]Spot // by kind; the slot is 0 if no node has any of it free
 }
 
@@ -40,7 +44,9 @@ func (c *Summary) Rooms(calc yarn.Calculator, least yarn.Resource) []Room {
 }
 
 // RoomsOf computes the rooms of a state. A reserved node counts only as serving: what is free there
-// is kept for the reservation.
+// is kept for the reservation. The room that a reservation still misses is Blocked on other nodes: it
+// counts as used, although nothing uses it. Reservations of gangs, and those that wait for warned
+// containers, do not count as used by root.
 func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room {
 	rooms := make([]Room, max(st.Labels.Cap(), 1))
 	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
@@ -50,18 +56,37 @@ func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room 
 		r := &rooms[n.Label]
 		r.Serving++
 		r.Node = yarn.ComponentMax(r.Node, n.Total)
+		free := yarn.ComponentMax(n.Unallocated(), yarn.Resource{})
 		if n.Reservation != 0 {
+			r.Blocked = r.Blocked.Add(missing(st, st.Reservations.Get(n.Reservation), free))
 			return true
 		}
 		if n.Count == 0 {
 			r.Empty++
 		}
-		if free := n.Unallocated(); calc.HasRoom(free, least) {
-			r.offer(Spot{slot, yarn.ComponentMax(free, yarn.Resource{})})
+		r.open = r.open.Add(free)
+		if calc.HasRoom(n.Unallocated(), least) {
+			r.offer(Spot{slot, free})
 		}
 		return true
 	})
+	for i := range rooms {
+		rooms[i].Blocked = yarn.ComponentMin(rooms[i].Blocked, rooms[i].open)
+	}
 	return rooms
+}
+
+// missing returns what a reservation that counts as used does not find free on its node.
+func missing(st *state.State, r *state.Reservation, free yarn.Resource) yarn.Resource {
+	for _, p := range st.PreemptedFor(r) {
+		if p.Cause != yarn.PreemptLease {
+			return yarn.Resource{}
+		}
+	}
+	if r.Members != 0 {
+		return yarn.Resource{}
+	}
+	return yarn.ComponentMax(r.Size.Sub(free), yarn.Resource{})
 }
 
 // offer takes a node for the kinds of which it has more free than the nodes before it. Of two nodes

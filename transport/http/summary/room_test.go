@@ -168,6 +168,23 @@ func (s *roomStory) state(to yarn.NodeState, report string) {
 	s.apply(&event.NodeStateChanged{Node: 1, State: to, Report: report})
 }
 
+// TestRoomsBlocked checks that the room which a reservation misses on its node is blocked on others.
+func TestRoomsBlocked(t *testing.T) {
+	s := newRoomStory(t, 2)
+	s.run(1, 1, yarn.Resource{6144, 4, 0})
+	if b := RoomsOf(s.st, dominant, smallest)[0].Blocked; !b.IsZero() {
+		t.Errorf("without reservations %v is blocked", b)
+	}
+	s.reserve(2, 1, yarn.Resource{7168, 2, 1})
+	if b := RoomsOf(s.st, dominant, smallest)[0].Blocked; b != (yarn.Resource{5120, 0, 0}) {
+		t.Errorf("%v is blocked, want the 5 GiB that the reservation misses", b)
+	}
+	s.run(3, 2, yarn.Resource{4096, 1, 0})
+	if b := RoomsOf(s.st, dominant, smallest)[0].Blocked; b != (yarn.Resource{4096, 0, 0}) {
+		t.Errorf("%v is blocked, want all that is free on the other node", b)
+	}
+}
+
 // TestRoomsOfMemoryAlone checks that a node whose vcores are over-committed counts if the cluster
 // schedules by memory alone, and that it has no vcores free instead of fewer than none.
 func TestRoomsOfMemoryAlone(t *testing.T) {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -13,6 +15,15 @@ func (v *View) Rooms() []summary.Room {
 		least = v.Conf.MinAlloc
 	}
 	return v.Summary().Rooms(v.Calculator(), least)
+}
+
+// Blocked returns the free room of a label that nobody may use, because what is reserved on other
+// nodes counts as used. With backfill, root does not count what is reserved.
+func (v *View) Blocked(label state.LabelID) yarn.Resource {
+	if v.Conf != nil && v.Conf.Queues[0].Backfill != capacity.BackfillOff {
+		return yarn.Resource{}
+	}
+	return v.Rooms()[label].Blocked
 }
 
 // LabelRooms returns the document of the rooms of all partitions. It begins with the nodes without
@@ -28,6 +39,9 @@ func (v *View) LabelRooms() []api.LabelRoom {
 func (v *View) room(p *Partition) api.Room {
 	r := &v.Rooms()[p.Label]
 	d := api.Room{ServingNodes: int(r.Serving), EmptyNodes: int(r.Empty), Largest: []api.LargestRoom{}}
+	if blocked := v.Blocked(p.Label); !blocked.IsZero() {
+		d.Blocked = v.Size(blocked)
+	}
 	for _, l := range r.Largest() {
 		largest := api.LargestRoom{Node: v.NodeID(l.Slot), Free: v.Size(l.Free)}
 		for _, k := range l.Kinds {

@@ -80,8 +80,8 @@ func (s *API) wsAppActivities(c *route.Call) error {
 	return s.writeWS(c, "appActivities", obj{{"applicationId", name}, {"allocations", list}})
 }
 
-// requestActivities returns for each ask why it is not served. For the first ask this is verdict,
-// the reason of a node, or without one the application's own reason.
+// requestActivities returns for each ask why it is not served: for the first ask verdict, the reason
+// of a node, or without one the application's own reason; for others their own.
 func requestActivities(x *api.Explanation, verdict string, named bool) []obj {
 	var out []obj
 	for i, k := range x.Asks {
@@ -95,7 +95,7 @@ func requestActivities(x *api.Explanation, verdict string, named bool) []obj {
 			why = verdict
 		}
 		if i > 0 {
-			why = "Priority skipped because of another request of the application"
+			why = k.Diagnostic
 		}
 		out = append(out, append(d, field{"diagnostic", why}))
 	}

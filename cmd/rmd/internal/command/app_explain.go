@@ -149,6 +149,9 @@ func askText(a api.ExplainedAsk) string {
 	if a.AM {
 		s += ", its AM"
 	}
+	if a.Reason != "" {
+		s += ": " + a.Reason
+	}
 	return s
 }
 
@@ -164,8 +167,7 @@ func nodesText(n api.ExplainedNodes) string {
 	return s
 }
 
-// explainReservations prints the reservations of the application, and the smallest set of
-// containers that must end.
+// explainReservations prints the reservations of the application, and the containers that must end.
 func explainReservations(l *labelled, x api.Explanation) {
 	for i, r := range x.Reserved {
 		l.line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)

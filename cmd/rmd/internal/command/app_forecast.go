@@ -52,7 +52,10 @@ func (p *program) forecastReport() verb {
 func writeForecast(w io.Writer, d api.Forecast, width int) error {
 	l := &labelled{width: width}
 	l.fold("", d.ID)
-	if len(d.Asks) == 0 {
+	switch {
+	case d.Waits != "":
+		l.line("", "It asks for no container yet: %s.", d.Waits)
+	case len(d.Asks) == 0:
 		l.line("", "It waits for no container.")
 	}
 	for _, k := range d.Asks {

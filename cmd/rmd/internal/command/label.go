@@ -103,6 +103,9 @@ func labelFacts(d api.LabelDetails) []output.Fact {
 		{Name: "empty", Value: fmt.Sprintf("%d of %s", d.EmptyNodes, thousands.Count(d.ServingNodes, "node"))},
 	}
 	facts = append(facts, factsOf("largest free", d.Largest, func(l api.LargestRoom) string { return l.Free.String() + " on " + l.Node })...)
+	if len(d.Blocked) > 0 {
+		facts = append(facts, output.Fact{Name: "blocked", Value: d.Blocked.String() + " by reservations on other nodes"})
+	}
 	return append(append(facts, factsOf("queues", d.Shares, shareText)...), factsOf("waiting", d.Apps, waitText)...)
 }
 

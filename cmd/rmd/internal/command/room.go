@@ -49,6 +49,9 @@ func roomParts(r *api.Room) []string {
 	if len(r.Largest) == 0 {
 		parts = append(parts, "no room for a container")
 	}
+	if len(r.Blocked) > 0 {
+		parts = append(parts, "blocked by reservations on other nodes "+r.Blocked.String())
+	}
 	return parts
 }
 

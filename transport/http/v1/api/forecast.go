@@ -6,7 +6,10 @@ type Forecast struct {
 	ID       string        `json:"id"`
 	AtMillis int64         `json:"at_ms"` // when the forecast was made
 	Runs     int           `json:"runs"`  // how often the planner simulated the future of the cluster
-	Asks     []ForecastAsk `json:"asks"`  // empty if the application waits for nothing
+	Asks     []ForecastAsk `json:"asks"`  // empty if the application asks for nothing
+	// Waits says why the application asks for nothing yet although it waits, as under a limit on
+	// parallel applications.
+	Waits string `json:"waits,omitempty"`
 }
 
 // First returns the ask that starts first, or one that never starts if all are like that. It

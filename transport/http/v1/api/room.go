@@ -9,6 +9,9 @@ type Room struct {
 	// over-committed do not count, nor do those where the smallest container does not fit. It is
 	// empty if no container can start.
 	Largest []LargestRoom `json:"largest_free"`
+	// Blocked is the part of the free room that nobody may use, because what is reserved on other
+	// nodes counts as used. A container may wait although it fits on one node.
+	Blocked Resource `json:"blocked_by_reservations,omitempty"`
 }
 
 // LargestRoom is what is free on one node, which has more of some kinds free than all other nodes.

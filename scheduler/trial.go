@@ -1,0 +1,287 @@
+package scheduler
+
+import (
+	"rmd/fsm/state"
+	"rmd/yarn"
+)
+
+// A Trial says why passes do not serve one ask. It runs the functions of a pass and drops what they
+// decide, so an explanation is the refusal that the pass itself gives. It changes nothing.
+//
+// A pass refuses an ask for reasons of its own (Refusal), or because it serves something else first
+// (Before).
+type Trial struct {
+	s         *Scheduler
+	app, ask  uint32
+	heartbeat bool
+	limits    map[state.LabelID]trialLimits // by label of the node, without loans
+}
+
+// trialLimits are the limits that a pass gives to the leaf of the ask.
+type trialLimits struct {
+	Limits
+	refusal Reason // of the limit that ends the pass before it looks at the ask
+}
+
+// NewTrial returns a Trial of an ask. With heartbeat, the passes are those for heartbeats of nodes,
+// which count the offers that an ask has missed.
+func (s *Scheduler) NewTrial(app, ask uint32, heartbeat bool) *Trial {
+	s.refreshCapacities()
+	return &Trial{s: s, app: app, ask: ask, heartbeat: heartbeat, limits: map[state.LabelID]trialLimits{}}
+}
+
+// with calls f as part of a pass on a node that emits nothing.
+func (t *Trial) with(node uint32, f func() Reason) Reason {
+	s := t.s
+	n := s.st.Nodes.Get(node)
+	at, now, lending, compared := s.at, s.now, s.lending, s.gangsCompared
+	s.trial, s.counting, s.now, s.gangsCompared = true, t.heartbeat, max(s.now, s.st.Meta.NowMillis), 0
+	s.at, s.lending = s.partitionOf(n), n.Label != s.st.Asks.Get(t.ask).Label
+	s.loan = s.loanOf(node)
+	why := f()
+	s.trial, s.counting, s.now, s.gangsCompared = false, false, now, compared
+	s.at, s.lending, s.loan = at, lending, loan{}
+	return why
+}
+
+// Refusal returns why a pass on a node does not serve the ask, even if nothing else comes first, or
+// NoReason if it does. The node must be one that the ask may use (MayUse).
+func (t *Trial) Refusal(node uint32) Reason {
+	return t.with(node, func() Reason { return t.refusal(node) })
+}
+
+func (t *Trial) refusal(node uint32) Reason {
+	s := t.s
+	a, k, n := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask), s.st.Nodes.Get(node)
+	if n.Label != k.Label && !s.lendsTo(n, k) {
+		return OtherLabel // a container is to grow on a node that has got another label
+	}
+	fulfills := false
+	if n.Reservation != 0 {
+		r := s.st.Reservations.Get(n.Reservation)
+		fulfills = r.App == t.app && r.Key == k.Key && r.IncreaseOf == k.IncreaseOf
+		switch {
+		case fulfills || s.loan.lends() && s.mayLease(a, k, n):
+		case r.App == t.app:
+			return BehindOtherAsk
+		default:
+			return NodeReservedByOther
+		}
+	}
+	switch {
+	case a.Blacklisted(n):
+		return Blacklisted
+	case !s.cfg.Calculator.FitsIn(k.Size, n.Total):
+		return NodeTooSmall
+	case !s.cfg.Calculator.FitsIn(k.Size, n.Unallocated()) || !fulfills && !s.hasRoom(n):
+		return NodeTooSmallFree
+	case s.st.HoldsBack(k):
+		return NoReason // the gang decides; see WhyGangWaits
+	case fulfills:
+		return t.decided(s.place(t.app, t.ask, node, &Limits{}, true))
+	}
+	if why := t.decided(t.offer(node, &Limits{headroom: s.at.total.Times(2)})); why == LocalityDelay || why == OwnPartitionFirst || why == HoldsReservations {
+		return why // whatever the limits are
+	}
+	l := t.limitsHere()
+	if l.refusal != NoReason {
+		return l.refusal
+	}
+	d := t.offer(node, &l.Limits)
+	if d.state == stateAllocated && !s.accept(&d) {
+		return t.limit(s.limitOn(&d, s.releasedBy(&d)))
+	}
+	return t.decided(d)
+}
+
+// offer offers a node to the ask alone.
+func (t *Trial) offer(node uint32, l *Limits) decision {
+	return t.s.offerKey(t.app, t.ask, node, l)
+}
+
+// decided returns why a decision is no allocation, or NoReason if it is one.
+func (t *Trial) decided(d decision) Reason {
+	switch d.state {
+	case stateAllocated:
+		return NoReason
+	case stateReserved:
+		return NodeTooSmallFree
+	}
+	return t.limit(d.why)
+}
+
+// limit returns which queue's limit it is, if the reason is a limit of queues.
+func (t *Trial) limit(why Reason) Reason {
+	if why != QueueMaxCapacity {
+		return why
+	}
+	s := t.s
+	_, why = s.ReachedMaximum(s.LeafOf(s.st.Apps.Get(t.app)), s.st.Asks.Get(t.ask).Size)
+	if why == NoReason {
+		return ParentMaxCapacity // by the rounding to minimum allocations, or by the order of resources by share
+	}
+	return why
+}
+
+// Limit returns the limit of a queue or user that refuses the ask on the nodes of its own label
+// whatever room they have, or NoReason.
+func (t *Trial) Limit() (why Reason) {
+	s := t.s
+	a, k := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask)
+	at := s.at
+	s.at = s.partitions[k.Label]
+	if why = t.limitsHere().refusal; why == NoReason && !s.withinHeadroom(a, k, &t.limitsHere().Limits) {
+		why = t.limit(QueueMaxCapacity)
+	}
+	if why == NoReason && s.reservedIn(a).IsZero() { // else it may give up a reservation
+		why = t.limit(s.limitOn(&decision{state: stateAllocated, app: t.app, size: k.Size}, nil))
+	}
+	s.at = at
+	return why
+}
+
+// limitsHere returns the limits of the ask in the current partition.
+func (t *Trial) limitsHere() *trialLimits {
+	s := t.s
+	l, known := t.limits[s.at.label]
+	if known && !s.loan.lends() {
+		return &l
+	}
+	a := s.st.Apps.Get(t.app)
+	leaf := s.LeafOf(a)
+	within, stopped := s.handDown(leaf, a)
+	l = trialLimits{Limits: within}
+	var ok bool
+	if ok, l.needUnreserve = s.userCheck(leaf, a); stopped {
+		l.refusal = t.limit(QueueMaxCapacity)
+	} else if !ok {
+		l.refusal = UserLimit
+	}
+	if !s.loan.lends() {
+		t.limits[s.at.label] = l
+	}
+	return &l
+}
+
+// handDown returns the limits that a pass gives to a queue if no sibling keeps room from it. stopped
+// says that the limit of the queue or of an ancestor ends the pass there. a is the application that
+// the pass looks at in a leaf.
+func (s *Scheduler) handDown(i int32, a *state.App) (l Limits, stopped bool) {
+	l.limit = s.at.total
+	if parent := s.queues[i].parent; parent >= 0 {
+		above, stopped := s.handDown(parent, a)
+		if stopped {
+			return above, true
+		}
+		l.limit = s.childLimit(parent, i, &above)
+	}
+	unreservable := s.reservedOf(i)
+	if s.cfg.Queues[i].Leaf {
+		unreservable = s.reservedIn(a)
+	}
+	ok, headroom := s.queueLimit(i, l.limit, unreservable)
+	l.headroom = headroom
+	return l, !ok
+}
+
+// ReachedMaximum returns the first queue, from a leaf up, whose maximum has no room for a size in the
+// current partition, and the reason; NoReason if there is none.
+func (s *Scheduler) ReachedMaximum(leaf int32, size yarn.Resource) (queue int32, why Reason) {
+	calc := s.cfg.Calculator
+	for i := leaf; i >= 0; i = s.queues[i].parent {
+		used, most := s.usedNow(i, nil), s.at.tree.Capacities[i].EffMax
+		if s.lending {
+			most = s.at.total
+		}
+		switch {
+		case calc.FitsIn(used.Add(size), most):
+		case s.mayUseAllNodes(i) && calc.FitsIn(used.Sub(s.reservedOf(i)).Add(size), most):
+			return i, ReservedElsewhere
+		case i == leaf:
+			return i, QueueMaxCapacity
+		default:
+			return i, ParentMaxCapacity
+		}
+	}
+	return -1, NoReason
+}
+
+// MayReturn reports whether a node does not serve, but may do so again: it drains, or is lost or
+// unhealthy. How large it will be then is not known: a drain has lowered its total.
+func MayReturn(n *state.Node) bool {
+	return !n.Serving() && n.State != yarn.NodeDecommissioned && n.State != yarn.NodeShutdown
+}
+
+// NeverWithin reports whether a size exceeds the maximum of a leaf or of an ancestor on the nodes of a
+// label even when the queues are empty. It returns false if nodes may return, because the maximum may
+// be larger then.
+func (s *Scheduler) NeverWithin(leaf int32, label state.LabelID, size yarn.Resource) bool {
+	returns := false
+	s.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+		returns = n.Label == label && MayReturn(n)
+		return !returns
+	})
+	for i := leaf; i >= 0 && !returns; i = s.queues[i].parent {
+		if !s.cfg.Calculator.FitsIn(size, s.partitions[label].tree.Capacities[i].EffMax) {
+			return true
+		}
+	}
+	return false
+}
+
+// Before returns what a pass serves before the ask on a node on which Refusal is NoReason: another
+// ask of the application, another application of the queue, or another queue. It returns NextPass if
+// the pass serves the ask, and NoReason if the pass on this node cannot say.
+func (t *Trial) Before(node uint32) Reason {
+	return t.with(node, func() Reason { return t.before(node) })
+}
+
+func (t *Trial) before(node uint32) Reason {
+	s := t.s
+	n := s.st.Nodes.Get(node)
+	if n.Reservation != 0 && !s.loan.lends() { // it is its own
+		if r := s.st.Reservations.Get(n.Reservation); r.Members != 0 && !s.heldSuffice(r) {
+			return NoReason
+		}
+		return NextPass
+	}
+	if !s.hasRoom(n) {
+		return NoReason
+	}
+	leaf, l := s.LeafOf(s.st.Apps.Get(t.app)), t.limitsHere()
+	mine := func(d *decision) bool {
+		return d != nil && d.app == t.app && d.ask == t.ask && d.state == stateAllocated
+	}
+	own := l.Limits
+	if d := s.offer(t.app, node, &own); !mine(&d) {
+		return BehindOtherAsk
+	}
+	own = Limits{limit: l.limit}
+	if d := s.assignLeaf(leaf, node, &own).decided; !mine(d) {
+		return BehindFIFO
+	}
+	if s.lending {
+		s.lending = false
+		first := s.decide(node)
+		if s.lending = true; first != nil {
+			return t.behind(first)
+		}
+	}
+	if d := s.decide(node); !mine(d) {
+		return t.behind(d)
+	}
+	return NextPass
+}
+
+// behind says what comes before the ask if a pass serves something else first, or nothing, because a
+// queue keeps the room.
+func (t *Trial) behind(first *decision) Reason {
+	s := t.s
+	switch {
+	case first == nil || s.LeafOf(s.st.Apps.Get(first.app)) != s.LeafOf(s.st.Apps.Get(t.app)):
+		return BehindQueue
+	case first.app != t.app:
+		return BehindFIFO
+	}
+	return BehindOtherAsk
+}
