@@ -136,7 +136,7 @@ ask app1 1x2G,1c`)
 // than its wait is worth, and when a set will be worth it.
 func TestExplainTooDear(t *testing.T) {
 	w := newWorld(t)
-	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=600000
+	w.tellAll(`conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=600000 preemption.guarantee-wait-ms=-1
 node add n1 8G
 app app1 user=u1 queue=a
 fill app1 4G n1=2
@@ -183,7 +183,7 @@ app app3 user=u3 queue=a`)
 // container: the lost work grows as fast as the wait.
 func TestExplainAlwaysTooDear(t *testing.T) {
 	w := newWorld(t)
-	w.tellAll(`conf queues=(a:20, b:80) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=60000
+	w.tellAll(`conf queues=(a:20, b:80) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.max-lost-work-ms=60000 preemption.guarantee-wait-ms=-1
 node add n1 9G
 node add n2 9G
 app app1 user=u1 queue=a
