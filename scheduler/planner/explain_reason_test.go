@@ -534,7 +534,7 @@ ask app1 1x10G`)
 // TestExplanationFieldNames checks that the field names of the document are lower case.
 func TestExplanationFieldNames(t *testing.T) {
 	w := newWorld(t)
-	w.tellAll(stories()[10].setup)
+	w.tellAll(stories()[0].setup)
 	for _, v := range []any{w.explained("app1"), w.explained("app2")} {
 		b, err := json.Marshal(v)
 		if err != nil {
