@@ -191,15 +191,16 @@ func TestKeyWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestOtherConfiguration checks that the report of a shadow is close to what happens when the
-// cluster has the shadow's configuration. The shadow must not change the cluster, and the same seed
-// must give the same report.
+// TestOtherConfiguration checks that the reports of shadows are on average close to what happens when
+// the cluster has the shadow's configuration. A single report may be half off: which container comes
+// first changes all that follow. The shadow must not change the cluster, and the same seed must give
+// the same report.
 func TestOtherConfiguration(t *testing.T) {
 	lower := "yarn.scheduler.capacity.root.b.maximum-capacity=50"
-	play := func(inForce, other []string) *api.Shadow {
+	play := func(seed uint64, inForce, other []string) *api.Shadow {
 		c := newCluster(t, inForce...)
 		c.start(DefaultOptions(), other...)
-		c.run(2, 150)
+		c.run(seed, 150)
 		for n := int64(0); c.shadow.Waits() && n < 100; n++ {
 			if err := c.shadow.Advance(epoch + c.now.Milliseconds() + DefaultOptions().BehindMillis + n*60_000); err != nil {
 				t.Fatal(err)
@@ -210,33 +211,35 @@ func TestOtherConfiguration(t *testing.T) {
 		}
 		return c.shadow.Report()
 	}
-	beside := play(nil, []string{lower})
-	if again := play(nil, []string{lower}); !reflect.DeepEqual(beside, again) {
-		t.Error("once more it differs")
-	}
-	actual := play([]string{lower}, []string{lower})
-	if beside.State != api.ShadowApart || beside.Divergence == nil || beside.NotFollowed != 0 || actual.State != api.ShadowInStep {
-		t.Fatalf("beside: %s, diverged %t, %d not followed; in force: %s; want %s, true, 0; %s",
-			beside.State, beside.Divergence != nil, beside.NotFollowed, actual.State, api.ShadowApart, api.ShadowInStep)
-	}
-	var saidAll, thenAll float64
-	for i, q := range beside.Queues {
-		before, said, then := q.Cluster.Waits, q.Shadow.Waits, actual.Queues[i].Cluster.Waits
-		t.Logf("%s: mean wait %d ms of %d, said %d of %d, then %d of %d", q.Path, before.MeanMillis, before.Count, said.MeanMillis, said.Count, then.MeanMillis, then.Count)
-		if said.Count != then.Count || q.Shadow.Waiting != 0 {
-			t.Errorf("%s: %d containers start and %d wait, and then %d start", q.Path, said.Count, q.Shadow.Waiting, then.Count)
+	var before, said, then [2]int64 // sums of waits, by queue
+	for seed := range uint64(10) {
+		beside := play(seed, nil, []string{lower})
+		if seed == 0 && !reflect.DeepEqual(beside, play(seed, nil, []string{lower})) {
+			t.Error("once more it differs")
 		}
-		sum, in := float64(said.MeanMillis*said.Count), float64(then.MeanMillis*then.Count)
-		if far := sum / in; far < 0.7 || far > 1.4 {
-			t.Errorf("%s waits %d ms, and then %d", q.Path, said.MeanMillis, then.MeanMillis)
+		actual := play(seed, []string{lower}, []string{lower})
+		if beside.State != api.ShadowApart || beside.Divergence == nil || beside.NotFollowed != 0 || actual.State != api.ShadowInStep {
+			t.Fatalf("beside: %s, diverged %t, %d not followed; in force: %s; want %s, true, 0; %s",
+				beside.State, beside.Divergence != nil, beside.NotFollowed, actual.State, api.ShadowApart, api.ShadowInStep)
 		}
-		saidAll, thenAll = saidAll+sum, thenAll+in
+		for i, q := range beside.Queues {
+			real := actual.Queues[i].Cluster.Waits
+			if q.Shadow.Waits.Count != real.Count || q.Shadow.Waiting != 0 {
+				t.Errorf("%s: %d containers start and %d wait, and then %d start", q.Path, q.Shadow.Waits.Count, q.Shadow.Waiting, real.Count)
+			}
+			before[i] += q.Cluster.Waits.MeanMillis * q.Cluster.Waits.Count
+			said[i] += q.Shadow.Waits.MeanMillis * q.Shadow.Waits.Count
+			then[i] += real.MeanMillis * real.Count
+		}
 	}
-	if far := saidAll / thenAll; far < 0.9 || far > 1.1 {
-		t.Errorf("all wait %.2f times as long as then", far)
+	t.Logf("waits in all, in ms: %d in the cluster, %d said, %d then", before, said, then)
+	for i := range said {
+		if far := float64(said[i]) / float64(then[i]); far < 0.8 || far > 1.25 {
+			t.Errorf("queue %d waits %.2f times as long as then", i, far)
+		}
 	}
-	if b := beside.Queues[1]; 10*b.Shadow.Waits.MeanMillis < 11*b.Cluster.Waits.MeanMillis {
-		t.Errorf("root.b does not wait longer: %+v", b)
+	if 10*said[1] < 11*before[1] {
+		t.Error("root.b does not wait longer")
 	}
 }
 
