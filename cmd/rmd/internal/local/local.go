@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -50,8 +51,21 @@ type Cluster struct {
 	token    string
 }
 
-// Start opens all replicas and waits until they have a leader and queues.
-func Start(ctx context.Context, opt Options) (*Cluster, error) {
+// startTries limits how often Start tries other ports.
+const startTries = 5
+
+// Start opens all replicas and waits until they have a leader and queues. Between the choice of a free
+// port and its use, another program may take it; then Start chooses others.
+func Start(ctx context.Context, opt Options) (c *Cluster, err error) {
+	for range startTries {
+		if c, err = tryStart(ctx, opt); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return c, err
+}
+
+func tryStart(ctx context.Context, opt Options) (*Cluster, error) {
 	c := &Cluster{opt: opt, token: rand.Text()}
 	ports, err := freePorts(opt.Replicas)
 	if err != nil {
