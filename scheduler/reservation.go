@@ -41,14 +41,10 @@ func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 		!s.st.ReservationBanned(n, k.App, k.Key)
 }
 
-// needsMore reports whether a key may reserve another node. With reservation.node=earliest it reserves
-// one node for each container, because a reservation moves to a better node instead. In YARN a
-// container reserves further nodes the longer it waits. What is reserved counts as used, so that one
-// container may keep all other applications from nodes with room.
+// needsMore reports whether a key may reserve another node. A container reserves further nodes the
+// longer it waits. What is reserved counts as used, so that one container may keep all other
+// applications from nodes with room.
 func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
-	if s.ReservesEarliest() {
-		return k.Count > int64(k.Reservations)
-	}
 	c := claim{
 		outstanding:    k.Count,
 		reserved:       int64(k.Reservations),
