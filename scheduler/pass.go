@@ -18,7 +18,7 @@ func (l *Limits) Headroom() yarn.Resource { return l.headroom }
 
 // outcome is the result of a pass over a queue.
 type outcome struct {
-	decided    *decision // what to allocate or reserve; nil: nothing
+	decided    *decision // what to allocate or reserve, valid until the next pass; nil: nothing
 	queueLimit bool      // the queue's limit stopped the pass: siblings may not use its room
 }
 
@@ -189,8 +189,8 @@ func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
 			if d.gang == nil && !s.accept(&d) {
 				return outcome{}
 			}
-			decided := d
-			return outcome{decided: &decided}
+			s.decided = d
+			return outcome{decided: &s.decided}
 		}
 	}
 	if refused == len(active) {

@@ -35,11 +35,12 @@ type Scheduler struct {
 	levelLimits []Limits // the limits in a pass, by depth of the tree
 
 	now      int64
-	stamped  bool // the events of this input already have its time
-	counting bool // the pass is for a heartbeat, so offers count for locality delays
-	trial    bool // the pass only answers a question: it emits nothing
-	lending  bool // the pass offers a node of a label to asks without a label
-	loan     loan // the room of a reservation that the pass offers
+	stamped  bool     // the events of this input already have its time
+	counting bool     // the pass is for a heartbeat, so offers count for locality delays
+	trial    bool     // the pass only answers a question: it emits nothing
+	lending  bool     // the pass offers a node of a label to asks without a label
+	loan     loan     // the room of a reservation that the pass offers
+	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
 	freed    []uint32       // nodes on which this input has freed room
 	asking   []uint32       // applications with new asks
@@ -66,7 +67,8 @@ func New(st *state.State, eager bool) (*Scheduler, error) {
 }
 
 // Fork returns a scheduler on a fork of the state. It copies the views, which New would derive from
-// the state again. It must not be called while an input is planned.
+// the state again. It shares the configuration, so the fork must create no dynamic queue. It must not be
+// called while an input is planned.
 func (s *Scheduler) Fork() *Scheduler {
 	f := &Scheduler{st: s.st.Fork(), eager: s.eager, cfg: s.cfg, stale: s.stale, lends: s.lends, backfills: s.backfills,
 		queues: slices.Clone(s.queues), indexOf: slices.Clone(s.indexOf), apps: slices.Clone(s.apps), users: slices.Clone(s.users),
