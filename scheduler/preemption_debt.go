@@ -22,7 +22,7 @@ func (r *preemptionRound) followDebts() {
 			r.s.owe(int32(i), r.p, yarn.DebtOwed)
 		case was && !owed:
 			r.s.owe(int32(i), r.p, yarn.DebtEnded)
-		case owed && !debt.Overdue && debt.SinceMillis+r.set.OverdueMillis() <= r.s.now:
+		case owed && !debt.Overdue && r.set.OverdueAt(debt.SinceMillis) <= r.s.now:
 			r.s.owe(int32(i), r.p, yarn.DebtOverdue)
 		}
 	}
@@ -70,14 +70,14 @@ func (r *preemptionRound) waitsForGuarantee(leaf int32) bool {
 // overdueAt returns the time from which a round takes what an ask needs, whatever work is lost. It
 // returns never if the ask is not within the guarantee of its leaf, or if there is no such time.
 func (r *preemptionRound) overdueAt(w beneficiary) int64 {
-	if r.inside != nil || r.ranked != nil || r.balances || r.set.GuaranteeWaitMillis < 0 || !r.withinGuarantee(w) {
+	if !r.forGuarantees() || r.set.GuaranteeWaitMillis < 0 || !r.withinGuarantee(w) {
 		return never
 	}
 	debt, owed := r.s.st.DebtTo(r.s.queues[w.leaf].slot, r.p.label)
 	if !owed {
 		return never
 	}
-	return debt.SinceMillis + r.set.OverdueMillis()
+	return r.set.OverdueAt(debt.SinceMillis)
 }
 
 // doublings is how often the work that may be lost for an ask doubles until the ask is overdue.
@@ -101,7 +101,7 @@ func (r *preemptionRound) debtWorth(w beneficiary) uint64 {
 // must get it now.
 func (s *Scheduler) owesLate(p *partition, set *preempt.Settings) bool {
 	late := false
-	s.eachDebt(func(d state.Debt) { late = late || d.Label == p.label && d.SinceMillis+set.OverdueMillis() <= s.now })
+	s.eachDebt(func(d state.Debt) { late = late || d.Label == p.label && set.OverdueAt(d.SinceMillis) <= s.now })
 	return late
 }
 
@@ -111,7 +111,7 @@ func (s *Scheduler) FirstOverdue(set *preempt.Settings) int64 {
 	first := int64(never)
 	s.eachDebt(func(d state.Debt) {
 		if !d.Overdue {
-			first = min(first, d.SinceMillis+set.OverdueMillis())
+			first = min(first, set.OverdueAt(d.SinceMillis))
 		}
 	})
 	return first

@@ -189,11 +189,17 @@ func (r *preemptionRound) withinGuarantee(w beneficiary) bool {
 	return r.covers(r.leaves[w.leaf].under, r.s.st.Asks.Get(w.ask).Size)
 }
 
+// forGuarantees reports whether the round takes for leaves below their guarantee, and not by priority,
+// for balance or inside a leaf.
+func (r *preemptionRound) forGuarantees() bool {
+	return r.inside == nil && r.ranked == nil && !r.balances
+}
+
 // reservesBeyond reports whether a leaf uses more than its guarantee with its reservations, and none
 // of its containers ends. After the loss of a container, a leaf must have its guarantee, so then it
 // keeps its reservations.
 func (r *preemptionRound) reservesBeyond(leaf int32) bool {
-	if r.inside != nil || r.ranked != nil || r.balances {
+	if !r.forGuarantees() {
 		return false
 	}
 	b := &r.leaves[leaf]

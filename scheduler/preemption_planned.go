@@ -202,7 +202,7 @@ func (r *preemptionRound) makeRoom(w beneficiary, set *preemptionSet) bool {
 // nextOn returns the cheapest set for a further container of an ask on a node that the round has
 // reserved for it. ok is false if there is none.
 func (r *preemptionRound) nextOn(node int, w beneficiary, masters bool) (next preemptionSet, ok bool) {
-	if r.nodes[node].extends == 0 || r.inside != nil || r.balances || r.s.st.Asks.Get(w.ask).IncreaseOf != 0 {
+	if r.nodes[node].extends == 0 || !r.forGuarantees() || r.s.st.Asks.Get(w.ask).IncreaseOf != 0 {
 		return next, false
 	}
 	next, ok = r.cheapest(node, w, masters)

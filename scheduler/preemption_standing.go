@@ -181,7 +181,7 @@ func (r *preemptionRound) spare(set *standingSet, more int64) {
 func (r *preemptionRound) further(set *standingSet) int64 {
 	res := r.reservationOf(set)
 	ask := r.s.st.AskFor(r.s.st.Apps.Get(res.App), res.Key, res.IncreaseOf)
-	if r.inside != nil || r.ranked != nil || r.balances || ask == 0 || res.IncreaseOf != 0 {
+	if !r.forGuarantees() || ask == 0 || res.IncreaseOf != 0 {
 		return 0
 	}
 	k, leaf := r.s.st.Asks.Get(ask), r.s.leafOfReservation(res)

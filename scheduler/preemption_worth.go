@@ -26,8 +26,9 @@ type waitLeft struct {
 
 // worth reports whether a set that loses this much work may end for one container of an ask. The
 // set may lose the work that the container does in the configured time. It may lose more if the leaf
-// has waited for its guarantee, and if the application has waited long: waitWorth times the cost of the wait so far, but no more than the
-// expected rest of the wait, because that is all that the set saves.
+// has waited for its guarantee, and if the application has waited long: waitWorth times the cost of
+// the wait so far, but no more than the expected rest of the wait, because that is all that the set
+// saves.
 func (r *preemptionRound) worth(w beneficiary, cost uint64) bool {
 	if r.set.MaxLostMillis < 0 {
 		return true

@@ -177,9 +177,8 @@ func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason strin
 	}
 }
 
-// health changes the state of a node that reports itself unhealthy or healthy again. It reports
-// whether the node is healthy again. An unhealthy
-// node loses its containers, as a lost node does.
+// health changes the state of a node that reports itself unhealthy or healthy again, and reports
+// whether it is healthy again. An unhealthy node loses its containers, as a lost node does.
 func (p *Planner) health(slot uint32, unhealthy bool, report string) (recovered bool) {
 	n := p.st.Nodes.Get(slot)
 	switch {

@@ -48,6 +48,9 @@ func (s *Settings) OverdueMillis() int64 {
 	return max(s.GuaranteeWaitMillis-s.MaxWaitMillis-rounds*s.IntervalMillis, 0)
 }
 
+// OverdueAt returns OverdueMillis after a leaf began to wait, in Unix milliseconds.
+func (s *Settings) OverdueAt(sinceMillis int64) int64 { return sinceMillis + s.OverdueMillis() }
+
 // QueuePriority says how a queue with a higher priority gets, for its reservations, what queues
 // with a lower priority use on the reserved nodes.
 type QueuePriority struct {
