@@ -42,7 +42,7 @@ func newDemands(st *state.State) *demands {
 // containers, and what they used in all; the size of each follows from the lengths of containers
 // like them.
 func demandOf(st *state.State, a *state.App) (demand, bool) {
-	count := int64(a.NextNumber & containerNumbers)
+	count := int64(yarn.ContainerSequence(a.NextNumber))
 	if !a.Unmanaged {
 		count--
 	}
@@ -61,9 +61,6 @@ func demandOf(st *state.State, a *state.App) (demand, bool) {
 	}
 	return d, d.size[yarn.Memory] > 0
 }
-
-// containerNumbers masks the epoch in the number of a container, as in YARN's container ids.
-const containerNumbers = 1<<40 - 1
 
 // meanLength returns the mean of a history in milliseconds.
 func meanLength(l *state.Lengths) int64 {

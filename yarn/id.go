@@ -39,13 +39,16 @@ type ContainerID struct {
 	Number  uint64
 }
 
+// ContainerSequence returns the sequence within the attempt of YARN's container number.
+func ContainerSequence(number uint64) uint64 { return number & (1<<epochShift - 1) }
+
 // ContainerNumber returns YARN's container number for an epoch and a sequence.
 func ContainerNumber(epoch uint32, sequence uint64) uint64 {
 	return uint64(epoch)<<epochShift | sequence
 }
 
 func (c ContainerID) String() string {
-	epoch, seq := c.Number>>epochShift, c.Number&(1<<epochShift-1)
+	epoch, seq := c.Number>>epochShift, ContainerSequence(c.Number)
 	if epoch == 0 {
 		return fmt.Sprintf("container_%d_%04d_%02d_%06d", c.App.ClusterTimestamp, c.App.Seq, c.Attempt, seq)
 	}

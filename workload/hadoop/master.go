@@ -43,9 +43,6 @@ type master struct {
 	after int          // number of answers since draining began
 }
 
-// numberMask removes the epoch from a container's number.
-const numberMask = 1<<40 - 1
-
 // bitset is a set of numbers that begin at 0 and have few gaps.
 type bitset []uint64
 
@@ -223,7 +220,7 @@ func (m *master) granted(b []byte, now int64, measuring bool) error {
 		r.strange.Add(1)
 		return nil
 	}
-	number := g.id.number & numberMask
+	number := yarn.ContainerSequence(g.id.number)
 	if !m.seen.add(number) {
 		r.twice.Add(1)
 		return nil
@@ -255,7 +252,7 @@ func (m *master) ended(b []byte, now int64, measuring bool) error {
 		return err
 	}
 	r := m.r
-	number := e.id.number & numberMask
+	number := yarn.ContainerSequence(e.id.number)
 	c := m.live[number]
 	switch {
 	case c == nil && e.id.found && e.id.app == uint64(m.app.GetId()) && m.seen.has(number):

@@ -87,7 +87,7 @@ func queueOf(st *state.State, a *state.App) string { return queueName(st, a.Queu
 // firstContainer reports whether a number is that of the first container of an application's first
 // attempt. The high bits of the number, which are the epoch, do not count.
 func firstContainer(attempt uint32, number uint64) bool {
-	return attempt == 1 && number&(1<<40-1) == 1
+	return attempt == 1 && yarn.ContainerSequence(number) == 1
 }
 
 // tally counts the events of batches. It forks the state only for the few events that need it,
