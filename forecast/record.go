@@ -14,8 +14,8 @@ import (
 
 // Record compares the forecasts of a cluster with what happened. The interval of a forecast comes
 // from the record (conformal prediction): it is the shortest with nine in ten of the factors by
-// which recent forecasts were off. If more or fewer than nine in ten intervals hold, the next ones become narrower or
-// wider (adaptive conformal inference, Gibbs and Candès 2021).
+// which recent forecasts were off. If more or fewer than nine in ten intervals hold, the next ones
+// become narrower or wider (adaptive conformal inference, Gibbs and Candès 2021).
 type Record struct {
 	recorded
 	open map[Ask]Promise

@@ -93,6 +93,9 @@ func Waiting(st *state.State) []Ask {
 // not change st. If Options.Stop ends it early, the result has fewer runs, or none.
 func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	out := make([]Start, len(asks))
+	if len(asks) == 0 {
+		return out, nil
+	}
 	for i, k := range asks {
 		out[i] = Start{Ask: k, After: map[event.ContainerRef]int{}}
 	}
