@@ -55,10 +55,10 @@ type Cluster struct {
 const startTries = 5
 
 // Start opens all replicas and waits until they have a leader and queues. Between the choice of a free
-// port and its use, another program may take it; then Start chooses others.
+// port and its use, another program may take it; then Start chooses others, unless Options says which.
 func Start(ctx context.Context, opt Options) (c *Cluster, err error) {
 	for range startTries {
-		if c, err = tryStart(ctx, opt); !errors.Is(err, syscall.EADDRINUSE) {
+		if c, err = tryStart(ctx, opt); opt.HTTPPort != 0 || !errors.Is(err, syscall.EADDRINUSE) {
 			break
 		}
 	}
