@@ -3,12 +3,12 @@ package forecast
 import (
 	"fmt"
 	"reflect"
-	"syscall"
 	"testing"
 	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/growth"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
@@ -393,15 +393,6 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 }
 
-// processorMillis returns the user and system time that this process has used.
-func processorMillis(b *testing.B) float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
-}
-
 // BenchmarkForecast forecasts 500 asks that wait in 100 queues of a full cluster of 10,000 nodes:
 // all of them, as a refresh does, and one of them, as an answer does. Budgets: 2 s of processor
 // time for a refresh, 200 ms for an answer.
@@ -442,7 +433,7 @@ func BenchmarkForecast(b *testing.B) {
 		time time.Duration // the budgets of package server
 	}{"refresh": {asks, RefreshOptions(), time.Second}, "answer": {asks[len(asks)/2:][:1], DefaultOptions(), 100 * time.Millisecond}} {
 		b.Run(name, func(b *testing.B) {
-			runs, before := 0, processorMillis(b)
+			runs, before := 0, growth.ProcessorTime()
 			for b.Loop() {
 				began := time.Now()
 				x.o.Enough = func() bool { return time.Since(began) > x.time }
@@ -452,7 +443,7 @@ func BenchmarkForecast(b *testing.B) {
 				}
 				runs = len(starts[0].Delays)
 			}
-			b.ReportMetric((processorMillis(b)-before)/float64(b.N), "cpu-ms/op")
+			b.ReportMetric((growth.ProcessorTime()-before).Seconds()*1000/float64(b.N), "cpu-ms/op")
 			b.ReportMetric(float64(runs), "runs")
 		})
 	}

@@ -186,17 +186,24 @@ func (p *process) onFreezableDisk(t *testing.T) (freeze func(frozen bool)) {
 	return freeze
 }
 
-// TestHungDisk blocks the writes of the leader. It must give up leadership after disk.give_up_after,
-// and end after disk.exit_after, both long before the defaults.
-func TestHungDisk(t *testing.T) {
-	t.Parallel()
-	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "disk:\n  give_up_after: 1s\n  exit_after: 3s\n")
-	victim := c.all[0]
-	freeze := victim.onFreezableDisk(t)
+// withFreezableDisk starts three replicas, of which the returned one is on a disk of its own.
+func withFreezableDisk(t *testing.T, settings string) (c *processes, victim *process, freeze func(frozen bool)) {
+	t.Helper()
+	c = newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", settings)
+	victim = c.all[0]
+	freeze = victim.onFreezableDisk(t)
 	for _, p := range c.all {
 		c.start(p)
 	}
 	c.awaitReady(c.all...)
+	return c, victim, freeze
+}
+
+// TestHungDisk blocks the writes of the leader. It must give up leadership after disk.give_up_after,
+// and end after disk.exit_after, both long before the defaults.
+func TestHungDisk(t *testing.T) {
+	t.Parallel()
+	c, victim, freeze := withFreezableDisk(t, "disk:\n  give_up_after: 1s\n  exit_after: 3s\n")
 	c.await("the replica with this disk leads", patience, func() bool {
 		_, _, _ = c.rmd("cluster", "transfer", victim.id) // it may lead already
 		return c.get(victim, "/v1/leader?role=leader", nil)
@@ -220,13 +227,7 @@ func TestHungDisk(t *testing.T) {
 // unhealthy once it lags by more entries than autopilot.max_trailing_logs, and healthy again later.
 func TestTrailingLogs(t *testing.T) {
 	t.Parallel()
-	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n", "disk:\n  exit_after: 10m\nautopilot:\n  max_trailing_logs: 3\n  last_contact_threshold: 1h\n")
-	victim := c.all[0]
-	freeze := victim.onFreezableDisk(t)
-	for _, p := range c.all {
-		c.start(p)
-	}
-	c.awaitReady(c.all...)
+	c, victim, freeze := withFreezableDisk(t, "disk:\n  exit_after: 10m\nautopilot:\n  max_trailing_logs: 3\n  last_contact_threshold: 1h\n")
 	var leader *process
 	c.await("another replica leads", patience, func() bool {
 		_, _, _ = c.rmd("cluster", "transfer", c.all[1].id) // it may lead already

@@ -15,7 +15,7 @@ const limit = time.Minute
 // InTime runs work. If this process uses more than a minute of processor time meanwhile, InTime ends it
 // with a panic, as go test does at its own limit. Other processes on the machine do not count.
 func InTime(t testing.TB, what string, work func()) {
-	began, done := processorTime(), make(chan struct{})
+	began, done := ProcessorTime(), make(chan struct{})
 	defer close(done)
 	go func() {
 		for {
@@ -23,7 +23,7 @@ func InTime(t testing.TB, what string, work func()) {
 			case <-done:
 				return
 			case <-time.After(time.Second):
-				if processorTime()-began > limit {
+				if ProcessorTime()-began > limit {
 					panic(fmt.Sprintf("%s: %s took more than %s", t.Name(), what, limit))
 				}
 			}
@@ -32,7 +32,8 @@ func InTime(t testing.TB, what string, work func()) {
 	work()
 }
 
-func processorTime() time.Duration {
+// ProcessorTime returns the user and system time that this process has used.
+func ProcessorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for another first argument
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

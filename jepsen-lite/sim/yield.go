@@ -32,18 +32,17 @@ type yielder struct {
 	dial dial
 }
 
-func (y *yielder) setDial(d dial) {
+// setDial sets the dial and returns its value before.
+func (y *yielder) setDial(d dial) (old dial) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.dial = d
+	old, y.dial = y.dial, d
+	return old
 }
 
 // withDial sets the dial until the returned function is called.
 func (y *yielder) withDial(d dial) (back func()) {
-	y.mu.Lock()
-	old := y.dial
-	y.mu.Unlock()
-	y.setDial(d)
+	old := y.setDial(d)
 	return func() { y.setDial(old) }
 }
 

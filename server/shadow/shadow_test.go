@@ -233,6 +233,9 @@ func TestOtherConfiguration(t *testing.T) {
 		}
 	}
 	t.Logf("waits in all, in ms: %d in the cluster, %d said, %d then", before, said, then)
+	if far := float64(said[0]+said[1]) / float64(then[0]+then[1]); far < 0.9 || far > 1.1 {
+		t.Errorf("all wait %.2f times as long as then", far)
+	}
 	for i := range said {
 		if far := float64(said[i]) / float64(then[i]); far < 0.8 || far > 1.25 {
 			t.Errorf("queue %d waits %.2f times as long as then", i, far)

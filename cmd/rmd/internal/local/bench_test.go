@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/growth"
 	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -181,7 +182,7 @@ func decide(b *testing.B, lead *server.Replica) {
 		do(&input.NodeHeartbeat{ID: nodeID(i)})
 	}
 	before, from := count()
-	cpu := processorTime(b)
+	cpu := growth.ProcessorTime()
 	b.ResetTimer()
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -197,6 +198,6 @@ func decide(b *testing.B, lead *server.Replica) {
 	b.StopTimer()
 	after, to := count()
 	b.ReportMetric(float64(after-before)/b.Elapsed().Seconds(), "decisions/s")
-	b.ReportMetric(float64((processorTime(b)-cpu).Microseconds())/float64(after-before), "cpu-µs/decision")
+	b.ReportMetric(float64((growth.ProcessorTime()-cpu).Microseconds())/float64(after-before), "cpu-µs/decision")
 	b.ReportMetric(float64(after-before)/float64(to-from), "decisions/entry")
 }

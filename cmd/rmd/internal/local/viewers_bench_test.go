@@ -11,10 +11,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"rmd/internal/growth"
 	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -182,22 +182,14 @@ func (w *viewed) decisions() uint64 {
 // rate measures the decisions in a window: per second, and per second of this process's processor
 // time. Other load on the machine changes the first much more than the second.
 func (w *viewed) rate(b *testing.B) rate {
-	began, before, cpu := time.Now(), w.decisions(), processorTime(b)
+	began, before, cpu := time.Now(), w.decisions(), growth.ProcessorTime()
 	time.Sleep(viewedWindow)
 	n := float64(w.decisions() - before)
-	return rate{n / time.Since(began).Seconds(), n / (processorTime(b) - cpu).Seconds()}
+	return rate{n / time.Since(began).Seconds(), n / (growth.ProcessorTime() - cpu).Seconds()}
 }
 
 // rate is a throughput: decisions per second of time and of processor time.
 type rate struct{ wall, cpu float64 }
-
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // pages returns the pages that the viewers open.
 func (w *viewed) pages() []string {

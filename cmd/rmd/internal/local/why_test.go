@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/growth"
 	"rmd/scheduler/input"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
@@ -122,9 +123,9 @@ func BenchmarkWhy(b *testing.B) {
 		}
 		return time.Since(began)
 	}
-	cpu := processorTime(b)
+	cpu := growth.ProcessorTime()
 	first := ask()
-	cpu = processorTime(b) - cpu
+	cpu = growth.ProcessorTime() - cpu
 	for b.Loop() {
 		w.do(&input.NodeHeartbeat{ID: nodeID(b.N % viewedNodes)})
 		w.do(&input.SubmitApplication{User: "u", Queue: w.queue, Unmanaged: true})

@@ -49,7 +49,7 @@ func TestComparePreemption(t *testing.T) {
 // waits longer than preemption.guarantee-wait-ms says, but for heartbeats and the ends of containers
 // on their nodes. There are always enough containers that may end.
 func TestGuaranteesComeBack(t *testing.T) {
-	const most, slack = 2 * time.Minute, 30 * time.Second
+	const most, slack = 2 * time.Minute, 15 * time.Second
 	for seed := int64(1); seed <= 3; seed++ {
 		opt := trace.DefaultOptions()
 		opt.Seed = seed
