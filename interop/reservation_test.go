@@ -25,7 +25,9 @@ type reservation struct {
 // its node, and become its container. The Java ResourceManager would lose it, so with that the test
 // checks only that the container runs in the end.
 func TestReservationAcrossLeaders(t *testing.T) {
-	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind()})
+	// Two leaders end within one heartbeat of the nodes. With Hadoop's defaults a node that finds both
+	// dead sleeps for up to 45 s. It is silent then, and a silent node loses its reservation.
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Tuned: true})
 	// One filler on each node. Each node has at most 1,792 MB left, both together more than 2,560
 	// MB.
 	var fillers [2]*harness.Running
