@@ -25,10 +25,40 @@ var hangs = []failpoint.Name{failpoint.BatchClosed, failpoint.BatchProposed, fai
 // one leads, and until a caller has given up the first replica that it called.
 func greyMax() time.Duration { return cluster.DefaultConfig().HungGiveUp + leaderTime + callTimeout }
 
-// hangLeader makes the leader hang at a failpoint. Writes must go on (L5).
+// hangLeader makes the leader hang at a failpoint, or stops the reader of its log. Writes must go on
+// (L5).
 func (d *driver) hangLeader() {
-	d.hangAt(hangs[d.rng.Intn(len(hangs))])
+	if n := d.rng.Intn(len(hangs) + 2); n < len(hangs) {
+		d.hangAt(hangs[n])
+	} else {
+		d.breakLog(n == len(hangs))
+	}
 	d.w.heal()
+}
+
+// breakLog stalls the reader of the leader's log, or ends it, and fills the pipe. Then it kills a
+// follower, about which the leader logs.
+func (d *driver) breakLog(stalled bool) {
+	w, old := d.w, d.readyLeader()
+	if old == nil {
+		return
+	}
+	l, up := old.currentProcess()
+	if !up {
+		return
+	}
+	d.note("nobody reads the log of %s (its reader stalls: %v)", old.id, stalled)
+	l.log.set(stalled, !stalled)
+	w.addThaws(func() { l.log.set(false, false) })
+	go l.log.fill()
+	ms := w.members()
+	if i := slices.IndexFunc(ms, func(r *replica) bool { return r != old }); i >= 0 && len(ms) > 2 {
+		ms[i].crash()
+	}
+	time.Sleep(10 * election)
+	if d.writesGoOn(fmt.Sprintf("nobody reads the log of %s", old.id)) {
+		w.check.achieved("log not read")
+	}
 }
 
 // hangAt makes the leader hang at a failpoint until everything is healed, and waits until writes go
@@ -132,7 +162,7 @@ func (d *driver) handTo(to *replica) *process {
 // with them no leader may be elected in time, whatever the product does.
 func (d *driver) writesGoOn(why string) bool {
 	defer d.w.yield.withDial(dialOff)()
-	c := &caller{w: d.w, name: "grey", rng: d.rng, at: slices.Index(d.w.members(), d.w.leading())}
+	c := &caller{w: d.w, name: "grey", rng: d.rng, at: max(slices.Index(d.w.members(), d.w.leading()), 0)}
 	ctx, cancel := context.WithTimeout(d.w.ctx, greyMax())
 	defer cancel()
 	for ; sleep.For(ctx, election/5); c.at++ {

@@ -47,3 +47,25 @@ func TestRefusedEntry(t *testing.T) {
 		s.inStep(time.Minute)
 	})
 }
+
+// TestUnreadLog checks that writes go on, under the same leader, when the reader of its log stalls or
+// is gone.
+func TestUnreadLog(t *testing.T) {
+	for name, stalled := range map[string]bool{"stalled": true, "gone": false} {
+		t.Run(name, func(t *testing.T) {
+			tellStory(t, plainSettings(), func(s *story) {
+				s.nine()
+				old := s.leader(10 * election)
+				newDriver(s.world, newLoad(s.world, 1)).breakLog(stalled)
+				if s.check.done["log not read"] == 0 {
+					t.Error("writes do not go on")
+				}
+				if s.leading() != old {
+					t.Errorf("%s does not lead any more", old.id)
+				}
+				s.heal()
+				s.inStep(time.Minute)
+			})
+		})
+	}
+}

@@ -48,6 +48,7 @@ type process struct {
 	disk   *disk
 	level  uint32
 	host   *host
+	log    *logpipe
 	server *server.Replica
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -166,13 +167,14 @@ func awaitEnd(ended <-chan struct{}) bool {
 func (l *process) open() error {
 	r := l.r
 	l.owner = mark(l, r.id)
-	l.host = r.w.net.host(r.id, l.owner)
+	l.host, l.log = r.w.net.host(r.id, l.owner), newLogpipe()
 	last, term := l.disk.logEnd()
 	r.w.check.processStarted(r.id, string(l.disk.identity().ServerID()), last, term)
 	var err error
 	if l.server, err = server.Open(l.options()); err != nil {
 		l.cancel()
 		r.w.net.crash(l.host)
+		l.log.end()
 		l.owner.forget()
 		return fmt.Errorf("start %s: %w", r.id, err)
 	}
@@ -261,7 +263,7 @@ func (l *process) options() server.Options {
 	c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease = heartbeat, election, lease
 	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.snapshotAfter), time.Second, uint(w.opt.trailing)
 	c.Disk.Reserve, c.Disk.Stop = diskReserve, diskStop
-	return server.Options{Config: c, Queues: w.queues(), Logger: w.logger(l.r.id), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
+	return server.Options{Config: c, Queues: w.queues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
 		Peer: l.host,
 		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: snapshots{l.disk}, Transport: l.host,
 			Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
@@ -325,6 +327,7 @@ func (r *replica) end(power bool) {
 	l.cancel()
 	r.w.net.crash(l.host)
 	l.disk.kill()
+	l.log.end()
 	r.w.check.note("%s crashes (power cut %v)", r.id, power)
 	r.w.check.stopped(r.id, 0, "")
 	go func() {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
@@ -59,7 +58,6 @@ type world struct {
 	opt           settings
 	net           *network
 	check         *checker
-	log           hclog.Logger
 	yield         *yielder
 	beforePropose atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
 	atLog         atomic.Pointer[func(id, message string)]              // called where raft logs
@@ -88,7 +86,6 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
-	w.log = rootLogger()
 	w.net.votes, w.net.pipelined = w.check.voted, opt.pipelined
 	for i := range opt.replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i)), "virtual", cluster.RoleVoter))

@@ -4,7 +4,6 @@ import (
 	"io"
 	"log"
 	"math/rand"
-	"os"
 	"sync"
 	"time"
 
@@ -123,18 +122,10 @@ func (s *countingSink) IncrCounter([]string, float32) { s.delay() }
 // IncrCounterWithLabels implements metrics.MetricSink.
 func (s *countingSink) IncrCounterWithLabels([]string, float32, []metrics.Label) { s.delay() }
 
-// rootLogger returns a logger that is silent unless RMD_TEST_LOG is set.
-func rootLogger() hclog.Logger {
-	if os.Getenv("RMD_TEST_LOG") == "" {
-		return hclog.NewNullLogger()
-	}
-	return hclog.New(&hclog.LoggerOptions{Name: "sim", Level: hclog.Debug, Output: os.Stderr, TimeFormat: "05.000"})
-}
-
-// logger returns the logger of a replica. Its sublogger "raft" delays the calling goroutines,
+// logger returns the logger of a process. Its sublogger "raft" delays the calling goroutines,
 // because raft holds no lock while it logs.
-func (w *world) logger(id string) hclog.Logger {
-	return replicaLogger{w.log.Named(id), w, id}
+func (l *process) logger() hclog.Logger {
+	return replicaLogger{l.log.logger(l.r.id), l.r.w, l.r.id}
 }
 
 type replicaLogger struct {
