@@ -15,7 +15,7 @@ const inStep = 100
 // Verdict judges the replicas: which are in step, how many more may fail, and whether digests for
 // the same index are equal. A replica is in step if it answers, is not far behind, and makes
 // progress. The cluster can lose a replica if the others could then elect a leader, with the
-// connections that they can open today.
+// connections that they can open today. It can lose none while it has no leader.
 func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	var v api.Verdict
 	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list), warnings(list)
@@ -41,6 +41,7 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	case v.DigestsEqual != nil && !*v.DigestsEqual:
 		v.Status, v.Text = "diverged", "replicas differ in their state"
 	case leader == "":
+		v.CanLose = 0 // what is missing may be any of them
 		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters, v.Voters, v.Quorum)
 	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(v.Problems) > 0 || len(v.Warnings) > 0:
 		v.Status = "degraded"

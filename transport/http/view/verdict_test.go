@@ -42,6 +42,7 @@ func TestVerdictCanLose(t *testing.T) {
 		{"one", 1, func([]api.Member) {}, 1, 0, "healthy", []string{"add voters"}},
 		{"five", 5, func([]api.Member) {}, 5, 2, "healthy", nil},
 		{"seven", 7, func([]api.Member) {}, 7, 3, "healthy", nil},
+		{"nobody leads", 3, func([]api.Member) {}, 3, 0, "no-leader", []string{"3 of 3 voters healthy"}},
 		{"one is down", 3, func(l []api.Member) { l[2].State = "unreachable" }, 2, 0, "degraded", nil},
 		{"nobody can connect", 3, func(l []api.Member) { cut(l, 1, 2, 3); cut(l, 2, 1, 3); cut(l, 3, 1, 2) }, 3, 0, "degraded",
 			[]string{"rm1: it cannot open a new connection to rm2 and rm3, which an election needs: " + why, "rm3: it cannot"}},
@@ -56,7 +57,11 @@ func TestVerdictCanLose(t *testing.T) {
 	} {
 		list := replicas(c.voters)
 		c.change(list)
-		v := Verdict(true, "rm1", list)
+		leader := "rm1"
+		if c.status == "no-leader" {
+			leader = ""
+		}
+		v := Verdict(true, leader, list)
 		if v.InStep != c.inStep || v.CanLose != c.canLose || v.Status != c.status {
 			t.Errorf("%s: %d in step, can lose %d, %s; want %d, %d, %s", c.name, v.InStep, v.CanLose, v.Status, c.inStep, c.canLose, c.status)
 		}
