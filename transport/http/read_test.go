@@ -171,7 +171,7 @@ func TestVerdict(t *testing.T) {
 		{"three", "a", []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 9, "x")}, "healthy", 1},
 		{"lagging", "a", []api.Member{alive("a", 0, ""), alive("b", 0, ""), alive("c", 5000, "")}, "degraded", 0},
 		{"diverged", "a", []api.Member{alive("a", 0, "x"), alive("b", 0, "y"), alive("c", 0, "x")}, "diverged", 1},
-		{"no leader", "", []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 0, "x")}, "no-leader", 1},
+		{"no leader", "", []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 0, "x")}, "no-leader", 0},
 		{"one", "a", []api.Member{alive("a", 0, "x")}, "healthy", 0},
 	} {
 		v := view.Verdict(true, c.leader, c.list)

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"bytes"
 	"fmt"
 
 	"rmd/transport/http/problem"
@@ -39,6 +40,15 @@ func CheckDepth(b []byte) error {
 				return problem.Invalid(fmt.Sprintf("the document has more than an element for each %d bytes", bytesPerElement), "send several smaller documents")
 			}
 		}
+	}
+	return nil
+}
+
+// CheckTags refuses an XML body that has many tags for its size, before it is decoded. Package xml
+// limits the depth.
+func CheckTags(b []byte) error {
+	if bytes.Count(b, []byte{'<'}) > elementsFree+len(b)/bytesPerElement {
+		return problem.Invalid(fmt.Sprintf("the document has more than a tag for each %d bytes", bytesPerElement), "send several smaller documents")
 	}
 	return nil
 }

@@ -82,7 +82,9 @@ func (s *API) schedUpdate(c *route.Call) (*schedUpdate, error) {
 	u := new(schedUpdate)
 	switch c.Media() {
 	case "application/xml", "text/xml":
-		err = xml.Unmarshal(b, u)
+		if err = route.CheckTags(b); err == nil {
+			err = xml.Unmarshal(b, u)
+		}
 	default:
 		if err := route.CheckDepth(b); err != nil {
 			return nil, err

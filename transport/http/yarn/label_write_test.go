@@ -106,6 +106,15 @@ func TestLabelWriteRefusals(t *testing.T) {
 	h.post("/add-node-labels", "xx").want(t, http.StatusBadRequest)
 	h.do(http.MethodPost, "/ws/v1/cluster/add-node-labels?user.name=root", "gpu", "Content-Type", "text/plain").want(t, http.StatusUnsupportedMediaType)
 	h.post("/add-node-labels", `{"nodeLabelInfo":[`+strings.Repeat(" ", bodyMax)+`]}`).want(t, http.StatusBadRequest)
+	for media, body := range map[string]string{
+		"application/json": `{"nodeLabelInfo":[` + strings.Repeat("{},", bodyMax/3-20) + `{}]}`,
+		"application/xml":  `<nodeLabelsInfo>` + strings.Repeat("<a/>", bodyMax/4-20) + `</nodeLabelsInfo>`,
+	} {
+		r := h.do(http.MethodPost, "/ws/v1/cluster/add-node-labels?user.name=root", body, "Content-Type", media).want(t, http.StatusBadRequest)
+		if !strings.Contains(r.body, "for each 8 bytes") {
+			t.Errorf("a %s body of tiny elements: %.200s", media, r.body)
+		}
+	}
 	if h.planner.State().Digest() != before {
 		t.Error("a refused call changed something")
 	}

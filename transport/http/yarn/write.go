@@ -17,6 +17,7 @@ import (
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
+	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -268,9 +269,13 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 	}
 	switch media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); { // an invalid media type is refused below
 	case strings.HasSuffix(media, "/xml"):
-		err = xml.Unmarshal(b, v)
+		if err = route.CheckTags(b); err == nil {
+			err = xml.Unmarshal(b, v)
+		}
 	case strings.HasSuffix(media, "/json"):
-		err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
+		if err = route.CheckDepth(b); err == nil {
+			err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
+		}
 	default: // as in YARN; this also refuses forms of other sites' pages
 		return &remoteError{http.StatusUnsupportedMediaType, webApplication, causedByException + "Unsupported Media Type: send application/json or application/xml"}
 	}
