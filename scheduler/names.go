@@ -27,11 +27,18 @@ func (s *Scheduler) AdmitNames(user state.NameID, n int) func(name string) bool 
 
 // newNames returns how many of n new names the applications of a user may add to the state.
 func (s *Scheduler) newNames(user state.NameID, n int) int {
-	free := maxAskNames - s.st.Names.Len()
-	if free-n >= maxAskNames/2 {
+	return MayAdd(n, s.st.Names.Len(), maxAskNames, func() int { return s.namesOf(user) })
+}
+
+// MayAdd returns how many of n entries a user may add to a table that has used of at most most
+// entries. From half of the maximum on, a user may have as many entries as are left for all others, so
+// that no user fills the table. has counts the user's entries. It is called only then.
+func MayAdd(n, used, most int, has func() int) int {
+	free := most - used
+	if free-n >= most/2 {
 		return n
 	}
-	return min(n, (free-s.namesOf(user))/2)
+	return min(n, (free-has())/2)
 }
 
 // namesOf returns the number of hosts and racks in the asks and blacklists of a user's applications.

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -12,16 +13,12 @@ import (
 // maxDelegations is the most delegation tokens at a time.
 const maxDelegations = 100_000
 
-// roomForToken reports whether an owner may get one more token. From half of the maximum on, an
-// owner may have as many as are left for all others, so that none takes them all.
+// roomForToken reports whether an owner may get one more token.
 func (p *Planner) roomForToken(owner string) bool {
-	free := maxDelegations - p.st.Delegations.Len()
-	if free > maxDelegations/2 {
-		return true
-	}
-	has := 0
-	p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool { has += boolToInt(t.Owner == owner); return true })
-	return has < free
+	return scheduler.MayAdd(1, p.st.Delegations.Len(), maxDelegations, func() (has int) {
+		p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool { has += boolToInt(t.Owner == owner); return true })
+		return has
+	}) > 0
 }
 
 // issueToken issues a delegation token, signed with the current key.
