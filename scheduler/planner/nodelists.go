@@ -163,9 +163,6 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 	switch {
 	case in.Untracked && !p.removesUntracked(n):
 		return in.NewReply()
-	case p.st.Meta.Level < event.LevelForgottenNodes:
-		return input.Refuse(in, input.Faultf(input.NotAllowed, "run \"rmd upgrade finalize\"", "the feature level of the cluster is %d, nodes are forgotten from level %d on",
-			p.st.Meta.Level, event.LevelForgottenNodes))
 	case n.Heard():
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
 	case !p.st.Forgettable(slot):
