@@ -102,16 +102,9 @@ func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
 }
 
 // redrain changes the deadline of a drain to the timeout of the lists, counted from the start of
-// the drain: the lists may be set repeatedly. If an earlier version started the drain, its start is
-// not known, and the deadline is only moved to an earlier time.
+// the drain: the lists may be set repeatedly.
 func (p *Planner) redrain(slot uint32, n *state.Node, timeout int64) {
-	deadline := after(n.DrainSinceMillis, timeout)
-	if n.DrainSinceMillis == 0 {
-		if deadline = after(p.now, timeout); deadline == 0 || (n.DeadlineMillis != 0 && n.DeadlineMillis < deadline) {
-			return
-		}
-	}
-	if deadline != n.DeadlineMillis {
+	if deadline := after(n.DrainSinceMillis, timeout); deadline != n.DeadlineMillis {
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
 	}
 }
