@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rmd/cluster/identity"
 	"rmd/cluster/rafttransport"
 )
 
@@ -88,17 +87,16 @@ func (c *Cluster) member(server raft.ServerID) (raft.Server, bool) {
 // trusts reports whether this replica treats a server as a member. It does so if the server is in
 // the membership, or has proved by a signed admission that entries not yet received here made it a
 // member. Before this replica has a membership, it trusts the servers that were named as members
-// when it joined. If it has a cluster id and no such names, it trusts every server. A replica whose
-// own incarnation names no key trusts every server until all replicas can prove their identity.
+// when it joined. If it has a cluster id and no such names, it trusts every server.
 func (c *Cluster) trusts(server raft.ServerID) bool {
 	if _, ok := c.member(server); ok || c.introduced.has(server) {
 		return true
 	}
-	id := c.Identity()
-	if !c.inMembership() {
-		return slices.Contains(id.Trust.Known, string(server)) || id.ClusterID != "" && len(id.Trust.Known) == 0
+	if c.inMembership() {
+		return false
 	}
-	return !identity.NamesKey(id.Incarnation) && !c.allProve() && c.peer.Proves()
+	id := c.Identity()
+	return slices.Contains(id.Trust.Known, string(server)) || id.ClusterID != "" && len(id.Trust.Known) == 0
 }
 
 // admitConn decides about a new connection to or from server. addr is the address that this replica

@@ -10,9 +10,6 @@ import (
 	"rmd/cluster/identity"
 )
 
-// levelProofs is the feature level from which every replica proves its identity.
-const levelProofs = 3
-
 // verifyName checks that a replica may use its name. key is the key that the replica has proved to
 // own, or nil.
 func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
@@ -28,9 +25,9 @@ func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error 
 	}
 	pinned := c.dir.PinnedKey(server)
 	switch {
-	case key == nil && c.allProve():
-		return fmt.Errorf("%s cannot prove its identity: its program is too old", server)
-	case key == nil || pinned == hex.EncodeToString(key):
+	case key == nil:
+		return fmt.Errorf("%s has not proved its identity", server)
+	case pinned == hex.EncodeToString(key):
 		return nil
 	case pinned != "":
 		return fmt.Errorf("the key of %s has changed", server)
@@ -39,11 +36,6 @@ func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error 
 		return c.pinKey(server, key)
 	}
 	return nil
-}
-
-// allProve reports whether every replica of the cluster can prove its identity.
-func (c *Cluster) allProve() bool {
-	return c.cfg.FeatureLevel == nil || c.cfg.FeatureLevel() >= levelProofs
 }
 
 // pinKey stores the first key of a member whose incarnation names no key.

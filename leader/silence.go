@@ -3,7 +3,6 @@ package leader
 import (
 	"time"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 )
@@ -88,7 +87,7 @@ func (s *silence) look(st *state.State, nowMillis int64, elapsed, interval time.
 	if listens {
 		s.now += min(elapsed, interval).Milliseconds()
 	}
-	if s.limit == 0 || st.Meta.Level < event.LevelSilence || !listens {
+	if s.limit == 0 || !listens {
 		return
 	}
 	s.due = false

@@ -64,7 +64,6 @@ func TestInactiveNodeIsForgotten(t *testing.T) {
 				return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, UntrackedMillis: 60_000}
 			}
 		})
-		r.log.st.Meta.Level = event.LevelForgottenNodes
 		stop := r.lead(1)
 		r.must(t, register("gone"))
 		time.Sleep(602 * time.Second)

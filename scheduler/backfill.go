@@ -50,7 +50,7 @@ func (s *Scheduler) lendReserved(node uint32) *decision {
 // loanOf returns what a pass on a reserved node lends.
 func (s *Scheduler) loanOf(node uint32) loan {
 	n := s.st.Nodes.Get(node)
-	if !s.backfills || n.Reservation == 0 || s.st.Meta.Level < event.LevelLeases || !s.hasRoom(n) {
+	if !s.backfills || n.Reservation == 0 || !s.hasRoom(n) {
 		return loan{}
 	}
 	r := s.st.Reservations.Get(n.Reservation)

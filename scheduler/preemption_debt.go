@@ -12,9 +12,6 @@ import (
 // followDebts records which leaves wait for containers within their guarantee, and since when. The
 // state has the time, so a new leader continues with it.
 func (r *preemptionRound) followDebts() {
-	if r.s.st.Meta.Level < event.LevelDebts {
-		return
-	}
 	for i := range r.leaves {
 		debt, was := r.s.st.DebtTo(r.s.queues[i].slot, r.p.label)
 		switch owed := r.set.GuaranteeWaitMillis >= 0 && r.waitsForGuarantee(int32(i)); {

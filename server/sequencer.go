@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"rmd/cluster"
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/leader"
 	"rmd/scheduler/capacity"
@@ -114,23 +113,6 @@ func (r *Replica) silentMillis(interval, multiplier int64) int64 {
 	return multiplier * max(interval, r.beats.Milliseconds())
 }
 
-// callersKnown reports whether the feature level permits requests that name their caller. If the
-// level is too low here, this replica may just be behind: it first applies everything that is
-// committed.
-func (r *Replica) callersKnown(ctx context.Context) (bool, error) {
-	known := func() bool {
-		st, _ := r.machine.Fork()
-		return st.Meta.Level >= max(event.LevelAudit, event.LevelKeyOwners)
-	}
-	if known() {
-		return true, nil
-	}
-	if err := r.current(ctx); err != nil {
-		return false, err
-	}
-	return known(), nil
-}
-
 // openForwarder creates the forwarder to the leader.
 func (r *Replica) openForwarder() error {
 	c := forward.DefaultConfig()
@@ -140,7 +122,6 @@ func (r *Replica) openForwarder() error {
 		r.cluster.Committed(index)
 		return r.machine.WaitApplied(ctx, index)
 	}
-	c.Callers = r.callersKnown
 	c.Refuse, c.Hold = r.opt.Config.Standby == "refuse", r.opt.Config.StandbyHold
 	var err error
 	r.forwarder, err = forward.New(c)

@@ -23,13 +23,11 @@ func apply(tb testing.TB, st *state.State, events ...event.Event) {
 var key = yarn.SchedulerKey{Priority: 1}
 
 // began returns a state with two queues and the given number of nodes of 100 GB.
-func began(tb testing.TB, nodes int) *state.State { return beganAt(tb, nodes, event.Level) }
-
-func beganAt(tb testing.TB, nodes int, level uint32) *state.State {
+func began(tb testing.TB, nodes int) *state.State {
 	st := state.New()
 	apply(tb, st,
 		&event.TimeAdvanced{NowMillis: 1_700_000_000_000},
-		&event.ClusterInitialized{ClusterID: "c-1", ClusterTimestamp: 1_700_000_000_000, Level: level},
+		&event.ClusterInitialized{ClusterID: "c-1", ClusterTimestamp: 1_700_000_000_000, Level: event.Level},
 		&event.QueuesConfigured{
 			Version: 1, Kinds: []string{yarn.MemoryName, yarn.VCoresName}, Author: "seed",
 			Properties: []event.Property{{Name: "yarn.scheduler.capacity.root.queues", Value: "a,b"}},
@@ -68,7 +66,7 @@ func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, fi
 
 // small returns a state with at least one record in every section.
 func small(tb testing.TB) *state.State {
-	st := smallResized(tb, event.Level)
+	st := withResizes(tb)
 	apply(tb, st, &event.ApplicationIDsReserved{App: st.Meta.NextApp, Count: 1000})
 	finished := event.ContainerRef{App: 3, Attempt: 2, Number: 1} // its node already has the command to forget attempt 1's AM
 	apply(tb, st, &event.RemovalsAcked{Node: 4, Through: 1}, &event.ContainerCompleted{Container: finished})
@@ -162,9 +160,9 @@ func withLease(tb testing.TB, st *state.State) {
 			Node: st.Reservations.Get(st.Reservation(2)).Node, Locality: yarn.OffSwitch}, Reservation: 2, DeadlineMillis: st.Meta.NowMillis + 60_000})
 }
 
-// smallResized returns small as of format 2.
-func smallResized(tb testing.TB, level uint32) *state.State {
-	st := smallAt(tb, level)
+// withResizes returns a state with containers whose size changes.
+func withResizes(tb testing.TB) *state.State {
+	st := withApplications(tb)
 	first := event.ContainerRef{App: 1, Attempt: 1, Number: 1}
 	apply(tb, st,
 		&event.ContainerResizeAsked{Container: first, Size: yarn.NewResource(50<<10, 1)},
@@ -173,9 +171,9 @@ func smallResized(tb testing.TB, level uint32) *state.State {
 	return st
 }
 
-// smallAt returns small with only the records that exist at the given level.
-func smallAt(tb testing.TB, level uint32) *state.State {
-	st := beganAt(tb, 3, level)
+// withApplications returns a state with applications, asks, reservations, keys and tokens.
+func withApplications(tb testing.TB) *state.State {
+	st := began(tb, 3)
 	submit(tb, st, 1, "root.a")
 	submit(tb, st, 2, "root.b")
 	grant(tb, st, 1, 40<<10, 4, 1, 2)

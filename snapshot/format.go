@@ -5,27 +5,12 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/internal/codec"
 )
 
-// Format is the newest snapshot format. This build writes it if the cluster's feature level allows,
-// and otherwise the newest format that every replica of that level can read. It reads all earlier
-// formats.
-const Format = 3
-
-// formatOf returns the format in which Write writes a state. A newer format only adds tables, and
-// they are empty below their level.
-func formatOf(st *state.State) byte {
-	switch {
-	case st.Meta.Level < event.LevelResize:
-		return 1
-	case st.Meta.Level < event.LevelIDBlocks:
-		return 2
-	}
-	return Format
-}
+// Format is the newest snapshot format. This build writes it, and reads all earlier ones.
+const Format = 1
 
 const (
 	magic      = "RMDSNAP"
@@ -58,9 +43,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sectionIDs lists the sections of each format in order. The line of a released format must not
 // change.
 var sectionIDs = map[byte][]uint8{
-	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21},
-	2: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22},
-	3: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45},
+	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40},
 }
 
 // Header identifies the state in a snapshot.
@@ -77,7 +60,7 @@ type Header struct {
 
 // HeaderOf returns the header for a state at an index and term.
 func HeaderOf(st *state.State, index, term, sequence uint64) Header {
-	return Header{Format: formatOf(st), ClusterID: st.Meta.ClusterID, Index: index, Term: term,
+	return Header{Format: Format, ClusterID: st.Meta.ClusterID, Index: index, Term: term,
 		Level: st.Meta.Level, Epoch: st.Meta.Epoch, Sequence: sequence}
 }
 

@@ -17,7 +17,7 @@ import (
 // fork. Write calls w.Write with chunks of about 64 KiB.
 func Write(w io.Writer, h Header, st *state.State) error {
 	fw := &frameWriter{w: w, sum: sha256.New()}
-	h.Format = formatOf(st)
+	h.Format = Format
 	fw.raw(append([]byte(magic), h.Format))
 	fw.coded(frameHeader, h.code)
 	records := uint64(0)

@@ -101,9 +101,6 @@ type ResponseRecorded struct {
 	Response int32
 }
 
-// ApplicationIDGiven uses up the next application id.
-type ApplicationIDGiven struct{ App uint32 }
-
 // ApplicationIDsReserved reserves Count application ids, beginning with App, for the leader that
 // proposed the event. Only this leader hands them out.
 type ApplicationIDsReserved struct{ App, Count uint32 }
@@ -138,7 +135,6 @@ type AttemptReported struct {
 	TrackingURL string
 }
 
-func (*ApplicationIDGiven) Kind() Kind         { return KindApplicationIDGiven }
 func (*ApplicationIDsReserved) Kind() Kind     { return KindApplicationIDsReserved }
 func (*ApplicationLifetimeChanged) Kind() Kind { return KindApplicationLifetimeChanged }
 func (*AttemptLaunched) Kind() Kind            { return KindAttemptLaunched }
@@ -245,9 +241,6 @@ func (e *ResponseRecorded) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.I32(&e.Response)
 }
-
-// Code implements Event.
-func (e *ApplicationIDGiven) Code(c *codec.Coder) { c.U32(&e.App) }
 
 // Code implements Event.
 func (e *ApplicationIDsReserved) Code(c *codec.Coder) {

@@ -13,70 +13,7 @@ import (
 const Format = 1
 
 // Level is the feature level of this build: the highest level whose events the build knows.
-const Level = 3
-
-// LevelResize is the level from which containers can change their size.
-const LevelResize = 2
-
-// LevelIDBlocks is the level from which application ids are reserved in blocks.
-const LevelIDBlocks = 3
-
-// LevelRemovals is the level from which nodes keep completed containers until the AMs have
-// acknowledged the completions.
-const LevelRemovals = 3
-
-// LevelAudit is the level from which the state keeps the audit, and forwarded inputs name the
-// caller.
-const LevelAudit = 3
-
-// LevelForgottenNodes is the level from which nodes are forgotten and their numbers are reused.
-const LevelForgottenNodes = 3
-
-// LevelLabels is the level from which nodes have labels.
-const LevelLabels = 3
-
-// LevelPreemption is the level from which containers are warned and preempted.
-const LevelPreemption = 3
-
-// LevelNodeTimes is the level from which the state records when a node was added and when its drain
-// began.
-const LevelNodeTimes = 3
-
-// LevelKeyOwners is the level from which idempotency keys are stored with their owners.
-const LevelKeyOwners = 3
-
-// LevelLengths is the level from which the state records how long containers ran.
-const LevelLengths = 3
-
-// LevelPlacements is the level from which the state records which rule placed an application.
-const LevelPlacements = 3
-
-// LevelDynamicQueues is the level from which submissions can create queues.
-const LevelDynamicQueues = 3
-
-// LevelGangs is the level from which applications can have gangs.
-const LevelGangs = 3
-
-// LevelLeases is the level from which reservations lend the idle room of their nodes.
-const LevelLeases = 3
-
-// LevelImport is the level from which a cluster can take over applications from another
-// ResourceManager.
-const LevelImport = 3
-
-// LevelSilence is the level from which nodes that miss heartbeats get no containers, and the state
-// records where containers were given back or did not start.
-const LevelSilence = 3
-
-// LevelNodeOrder is the level from which the state records when large containers were allocated.
-const LevelNodeOrder = 3
-
-// LevelNames is the level from which names of hosts, racks and users leave the state with the last
-// record that refers to them.
-const LevelNames = 3
-
-// LevelDebts is the level from which the state records since when a queue waits for its guarantee.
-const LevelDebts = 3
+const Level = 1
 
 // Errors of Decode.
 var (

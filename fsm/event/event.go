@@ -16,6 +16,13 @@ type Event interface {
 	Code(c *codec.Coder)
 }
 
+// Later is an event that replicas know only from a feature level on, Since. Events without this
+// method belong to the first level.
+type Later interface {
+	Event
+	Since() uint32
+}
+
 // Event numbers: append only, never reused.
 const (
 	KindTimeAdvanced           Kind = 1
@@ -40,18 +47,18 @@ const (
 
 	KindQueuesConfigured  Kind = 20
 	KindQueueStateChanged Kind = 21
-	KindQueueCreated      Kind = 22 // from LevelDynamicQueues on
-	KindQueuesRemoved     Kind = 23 // from LevelDynamicQueues on
-	KindQueuesActivated   Kind = 24 // from LevelDynamicQueues on
+	KindQueueCreated      Kind = 22
+	KindQueuesRemoved     Kind = 23
+	KindQueuesActivated   Kind = 24
 
 	KindNodeRegistered      Kind = 30
 	KindNodeStateChanged    Kind = 31
 	KindNodeResourceChanged Kind = 32
 	KindCleanupsAcked       Kind = 33
 	KindNodeHeard           Kind = 34
-	KindRemovalsAcked       Kind = 35 // from LevelRemovals on
-	KindNodeForgotten       Kind = 36 // from LevelForgottenNodes on
-	KindNodeSilenceChanged  Kind = 37 // from LevelSilence on
+	KindRemovalsAcked       Kind = 35
+	KindNodeForgotten       Kind = 36
+	KindNodeSilenceChanged  Kind = 37
 
 	KindApplicationSubmitted       Kind = 40
 	KindApplicationEnded           Kind = 41
@@ -63,14 +70,13 @@ const (
 	KindAttemptRegistered          Kind = 47
 	KindAttemptEnded               Kind = 48
 	KindResponseRecorded           Kind = 49
-	KindApplicationIDGiven         Kind = 50
 	KindApplicationLifetimeChanged Kind = 51
 	KindAttemptLaunched            Kind = 52
 	KindAttemptUnregistered        Kind = 53
 	KindAttemptResynced            Kind = 54
 	KindAttemptReported            Kind = 55
-	KindApplicationIDsReserved     Kind = 56 // from LevelIDBlocks on
-	KindApplicationPlaced          Kind = 57 // from LevelPlacements on
+	KindApplicationIDsReserved     Kind = 56
+	KindApplicationPlaced          Kind = 57
 
 	KindAskChanged         Kind = 60
 	KindBlacklistChanged   Kind = 61
@@ -82,7 +88,6 @@ const (
 	KindContainerCompleted Kind = 73
 	KindContainerSignalled Kind = 74
 
-	// From LevelResize on.
 	KindContainerResizeAsked  Kind = 75
 	KindContainerIncreased    Kind = 76
 	KindContainerDecreased    Kind = 77
@@ -92,16 +97,14 @@ const (
 	KindReservationMade      Kind = 80
 	KindReservationFulfilled Kind = 81
 	KindReservationCancelled Kind = 82
-	KindResizeReserved       Kind = 83 // from LevelResize on
+	KindResizeReserved       Kind = 83
 
-	// From LevelPreemption on.
 	KindPreemptionAsked     Kind = 84
 	KindPreemptionWithdrawn Kind = 85
-	KindGuaranteeOwed       Kind = 87 // from LevelDebts on
+	KindGuaranteeOwed       Kind = 87
 
-	KindContainerLent Kind = 86 // from LevelLeases on
+	KindContainerLent Kind = 86
 
-	// From LevelLabels on.
 	KindLabelsSet           Kind = 90
 	KindLabelsRemoved       Kind = 91
 	KindNodesLabelled       Kind = 92
@@ -109,12 +112,10 @@ const (
 	KindApplicationLabelled Kind = 94
 	KindAskMissesUpdated    Kind = 95
 
-	// From LevelImport on.
 	KindAttemptRecovered         Kind = 100
 	KindContainerRecovered       Kind = 101
 	KindNodeApplicationRecovered Kind = 102
 
-	// From LevelGangs on.
 	KindGangDeclared Kind = 110
 	KindGangReserved Kind = 111
 	KindGangStarted  Kind = 112
@@ -178,7 +179,6 @@ var specs = map[Kind]spec{
 	KindAttemptRegistered:          of[AttemptRegistered]("AttemptRegistered"),
 	KindAttemptEnded:               of[AttemptEnded]("AttemptEnded"),
 	KindResponseRecorded:           of[ResponseRecorded]("ResponseRecorded"),
-	KindApplicationIDGiven:         of[ApplicationIDGiven]("ApplicationIDGiven"),
 	KindApplicationLifetimeChanged: of[ApplicationLifetimeChanged]("ApplicationLifetimeChanged"),
 	KindAttemptLaunched:            of[AttemptLaunched]("AttemptLaunched"),
 	KindAttemptUnregistered:        of[AttemptUnregistered]("AttemptUnregistered"),

@@ -39,9 +39,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 		return broken(e, "no such leaf queue")
 	}
 	s.Meta.NextApp = max(s.Meta.NextApp, e.App+1)
-	if s.Meta.Level >= event.LevelIDBlocks {
-		s.Meta.Submitted++
-	}
+	s.Meta.Submitted++
 	user := s.intern(e.User)
 	slot, a := s.Apps.alloc()
 	*a = App{

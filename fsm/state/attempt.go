@@ -68,7 +68,6 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	}
 	if fresh {
 		a.beginAttempt(e.Attempt, s.Meta.NowMillis)
-		s.setBlacklist(a, nil) // not empty below event.LevelNames
 		if a.labelled {
 			a.AMLabel = s.Label(a.Details().AMLabel)
 		} else {
@@ -126,9 +125,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	}
 	s.touchApp(slot, a)
 	s.dropAsks(a)
-	if s.Meta.Level >= event.LevelNames {
-		s.setBlacklist(a, nil)
-	}
+	s.setBlacklist(a, nil)
 	s.gangAttemptEnded(slot, a)
 	s.dropUndelivered(a)
 	s.forgetResponses(a)

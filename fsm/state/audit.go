@@ -65,12 +65,8 @@ func (s *State) AuditEntries(after uint64) []AuditEntry {
 	return out
 }
 
-// audited adds an entry and drops the oldest entry of the same kind if there are too many. Below
-// LevelAudit entries are only in the log.
+// audited adds an entry and drops the oldest entry of the same kind if there are too many.
 func (s *State) audited(e *event.Audited) error {
-	if s.Meta.Level < event.LevelAudit {
-		return nil
-	}
 	s.auditNewest++
 	slot, a := s.Audit.alloc()
 	*a = AuditEntry{Number: s.auditNewest, AtMillis: s.Meta.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target, Result: e.Result}
@@ -127,7 +123,7 @@ func (s *State) checkAudit() error {
 // KeepAudit replaces the audit of s, a restored state, with that of the running state that s is
 // about to replace. A restore must not lose the record of who did what.
 func (s *State) KeepAudit(running *State) {
-	if running.Audit.Len() == 0 || s.Meta.Level < event.LevelAudit {
+	if running.Audit.Len() == 0 {
 		return
 	}
 	s.Audit, s.auditNewest = Table[AuditEntry]{}, 0

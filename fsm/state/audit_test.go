@@ -11,7 +11,6 @@ import (
 // that refusals displace no changes, and that a snapshot keeps their order.
 func TestTheAuditIsBounded(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.Audited{Action: "before the level", Result: event.AuditDone}, &event.LevelRaised{Level: event.LevelAudit})
 	record := func(e *event.Audited) {
 		if err := s.Apply(e); err != nil { // apply checks the whole state each time
 			t.Fatal(err)
@@ -73,8 +72,8 @@ func TestTheAuditIsBounded(t *testing.T) {
 // cluster.
 func TestARestoreKeepsTheAudit(t *testing.T) {
 	running, backup := world(t), world(t)
-	apply(t, running, &event.LevelRaised{Level: event.LevelAudit}, &event.Audited{Action: "one", Result: event.AuditDone}, &event.Audited{Action: "two", Result: "NOT_ALLOWED"})
-	apply(t, backup, &event.LevelRaised{Level: event.LevelAudit}, &event.Audited{Action: "old", Result: event.AuditDone})
+	apply(t, running, &event.Audited{Action: "one", Result: event.AuditDone}, &event.Audited{Action: "two", Result: "NOT_ALLOWED"})
+	apply(t, backup, &event.Audited{Action: "old", Result: event.AuditDone})
 	backup.KeepAudit(world(t)) // a new cluster has no audit
 	if got := backup.AuditEntries(0); len(got) != 1 || got[0].Action != "old" {
 		t.Errorf("from a fresh cluster: %+v", got)

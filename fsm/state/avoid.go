@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"rmd/fsm/event"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -47,7 +46,7 @@ func (s *State) Avoids(app uint32, key yarn.SchedulerKey, node uint32, nowMillis
 func (s *State) noteEnd(c *Container, exit int32) {
 	now := s.Meta.NowMillis
 	givenBack := exit == yarn.ExitAborted && (!c.Launched || now-c.AllocatedMillis < givenBackMillis)
-	if s.Meta.Level < event.LevelSilence || !givenBack && !yarn.NotStarted(exit) {
+	if !givenBack && !yarn.NotStarted(exit) {
 		return
 	}
 	v := Avoided{App: s.Apps.Get(c.App).ID.Seq, Key: c.Key, Node: c.Node, UntilMillis: now + AvoidMillis}

@@ -12,7 +12,7 @@ import (
 // giver returns a world in which application 1 has an ask for many containers.
 func giver(t failer) *State {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelSilence}, nodeUp(3, "h3", gb(1000)), ask(1, k1, 500, 1), ask(1, k2, 500, 1))
+	apply(t, s, nodeUp(3, "h3", gb(1000)), ask(1, k1, 500, 1), ask(1, k2, 500, 1))
 	return s
 }
 
@@ -98,14 +98,5 @@ func TestAvoidedIsBounded(t *testing.T) {
 	give(t, s, number+1, k1, -1000, 0, false)
 	if len(s.Avoided) != 1 {
 		t.Errorf("%d entries after the others have expired", len(s.Avoided))
-	}
-}
-
-// TestNothingIsAvoidedBelowTheLevel checks that older replicas see the same state.
-func TestNothingIsAvoidedBelowTheLevel(t *testing.T) {
-	s := world(t)
-	apply(t, s, ask(1, k1, 5, 1), allocated(1, 1, k1, 1), &event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitAborted})
-	if len(s.Avoided) != 0 {
-		t.Errorf("%v", s.Avoided)
 	}
 }

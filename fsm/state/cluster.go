@@ -32,12 +32,8 @@ func (s *State) levelRaised(e *event.LevelRaised) error {
 	if e.Level <= s.Meta.Level {
 		return broken(e, "the level is %d already", s.Meta.Level)
 	}
-	s.Meta.Submitted = s.Submitted()
 	s.Meta.Level = e.Level
 	s.fold(uint64(e.Level))
-	if e.Level >= event.LevelNames {
-		s.dropUnusedNames()
-	}
 	return nil
 }
 

@@ -67,8 +67,12 @@ func (a *App) code(c *codec.Coder) {
 	})
 	c.Bool(&a.AMStrict)
 	a.codeAttempt(c, &d)
+	c.U16(&a.AMLabel)
+	c.String(&d.Label)
+	c.String(&d.AMLabel)
 	if c.Decoding() {
 		a.details, a.nameHash, a.declaredMillis = pack(d), hashOfAppName(d.Name), declaredLifetime(d.Tags)
+		a.labelled = d.Label != "" || d.AMLabel != ""
 	}
 }
 
@@ -115,6 +119,8 @@ func (k *Ask) code(c *codec.Coder) {
 	c.I32(&k.Entries)
 	c.U32(&k.Locations)
 	c.U32(&k.Next)
+	c.U16(&k.Label)
+	c.U32(&k.Missed)
 }
 
 func (l *Location) code(c *codec.Coder) {
@@ -176,6 +182,9 @@ func (n *Node) code(c *codec.Coder) {
 	c.String(&n.Address)
 	c.U64(&n.HeartbeatSession)
 	c.I32(&n.Response)
+	c.I64(&n.KnownMillis)
+	c.I64(&n.DrainSinceMillis)
+	c.I64(&n.SilentSinceMillis)
 }
 
 func (r *Reservation) code(c *codec.Coder) {
@@ -190,6 +199,8 @@ func (r *Reservation) code(c *codec.Coder) {
 	c.I64(&r.MadeMillis)
 	c.U32(&r.prevApp)
 	c.U32(&r.nextApp)
+	c.U32(&r.Preempted)
+	c.U32(&r.Members)
 }
 
 func (r *Resize) code(c *codec.Coder) {
@@ -293,19 +304,4 @@ func (u *LabelUse) code(c *codec.Coder) {
 	c.Resource(&u.Pending)
 	c.Resource(&u.AMUsed)
 	c.Resource(&u.ActiveUsed)
-}
-
-func (k *Ask) codeLabels(c *codec.Coder) {
-	c.U16(&k.Label)
-	c.U32(&k.Missed)
-}
-
-func (a *App) codeLabels(c *codec.Coder) {
-	d := a.Details()
-	c.U16(&a.AMLabel)
-	c.String(&d.Label)
-	c.String(&d.AMLabel)
-	if c.Decoding() {
-		a.details, a.labelled = pack(d), d.Label != "" || d.AMLabel != ""
-	}
 }

@@ -43,10 +43,7 @@ func (s *State) DebtTo(queue uint32, label LabelID) (debt Debt, ok bool) {
 
 func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
 	slot, label := s.Queue(e.Path), s.Label(e.Label)
-	switch {
-	case s.Meta.Level < event.LevelDebts:
-		return broken(e, "the feature level is %d", s.Meta.Level)
-	case slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known():
+	if slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known() {
 		return broken(e, "no such queue, label or value")
 	}
 	debt, owed := s.DebtTo(slot, label)

@@ -10,7 +10,7 @@ import (
 // indebted returns a world with a label that owes root.a its guarantee of both partitions.
 func indebted(t failer) *State {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelDebts}, &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}},
+	apply(t, s, &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}},
 		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + 1000}, owed("root.a", "", yarn.DebtOwed),
 		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + 5000}, owed("root.a", "gpu", yarn.DebtOwed))
 	return s

@@ -27,7 +27,7 @@ func TestDigestTellsAMsAndSecretsApart(t *testing.T) {
 	}{
 		{"lifetime", &event.ApplicationLifetimeChanged{App: 1, LifetimeMillis: 1}, &event.ApplicationLifetimeChanged{App: 1, LifetimeMillis: 2}},
 		{"lifetime of another", &event.ApplicationLifetimeChanged{App: 1, LifetimeMillis: 1}, &event.ApplicationLifetimeChanged{App: 2, LifetimeMillis: 1}},
-		{"id", &event.ApplicationIDGiven{App: 4}, submit(4, "ann", "root.a")},
+		{"id", &event.ApplicationIDsReserved{App: 4, Count: 1}, submit(4, "ann", "root.a")},
 		{"ids", &event.ApplicationIDsReserved{App: 4, Count: 3}, &event.ApplicationIDsReserved{App: 4, Count: 4}},
 		{"launch", &event.AttemptLaunched{App: 3}, &event.AttemptRegistered{App: 3}},
 		{"unregistration", &event.AttemptUnregistered{App: 1}, &event.AttemptUnregistered{App: 2}},

@@ -84,10 +84,6 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := refusable(t)
-			switch c.a.Kind() {
-			case event.KindQueueCreated, event.KindNodeSilenceChanged:
-				apply(t, s, &event.LevelRaised{Level: event.Level})
-			}
 			a, b := s.Fork(), s.Fork()
 			apply(t, a, c.a)
 			apply(t, b, c.b)

@@ -55,8 +55,6 @@ func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
 func (s *State) queueCreated(e *event.QueueCreated) error {
 	parent := s.Queue(yarn.ParentQueue(e.Path))
 	switch {
-	case s.Meta.Level < event.LevelDynamicQueues:
-		return broken(e, "the cluster is at level %d", s.Meta.Level)
 	case s.Queue(e.Path) != 0:
 		return broken(e, "the queue is there")
 	case parent == 0 || s.Queues.Get(parent).Leaf || strings.HasSuffix(e.Path, "."):
@@ -84,9 +82,6 @@ func (s *State) hashOfDynamic(slot uint32) uint64 {
 }
 
 func (s *State) queuesActivated(e *event.QueuesActivated) error {
-	if s.Meta.Level < event.LevelDynamicQueues {
-		return broken(e, "the cluster is at level %d", s.Meta.Level)
-	}
 	var slots []uint32
 	seen := make([]bool, s.Queues.Cap())
 	for _, list := range []struct {

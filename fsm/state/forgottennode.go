@@ -25,9 +25,6 @@ func (s *State) Forgettable(node uint32) bool {
 }
 
 func (s *State) nodeForgotten(e *event.NodeForgotten) error {
-	if s.Meta.Level < event.LevelForgottenNodes {
-		return broken(e, "the feature level is %d", s.Meta.Level)
-	}
 	if !s.Nodes.Has(e.Node) || s.Nodes.Get(e.Node).ID != e.ID || !s.Forgettable(e.Node) {
 		return broken(e, "no such node, or it is still needed")
 	}

@@ -16,7 +16,6 @@ func forgotten(n uint32, host string) *event.NodeForgotten {
 // leaves returns nodeManagers after the containers on node 1 have completed and the node was lost.
 func leaves(t failer) *State {
 	s := nodeManagers(t)
-	s.Meta.Level = event.LevelForgottenNodes
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)},
 		&event.NodeStateChanged{Node: 1, State: yarn.NodeLost})
 	return s
@@ -68,8 +67,6 @@ func TestNodeForgottenIsRefused(t *testing.T) {
 	for _, e := range []*event.NodeForgotten{forgotten(9, "h9"), forgotten(1, "h2"), forgotten(2, "h2")} {
 		refuse(t, s, e)
 	}
-	s.Meta.Level = event.LevelForgottenNodes - 1
-	refuse(t, s, forgotten(1, "h1"))
 }
 
 // TestHostChurnStateSize checks that 10,000 hosts that come and go, 100 at a time, do not make the

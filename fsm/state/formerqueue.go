@@ -3,7 +3,6 @@ package state
 import (
 	"fmt"
 
-	"rmd/fsm/event"
 	"rmd/internal/codec"
 )
 
@@ -11,8 +10,7 @@ import (
 // later. Idle dynamic queues are removed, for instance. Its slot is the slot of its App.
 type FormerQueue struct{ Path string }
 
-// QueueOf returns the path of an application's queue, or of the queue in which it ended. It is
-// empty if that queue was removed at a feature level below LevelDynamicQueues.
+// QueueOf returns the path of an application's queue, or of the queue in which it ended.
 func (s *State) QueueOf(a *App) string {
 	if s.Queues.Has(a.Queue) {
 		return s.Queues.Get(a.Queue).Path
@@ -27,9 +25,7 @@ func (s *State) QueueOf(a *App) string {
 // queue may get its slot.
 func (s *State) leaveQueue(slot uint32) {
 	a := s.Apps.mut(slot)
-	if s.Meta.Level >= event.LevelDynamicQueues {
-		s.FormerQueues.place(slot).Path = s.Queues.Get(a.Queue).Path
-	}
+	s.FormerQueues.place(slot).Path = s.Queues.Get(a.Queue).Path
 	a.Queue = 0
 }
 

@@ -11,7 +11,7 @@ import (
 // is forgotten, even if another queue gets the slot of that queue.
 func TestFormerQueue(t *testing.T) {
 	s := New()
-	apply(t, s, &event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.LevelDynamicQueues},
+	apply(t, s, &event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}}},
 		&event.QueueCreated{Path: "root.ann", Leaf: true, State: yarn.QueueRunning}, &event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.ann"},
 		&event.ApplicationEnded{App: 1, State: yarn.AppKilled})
@@ -36,7 +36,7 @@ func TestFormerQueue(t *testing.T) {
 // managed parents are active. The guarantees of the leaves depend on it.
 func TestDigestCoversActiveLeaves(t *testing.T) {
 	s := refusable(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.u", true), made("root.b.v", true))
+	apply(t, s, made("root.b.u", true), made("root.b.v", true))
 	a, b := s.Fork(), s.Fork()
 	apply(t, a, &event.QueuesActivated{Active: []string{"root.b.u"}})
 	apply(t, b, &event.QueuesActivated{Active: []string{"root.b.v"}})

@@ -141,8 +141,6 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 	switch {
 	case err != nil:
 		return err
-	case s.Meta.Level < event.LevelGangs:
-		return broken(e, "the feature level is %d", s.Meta.Level)
 	case a.State.Ended() || !e.Gang.Valid():
 		return broken(e, "it is %s, or there is no such gang", a.State)
 	case s.gangBusy(slot):
@@ -260,5 +258,3 @@ func (g *Gang) code(c *codec.Coder) {
 	c.I64(&g.ExpectedMillis)
 	c.I64(&g.Left)
 }
-
-func (r *Reservation) codeMembers(c *codec.Coder) { c.U32(&r.Members) }

@@ -20,14 +20,14 @@ func gangReserved(number uint64, container uint64, node, members uint32) *event.
 // room.
 func ganged(t failer) *State {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelGangs}, gangOf(3), ask(1, k1, 4, 3))
+	apply(t, s, gangOf(3), ask(1, k1, 4, 3))
 	return s
 }
 
 // TestGang follows a gang from its first ask to an ask beyond its members.
 func TestGang(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelGangs}, gangOf(3))
+	apply(t, s, gangOf(3))
 	app := s.App(1)
 	is := func(want Gang) {
 		t.Helper()
@@ -142,9 +142,6 @@ func TestGangRefusals(t *testing.T) {
 			refuse(t, s, c.e)
 		})
 	}
-	s := ganged(t)
-	s.Meta.Level = event.LevelGangs - 1
-	refuse(t, s, gangOf(2))
 }
 
 // TestDigestTellsGangsApart checks that different gang events give different digests.

@@ -120,9 +120,6 @@ func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 	return s.LabelName(s.AskedLabel(s.ContainerByID(id)))
 }
 
-// labelsKnown reports whether the feature level has labels.
-func (s *State) labelsKnown() bool { return s.Meta.Level >= event.LevelLabels }
-
 func (s *State) labelsSet(e *event.LabelsSet) error {
 	unknown := 0
 	for _, l := range e.Labels {
@@ -133,8 +130,8 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 			unknown++
 		}
 	}
-	if !s.labelsKnown() || s.Labels.Len()+unknown > MaxLabels {
-		return broken(e, "the feature level is %d, and %d labels are known", s.Meta.Level, s.Labels.Len())
+	if s.Labels.Len()+unknown > MaxLabels {
+		return broken(e, "%d labels are known", s.Labels.Len())
 	}
 	for _, l := range e.Labels {
 		slot := uint32(s.Label(l.Name))
@@ -409,8 +406,8 @@ func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
 		return err
 	}
 	ask := s.Ask(a, e.Key)
-	if ask == 0 || !s.labelsKnown() {
-		return broken(e, "nothing is asked under the key, or labels are not known")
+	if ask == 0 {
+		return broken(e, "nothing is asked under the key")
 	}
 	s.Asks.mut(ask).Missed = e.Missed
 	s.fold(uint64(ask)<<32 | uint64(e.Missed))
@@ -432,7 +429,7 @@ func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
 		return err
 	}
 	am := s.Label(e.AMLabel)
-	if !s.labelsKnown() || a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
+	if a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
 		return broken(e, "attempt is in state %d, or there was never such a label", a.AttemptState)
 	}
 	s.touchApp(slot, a)

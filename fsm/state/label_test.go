@@ -34,7 +34,7 @@ func on(words ...string) *event.NodesLabelled {
 // labelled returns world with the labels gpu and ssd.
 func labelled(t failer) *State {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelLabels}, label("gpu", "ssd"))
+	apply(t, s, label("gpu", "ssd"))
 	return s
 }
 
@@ -198,9 +198,7 @@ func TestRestoredAskKeepsLabel(t *testing.T) {
 }
 
 func TestLabelRefusals(t *testing.T) {
-	s := world(t)
-	refuse(t, s, label("gpu")) // below the level
-	s = labelled(t)
+	s := labelled(t)
 	apply(t, s, ask(1, k1, 1, 1), &event.LabelsRemoved{Names: []string{"ssd"}})
 	for _, e := range []event.Event{
 		label(""), &event.LabelsRemoved{Names: []string{"gpu", "never"}}, &event.LabelsRemoved{Names: []string{""}}, &event.LabelsRemoved{Names: []string{"ssd"}},

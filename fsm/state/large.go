@@ -1,7 +1,6 @@
 package state
 
 import (
-	"rmd/fsm/event"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -28,7 +27,7 @@ func (s *State) LargeAllocated(label LabelID) int64 {
 // recordLarge records that a container of a size was allocated or reserved.
 func (s *State) recordLarge(label LabelID, size yarn.Resource) {
 	last := s.LargeAllocated(label)
-	if s.Meta.Level < event.LevelNodeOrder || last != 0 && s.Meta.NowMillis < last+largeStep || !s.large(label, size) {
+	if last != 0 && s.Meta.NowMillis < last+largeStep || !s.large(label, size) {
 		return
 	}
 	slot := uint32(label) + 1

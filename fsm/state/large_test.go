@@ -27,9 +27,6 @@ func roomy(t failer, dominant bool) *State {
 	s := labelled(t)
 	e := tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y"))
 	e.Dominant, e.Kinds = dominant, append(yarn.DefaultKinds(), "yarn.io/gpu")
-	if s.Meta.Level < event.LevelNodeOrder {
-		apply(t, s, &event.LevelRaised{Level: event.LevelNodeOrder})
-	}
 	apply(t, s, e, &event.TimeAdvanced{NowMillis: 5000},
 		nodeUp(3, "h3", box(32<<10, 4, 2)), nodeUp(4, "h4", box(4<<10, 2)), on("h3", "gpu", "h4", "ssd"))
 	return s
@@ -152,15 +149,6 @@ func TestLargeIsInTheDigest(t *testing.T) {
 	apply(t, b, allocated(1, 1, k1, 1))
 	if a.LargeAllocated(0) != b.LargeAllocated(0) || a.Digest() == b.Digest() {
 		t.Errorf("at %d and %d, digests equal: %v", a.LargeAllocated(0), b.LargeAllocated(0), a.Digest() == b.Digest())
-	}
-}
-
-// TestLargeBelowTheLevel checks that older replicas see the same state.
-func TestLargeBelowTheLevel(t *testing.T) {
-	s := world(t)
-	apply(t, s, ask(1, k1, 1, 8), allocated(1, 1, k1, 1))
-	if s.LargeContainers.Len() != 0 {
-		t.Errorf("%d labels have had large containers below the level", s.LargeContainers.Len())
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 func (s *State) containerLent(e *event.ContainerLent) error {
 	r := s.Reservation(e.Reservation)
 	switch {
-	case s.Meta.Level < event.LevelLeases:
-		return broken(e, "the feature level is %d", s.Meta.Level)
 	case r == 0 || s.Reservations.Get(r).Node != e.Node || s.Reservations.Get(r).Members != 0:
 		return broken(e, "the node is not reserved by it, or for a gang")
 	case e.AM && e.DeadlineMillis != event.NoLease:

@@ -105,10 +105,7 @@ func TestLeaseRefusals(t *testing.T) {
 			refuse(t, s, c.e)
 		})
 	}
-	s := lending(t)
-	s.Meta.Level = event.LevelLeases - 1
-	refuse(t, s, lent(3, 9000))
-	s = ganged(t)
+	s := ganged(t)
 	apply(t, s, gangReserved(1, 1, 1, 2), ask(2, k2, 1, 1))
 	refuse(t, s, &event.ContainerLent{ContainerAllocated: *allocated(2, 1, k2, 1), Reservation: 1, DeadlineMillis: 9000})
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"math/bits"
 
-	"rmd/fsm/event"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -127,7 +126,7 @@ func firstLengths(key uint64) uint32 { return 1 + uint32(key%lengthSets)*lengthW
 // their application, containers that no AM received, which did not run, and preempted containers,
 // which would have run longer.
 func (s *State) recordLength(a *App, c *Container) {
-	if s.Meta.Level < event.LevelLengths || c.AM || c.GrantedIn == 0 || a.Queue == 0 || c.ExitStatus == yarn.ExitPreempted {
+	if c.AM || c.GrantedIn == 0 || a.Queue == 0 || c.ExitStatus == yarn.ExitPreempted {
 		return
 	}
 	bucket := LengthBucket(s.Meta.NowMillis - c.AllocatedMillis)

@@ -35,11 +35,6 @@ func runs(t failer, s *State, millis int64, exit int32) {
 // their application, also in snapshots and in the digest, and that recent lengths count more.
 func TestLengths(t *testing.T) {
 	s := world(t)
-	runs(t, s, 5000, yarn.ExitSuccess)
-	if s.Lengths.Len() != 0 {
-		t.Fatal("lengths are kept below their feature level")
-	}
-	apply(t, s, &event.LevelRaised{Level: event.LevelLengths})
 	runs(t, s, 5000, yarn.ExitPreempted)
 	if s.LengthsOf(s.Apps.Get(s.App(1))) != nil {
 		t.Fatal("the length of a preempted container is kept")
@@ -81,7 +76,6 @@ func TestLengths(t *testing.T) {
 // not one that is in constant use.
 func TestLengthsAreBounded(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelLengths})
 	a := *s.Apps.Get(s.App(1))
 	c := Container{GrantedIn: 1}
 	for i := range 20_000 {

@@ -9,10 +9,6 @@ import (
 
 // Actions of the machine for AMs, ids, keys and delegation tokens.
 
-func (m *machine) GiveID(t *rapid.T) {
-	m.apply(t, &event.ApplicationIDGiven{App: max(m.s.Meta.NextApp, 1)})
-}
-
 // SubmitGiven submits an application under an id that was given before.
 func (m *machine) SubmitGiven(t *rapid.T) {
 	n := rapid.Uint32Range(1, max(m.s.Meta.NextApp, 1)).Draw(t, "number")

@@ -33,9 +33,6 @@ func (m *machine) Submit(t *rapid.T) {
 }
 
 func (m *machine) Place(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelPlacements {
-		m.apply(t, &event.LevelRaised{Level: event.LevelPlacements})
-	}
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
 	if m.s.PlacementOf(slot) != nil {
 		t.Skip("it is placed")

@@ -13,9 +13,6 @@ var machineGang = yarn.SchedulerKey{Priority: 40}
 
 // DeclareGang declares a gang and usually asks for all its members. Otherwise few gangs would wait.
 func (m *machine) DeclareGang(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelGangs {
-		m.apply(t, &event.LevelRaised{Level: event.LevelGangs})
-	}
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.Reservations == 0 })
 	if m.s.gangBusy(slot) {
 		t.Skip("it is busy")

@@ -24,9 +24,6 @@ func (m *machine) listed(t *rapid.T) string {
 }
 
 func (m *machine) SetLabels(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelLabels {
-		m.apply(t, &event.LevelRaised{Level: event.LevelLabels})
-	}
 	var labels []event.Label
 	for range rapid.IntRange(1, 2).Draw(t, "labels") {
 		labels = append(labels, event.Label{Name: drawOf(t, "label", machineLabels), Exclusive: rapid.Bool().Draw(t, "exclusive")})
@@ -59,16 +56,10 @@ func (m *machine) LabelAsk(t *rapid.T) {
 
 func (m *machine) CountMisses(t *rapid.T) {
 	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 })
-	if m.s.Meta.Level < event.LevelLabels {
-		t.Skip("labels are not known")
-	}
 	m.apply(t, &event.AskMissesUpdated{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Missed: rapid.Uint32Max(3).Draw(t, "missed")})
 }
 
 func (m *machine) LabelApplication(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelLabels {
-		t.Skip("labels are not known")
-	}
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
 	m.apply(t, &event.ApplicationLabelled{App: a.ID.Seq, Label: m.listed(t), AMLabel: m.listed(t)})
 }

@@ -10,9 +10,6 @@ import (
 // Actions of the machine for leases.
 
 func (m *machine) Lend(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelLeases {
-		m.apply(t, &event.LevelRaised{Level: event.LevelLeases})
-	}
 	a, k := m.wanting(t)
 	node, n := pick(t, "reserved node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation != 0 && m.s.Reservations.Get(n.Reservation).Members == 0 && m.within(k.Size, n.Unallocated())
@@ -29,9 +26,6 @@ func (m *machine) LendMore(t *rapid.T) { m.Lend(t) }
 
 // Recall recalls a container with a lease.
 func (m *machine) Recall(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelPreemption {
-		m.apply(t, &event.LevelRaised{Level: event.LevelPreemption})
-	}
 	slot, l := pick(t, "lease", &m.s.Leases, func(*Lease) bool { return true })
 	if m.s.Preemptions.Has(slot) {
 		t.Skip("it is asked for")

@@ -30,9 +30,6 @@ func (m *machine) HearNode(t *rapid.T) {
 
 func (m *machine) ChangeNodeSilence(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.Heard() && (n.Silent() || n.Reservation == 0) })
-	if m.s.Meta.Level < event.LevelSilence {
-		t.Skip("the level is too low")
-	}
 	since := int64(0)
 	if !n.Silent() {
 		since = rapid.Int64Range(1, m.s.Meta.NowMillis).Draw(t, "since")
@@ -67,7 +64,7 @@ func (m *machine) LoseNode(t *rapid.T) {
 
 func (m *machine) ForgetNode(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return !n.Heard() })
-	if m.s.Meta.Level < event.LevelForgottenNodes || !m.s.Forgettable(slot) {
+	if !m.s.Forgettable(slot) {
 		t.Skip("it is not to be forgotten")
 	}
 	m.apply(t, &event.NodeForgotten{Node: slot, ID: n.ID})

@@ -32,9 +32,6 @@ func (m *machine) withdrawFor(t *rapid.T, e event.Event) {
 }
 
 func (m *machine) AskPreemption(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelPreemption {
-		m.apply(t, &event.LevelRaised{Level: event.LevelPreemption})
-	}
 	slot, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State.Live() && c.OnNode })
 	if m.s.Preemptions.Has(slot) {
 		t.Skip("it is warned")
@@ -73,9 +70,6 @@ func (m *machine) Preempt(t *rapid.T) {
 }
 
 func (m *machine) OweGuarantee(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelDebts {
-		m.apply(t, &event.LevelRaised{Level: event.LevelDebts})
-	}
 	_, q := pick(t, "queue", &m.s.Queues, func(q *Queue) bool { return q.Leaf })
 	e := &event.GuaranteeOwed{Path: q.Path, Debt: yarn.DebtOwed}
 	if debt, owed := m.s.DebtTo(m.s.Queue(q.Path), 0); owed {

@@ -12,9 +12,6 @@ import (
 // Actions of the machine for dynamic queues.
 
 func (m *machine) CreateQueue(t *rapid.T) {
-	if m.s.Meta.Level < event.LevelDynamicQueues {
-		m.apply(t, &event.LevelRaised{Level: event.LevelDynamicQueues})
-	}
 	_, parent := pick(t, "parent", &m.s.Queues, func(q *Queue) bool { return !q.Leaf && len(q.Path) < 30 })
 	path := parent.Path + "." + drawOf(t, "name", []string{"u1", "u2", "u3"})
 	if m.s.Queue(path) != 0 {

@@ -101,15 +101,6 @@ func (s *State) forgetAttempts(first uint32) {
 	}
 }
 
-func (s *State) applicationIDGiven(e *event.ApplicationIDGiven) error {
-	if e.App != max(s.Meta.NextApp, 1) || e.App == 1<<32-1 {
-		return broken(e, "the next application is %d", s.Meta.NextApp)
-	}
-	s.Meta.NextApp = e.App + 1
-	s.fold(uint64(e.App))
-	return nil
-}
-
 func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
 	if e.App != max(s.Meta.NextApp, 1) || e.Count == 0 || e.Count > 1<<32-1-e.App {
 		return broken(e, "the next application is %d", s.Meta.NextApp)
@@ -117,15 +108,6 @@ func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
 	s.Meta.NextApp = e.App + e.Count
 	s.fold(uint64(e.App)<<32 | uint64(e.Count))
 	return nil
-}
-
-// Submitted returns the number of applications submitted since the cluster began. Below
-// LevelIDBlocks submissions were not counted, so it returns the number of ids given.
-func (s *State) Submitted() uint64 {
-	if s.Meta.Level < event.LevelIDBlocks {
-		return uint64(max(s.Meta.NextApp, 1) - 1)
-	}
-	return s.Meta.Submitted
 }
 
 func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) error {

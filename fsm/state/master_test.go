@@ -188,27 +188,23 @@ func TestHistoryIsBounded(t *testing.T) {
 // submissions are counted separately.
 func TestApplicationIDBlocks(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.ApplicationIDGiven{App: 3})
-	if s.Submitted() != 3 {
-		t.Errorf("%d submitted, by the ids", s.Submitted())
-	}
-	apply(t, s, &event.LevelRaised{Level: event.LevelIDBlocks}, &event.ApplicationIDsReserved{App: 4, Count: 1000})
+	apply(t, s, &event.ApplicationIDsReserved{App: 3, Count: 1}, &event.ApplicationIDsReserved{App: 4, Count: 1000})
 	for _, e := range []event.Event{&event.ApplicationIDsReserved{App: 4, Count: 1}, &event.ApplicationIDsReserved{App: 1004},
-		&event.ApplicationIDsReserved{App: 1004, Count: 1<<32 - 1004}, &event.ApplicationIDGiven{App: 4}} {
+		&event.ApplicationIDsReserved{App: 1004, Count: 1<<32 - 1004}} {
 		refuse(t, s, e)
 	}
 	apply(t, s, submit(7, "ann", "root.a"), &event.ApplicationIDsReserved{App: 1004, Count: 1<<32 - 1 - 1004})
 	refuse(t, s, &event.ApplicationIDsReserved{App: 1<<32 - 1, Count: 1})
-	if s.Submitted() != 4 || s.Meta.NextApp != 1<<32-1 {
-		t.Errorf("%d submitted, the next is %d", s.Submitted(), s.Meta.NextApp)
+	if s.Meta.Submitted != 3 || s.Meta.NextApp != 1<<32-1 {
+		t.Errorf("%d submitted, the next is %d", s.Meta.Submitted, s.Meta.NextApp)
 	}
 }
 
 // TestIssuedIDsAnyOrder checks that ids given before may be submitted in any order, each once.
 func TestIssuedIDsAnyOrder(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.ApplicationIDGiven{App: 3}, &event.ApplicationIDGiven{App: 4})
-	refuse(t, s, &event.ApplicationIDGiven{App: 4})
+	apply(t, s, &event.ApplicationIDsReserved{App: 3, Count: 2})
+	refuse(t, s, &event.ApplicationIDsReserved{App: 4, Count: 1})
 	apply(t, s, submit(4, "ann", "root.a"), submit(3, "ann", "root.a"))
 	refuse(t, s, submit(3, "ann", "root.a"))
 	refuse(t, s, submit(0, "ann", "root.a"))

@@ -2,8 +2,6 @@ package state
 
 import (
 	"fmt"
-
-	"rmd/fsm/event"
 )
 
 // The table of names has the hosts, racks and users that other records refer to. A name counts
@@ -50,7 +48,7 @@ func (s *State) releaseName(id NameID) {
 		return
 	}
 	n := s.Names.mut(id)
-	if n.refs--; n.refs == 0 && s.Meta.Level >= event.LevelNames {
+	if n.refs--; n.refs == 0 {
 		s.dropName(id)
 	}
 }
@@ -59,20 +57,6 @@ func (s *State) dropName(id NameID) {
 	s.byName.remove(s.hashOfName(id), id, s.hashOfName)
 	s.Names.release(id)
 	s.fold(uint64(id))
-}
-
-// dropUnusedNames drops the names that lost their last reference below event.LevelNames.
-func (s *State) dropUnusedNames() {
-	var unused []NameID
-	s.Names.Each(func(id NameID, n *Name) bool {
-		if n.refs == 0 {
-			unused = append(unused, id)
-		}
-		return true
-	})
-	for _, id := range unused {
-		s.dropName(id)
-	}
 }
 
 // eachNameUsed calls f for every reference to a name.
@@ -105,7 +89,7 @@ func (s *State) checkNames() error {
 	s.eachNameUsed(func(id NameID) { *refs.at(id)++ })
 	var err error
 	s.Names.Each(func(id NameID, n *Name) bool {
-		if used := *refs.at(id); n.refs != used || used == 0 && s.Meta.Level >= event.LevelNames {
+		if used := *refs.at(id); n.refs != used || used == 0 {
 			err = fmt.Errorf("name %q counts %d references, and %d records refer to it", n.Text, n.refs, used)
 		}
 		return err == nil

@@ -47,7 +47,7 @@ func TestNamesLeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := world(t)
-			apply(t, s, &event.LevelRaised{Level: event.LevelNames}, ask(1, k1, 5, 1))
+			apply(t, s, ask(1, k1, 5, 1))
 			want := append(namesOf(s), c.left...)
 			slices.Sort(want)
 			apply(t, s, c.events...)
@@ -68,28 +68,10 @@ func TestNamesLeave(t *testing.T) {
 	}
 }
 
-// TestUnusedNamesLeaveWithTheLevel checks that names stay below LevelNames, and that those without a
-// record leave when the level is raised.
-func TestUnusedNamesLeaveWithTheLevel(t *testing.T) {
-	s := world(t)
-	before := namesOf(s)
-	apply(t, s, ask(1, k1, 5, 1), near("x", 1), near("y", 0), &event.BlacklistChanged{App: 1, Add: []string{"z"}}, &event.BlacklistChanged{App: 1, Remove: []string{"z"}})
-	if got := len(namesOf(s)); got != len(before)+3 {
-		t.Errorf("%d names below the level, want %d", got, len(before)+3)
-	}
-	apply(t, s, &event.LevelRaised{Level: event.LevelNames})
-	want := append(before, "x")
-	slices.Sort(want)
-	if got := namesOf(s); !slices.Equal(got, want) {
-		t.Errorf("the names are %q, want %q", got, want)
-	}
-}
-
 // TestLengthsOfAnotherUser checks that a user does not get the history of an earlier user whose name
 // had the same number.
 func TestLengthsOfAnotherUser(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelNames})
 	for range enoughLengths {
 		runs(t, s, 5000, yarn.ExitSuccess)
 	}

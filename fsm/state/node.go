@@ -60,9 +60,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 // noteKnown fills in a new node's record.
 func (s *State) noteKnown(n *Node, id yarn.NodeID) {
 	n.ID, n.Label = id, s.MappedLabel(id)
-	if s.Meta.Level >= event.LevelNodeTimes {
-		n.KnownMillis = s.Meta.NowMillis
-	}
+	n.KnownMillis = s.Meta.NowMillis
 }
 
 // noteDrain records when a drain began. A registration does not end a drain: the next event sets
@@ -71,7 +69,7 @@ func (s *State) noteDrain(n *Node) {
 	switch {
 	case n.State != yarn.NodeDecommissioning:
 		n.DrainSinceMillis = 0
-	case n.DrainSinceMillis == 0 && s.Meta.Level >= event.LevelNodeTimes:
+	case n.DrainSinceMillis == 0:
 		n.DrainSinceMillis = s.Meta.NowMillis
 		s.fold(uint64(n.DrainSinceMillis))
 	}
@@ -266,9 +264,6 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 }
 
 func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
-	if s.Meta.Level < event.LevelSilence {
-		return broken(e, "the feature level is %d", s.Meta.Level)
-	}
 	if !s.Nodes.Has(e.Node) || e.SinceMillis < 0 || e.SinceMillis > s.Meta.NowMillis {
 		return broken(e, "no such node or time")
 	}

@@ -322,16 +322,9 @@ func TestDraining(t *testing.T) {
 }
 
 // TestNodeTimes checks that the state records since when it knows a node and since when the node
-// drains, also across a restart of the NodeManager, and that it records neither below the feature
-// level.
+// drains, also across a restart of the NodeManager.
 func TestNodeTimes(t *testing.T) {
 	s := nodeManagers(t)
-	drain := &event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning}
-	apply(t, s, drain)
-	if n := s.Nodes.Get(2); n.KnownMillis != 0 || n.DrainSinceMillis != 0 {
-		t.Errorf("below the level: %d, %d", n.KnownMillis, n.DrainSinceMillis)
-	}
-	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeRunning}, &event.LevelRaised{Level: event.LevelNodeTimes})
 	hold := func(known, since int64) {
 		t.Helper()
 		r, err := decode(encode(s))
@@ -345,7 +338,7 @@ func TestNodeTimes(t *testing.T) {
 		}
 	}
 	up := nodeUp(4, "h4", gb(4))
-	drain = &event.NodeStateChanged{Node: 4, State: yarn.NodeDecommissioning}
+	drain := &event.NodeStateChanged{Node: 4, State: yarn.NodeDecommissioning}
 	apply(t, s, &event.TimeAdvanced{NowMillis: 10_000}, up)
 	hold(10_000, 0)
 	apply(t, s, &event.TimeAdvanced{NowMillis: 11_000}, drain, &event.TimeAdvanced{NowMillis: 12_000}, up, drain)

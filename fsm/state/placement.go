@@ -27,8 +27,6 @@ func (s *State) PlacementOf(app uint32) *Placement {
 func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	slot := s.App(e.App)
 	switch {
-	case s.Meta.Level < event.LevelPlacements:
-		return broken(e, "the feature level is %d", s.Meta.Level)
 	case slot == 0 || e.Rule == 0:
 		return broken(e, "no application %d, or rule %d", e.App, e.Rule)
 	case s.Placements.Has(slot) || s.Apps.Get(slot).AttemptState != AttemptNone:

@@ -15,8 +15,7 @@ func placedBy(app, rule uint32) *event.ApplicationPlaced {
 // until the application is moved or forgotten.
 func TestPlacement(t *testing.T) {
 	s := world(t)
-	refuse(t, s, placedBy(1, 1)) // below the level
-	apply(t, s, &event.LevelRaised{Level: event.LevelPlacements}, submit(3, "ann", "root.a"), submit(4, "ann", "root.a"))
+	apply(t, s, submit(3, "ann", "root.a"), submit(4, "ann", "root.a"))
 	for _, e := range []event.Event{placedBy(9, 1), placedBy(3, 0), placedBy(1, 1)} {
 		refuse(t, s, e)
 	}
@@ -47,7 +46,7 @@ func TestPlacement(t *testing.T) {
 
 func TestPlacementDigests(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelPlacements}, submit(3, "ann", "root.a"), submit(4, "ann", "root.a"))
+	apply(t, s, submit(3, "ann", "root.a"), submit(4, "ann", "root.a"))
 	for name, change := range map[string]func(e *event.ApplicationPlaced){
 		"application": func(e *event.ApplicationPlaced) { e.App = 4 },
 		"rule":        func(e *event.ApplicationPlaced) { e.Rule = 2 },

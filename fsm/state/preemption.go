@@ -47,9 +47,6 @@ func (p Preempted) Add(o Preempted) Preempted {
 }
 
 func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
-	if s.Meta.Level < event.LevelPreemption {
-		return broken(e, "the feature level is %d", s.Meta.Level)
-	}
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -173,8 +170,6 @@ func (p *Preempted) code(c *codec.Coder) {
 	c.Resource(&p.Size)
 	c.Resource(&p.ResourceSeconds)
 }
-
-func (r *Reservation) codePreempted(c *codec.Coder) { c.U32(&r.Preempted) }
 
 func (t *PreemptionTotals) code(c *codec.Coder) {
 	for _, counts := range []*[16]uint64{&t.Preempted, &t.Withdrawn, &t.Unused} {

@@ -13,7 +13,7 @@ import (
 // to its AM, and the node is reserved for 6 GB of application 2.
 func reserved(t failer) *State {
 	s := world(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelPreemption}, ask(1, k1, 3, 3), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1),
+	apply(t, s, ask(1, k1, 3, 3), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1),
 		&event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
 		ask(2, k1, 1, 6), &event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: k1, Node: 1})
 	return s
@@ -160,11 +160,8 @@ func TestPreemptionRefusals(t *testing.T) {
 	apply(t, s, &event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawFulfilled}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 
 	s = crowded(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelPreemption}, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
+	apply(t, s, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
 	refuse(t, s, warning(1)) // it would end for its own increase
-	s = reserved(t)
-	s.Meta.Level = event.LevelPreemption - 1
-	refuse(t, s, warning(1))
 }
 
 // TestDigestTellsPreemptionsApart checks that different preemption events give different digests.

@@ -343,9 +343,8 @@ type Node struct {
 	// refused.
 	HeartbeatSession uint64
 	Response         int32
-	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began. Both
-	// are 0 if that was before event.LevelNodeTimes. DrainSinceMillis is also 0 if the node does
-	// not drain.
+	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began, or 0
+	// if the node does not drain.
 	KnownMillis, DrainSinceMillis int64
 	SilentSinceMillis             int64   // when it was last heard, if it has missed heartbeats since; else 0
 	removals                      uint32  // slot of its Removals; not in snapshots: follows from Removable
@@ -525,7 +524,7 @@ type Meta struct {
 	NextKey              int32  // the last master key id given, for all kinds
 	NextToken            uint32 // the last delegation token sequence number given
 	NodeChanges          uint64 // counts changes of the states and totals of nodes
-	Submitted            uint64 // counts submissions since event.LevelIDBlocks
+	Submitted            uint64 // counts submissions
 	// ImportEpoch is the first epoch of this cluster's own container ids if the cluster has taken
 	// over applications from another ResourceManager, which gave the ids before; otherwise 0.
 	ImportEpoch uint32

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"rmd/fsm/event"
@@ -64,7 +67,6 @@ func TestRefusals(t *testing.T) {
 		{"leaf in use becomes a parent", tree(2, parent("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y"))},
 		{"leaf of an application between attempts becomes a parent", tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), parent("root.b.y"))},
 		{"too many kinds", &event.QueuesConfigured{Version: 2, Queues: tree(2, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")).Queues, Kinds: make([]string, yarn.MaxKinds+1)}},
-		{"queue created at an older level", made("root.b.u", true)},
 		{"queue removed that is not dynamic", &event.QueuesRemoved{Paths: []string{"root.b.x"}}},
 		{"unknown queue removed", &event.QueuesRemoved{Paths: []string{"root.b.u"}}},
 		{"state of an unknown queue", &event.QueueStateChanged{Path: "root.z", State: yarn.QueueStopped}},
@@ -78,8 +80,6 @@ func TestRefusals(t *testing.T) {
 		{"node of negative size", nodeUp(5, "h9", gb(-1))},
 		{"state of an unknown node", &event.NodeStateChanged{Node: 9, State: yarn.NodeLost}},
 		{"unknown node state", &event.NodeStateChanged{Node: 3, State: 99}},
-		{"node forgotten at an older level", &event.NodeForgotten{Node: 4, ID: yarn.NodeID{Host: "h4", Port: 1}}},
-		{"node silent at an older level", &event.NodeSilenceChanged{Node: 3, SinceMillis: 1}},
 		{"node state 0", &event.NodeStateChanged{Node: 3}},
 		{"node lost with containers", &event.NodeStateChanged{Node: 2, State: yarn.NodeLost}},
 		{"node lost with a reservation", &event.NodeStateChanged{Node: 1, State: yarn.NodeUnhealthy}},
@@ -178,7 +178,7 @@ func TestRefusals(t *testing.T) {
 
 // TestRefusalsAfterOtherEvents has the rejected events that need other events first.
 func TestRefusalsAfterOtherEvents(t *testing.T) {
-	dynamic := []event.Event{&event.LevelRaised{Level: event.LevelDynamicQueues}, made("root.b.g", false), made("root.b.g.u", true), made("root.b.g.v", true)}
+	dynamic := []event.Event{made("root.b.g", false), made("root.b.g.u", true), made("root.b.g.v", true)}
 	inUse := append(dynamic, submit(7, "ann", "root.b.g.u"))
 	free := []event.Event{&event.ContainerCompleted{Container: ref(1, 2)}}
 	full := []event.Event{ask(2, k2, 1, 6), allocated(2, first+1, k2, 2)}
@@ -193,14 +193,13 @@ func TestRefusalsAfterOtherEvents(t *testing.T) {
 		{"queue created below a leaf", dynamic, made("root.b.g.u.k", true)},
 		{"queue created without a name", dynamic, made("root.b.", true)},
 		{"queue created in an unknown state", dynamic, &event.QueueCreated{Path: "root.b.w", State: 9}},
-		{"queue activated at an older level", nil, &event.QueuesActivated{Active: []string{"root.b.x"}}},
 		{"queue activated that is not dynamic", dynamic, &event.QueuesActivated{Active: []string{"root.b.x"}}},
 		{"queue activated that is no leaf", dynamic, &event.QueuesActivated{Active: []string{"root.b.g"}}},
 		{"unknown queue activated", dynamic, &event.QueuesActivated{Active: []string{"root.b.k"}}},
 		{"queue activated twice", dynamic, &event.QueuesActivated{Active: []string{"root.b.g.u", "root.b.g.u"}}},
 		{"queue activated and not", dynamic, &event.QueuesActivated{Active: []string{"root.b.g.u"}, Inactive: []string{"root.b.g.u"}}},
 		{"queue not active any more that was not", dynamic, &event.QueuesActivated{Inactive: []string{"root.b.g.u"}}},
-		{"active queue activated", append(dynamic[:4:4], &event.QueuesActivated{Active: []string{"root.b.g.u"}}), &event.QueuesActivated{Active: []string{"root.b.g.u"}}},
+		{"active queue activated", append(dynamic[:3:3], &event.QueuesActivated{Active: []string{"root.b.g.u"}}), &event.QueuesActivated{Active: []string{"root.b.g.u"}}},
 		{"queue removed twice", dynamic, &event.QueuesRemoved{Paths: []string{"root.b.g.u", "root.b.g.u"}}},
 		{"queue removed with queues below", dynamic, &event.QueuesRemoved{Paths: []string{"root.b.g.u", "root.b.g"}}},
 		{"queue removed before those below", dynamic, &event.QueuesRemoved{Paths: []string{"root.b.g", "root.b.g.v", "root.b.g.u"}}},
@@ -256,3 +255,21 @@ type unknownEvent struct{ event.Event }
 func (unknownEvent) Kind() event.Kind { return 999 }
 
 func TestUnknownEventIsRefused(t *testing.T) { refuse(t, world(t), unknownEvent{}) }
+
+// nextEvent is an event of the feature level after that of this build.
+type nextEvent struct{ event.TimeAdvanced }
+
+func (*nextEvent) Since() uint32 { return event.Level + 1 }
+
+// TestEventOfALaterLevel checks that an event is refused below its feature level, and reaches its
+// applier from that level on. There is none for it here.
+func TestEventOfALaterLevel(t *testing.T) {
+	s, e := world(t), &nextEvent{}
+	for _, want := range []string{fmt.Sprintf("the feature level is %d", event.Level), "does not know the event"} {
+		var broken *BrokenError
+		if err := s.Apply(e); !errors.As(err, &broken) || !strings.Contains(broken.Why, want) {
+			t.Errorf("Apply at level %d: %v, want a refusal that says %q", s.Meta.Level, err, want)
+		}
+		apply(t, s, &event.LevelRaised{Level: s.Meta.Level + 1})
+	}
+}

@@ -30,10 +30,6 @@ type writer struct{ _ byte } // not empty, so that two writers have different ad
 // from the list until the application ends.
 const MaxRemovals = 256
 
-// ListsRemovals reports whether the feature level has lists of removals. Below that level a node
-// may forget a container as soon as it has reported its completion.
-func (s *State) ListsRemovals() bool { return s.Meta.Level >= event.LevelRemovals }
-
 // Removals returns the containers that a node may forget, and the number of the first one.
 func (s *State) Removals(node uint32) (first uint64, containers []yarn.ContainerID) {
 	n := s.Nodes.Get(node)
@@ -49,7 +45,7 @@ func (s *State) Removals(node uint32) (first uint64, containers []yarn.Container
 // covers all its containers.
 func (s *State) listRemoval(c *Container, a *App) {
 	n := s.Nodes.Get(c.Node)
-	if !s.ListsRemovals() || !n.takesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
+	if !n.takesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
 		return
 	}
 	r := s.removalsOf(c.Node)

@@ -10,11 +10,10 @@ import (
 	"rmd/yarn"
 )
 
-// forgettable returns nodeManagers at LevelRemovals. The AM of app 1 has received the completions
+// forgettable returns nodeManagers. The AM of app 1 has received the completions
 // of containers 1 and 2 on node 1, and of container 3 on node 2, and not acknowledged them.
 func forgettable(t failer) *State {
 	s := nodeManagers(t)
-	s.Meta.Level = event.LevelRemovals
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 1, Response: 2})
 	for n := range uint64(3) {
 		apply(t, s, &event.ContainerCompleted{Container: ref(1, n+1)})
@@ -111,16 +110,6 @@ func TestRemovalsOfForks(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { list(b, 8) }); n > 0.5 {
 		t.Errorf("a further container costs %v allocations", n)
-	}
-}
-
-// TestNoRemovalsAtAnOlderLevel checks that there are no lists below LevelRemovals.
-func TestNoRemovalsAtAnOlderLevel(t *testing.T) {
-	s := forgettable(t)
-	s.Meta.Level = event.LevelRemovals - 1
-	apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
-	if got := removals(s, 1); got != nil {
-		t.Errorf("listed are %v", got)
 	}
 }
 

@@ -16,9 +16,6 @@ func (r *Resize) marks() uint8 {
 	return uint8(count(r.Unacked)*sizeUnacked | count(r.Unconfirmed)*sizeUnconfirmed)
 }
 
-// SizesChange reports whether the feature level has the events of size changes.
-func (s *State) SizesChange() bool { return s.Meta.Level >= event.LevelResize }
-
 // Resize returns the record of a container's size changes, or nil if its size never changed and no
 // change is asked for.
 func (s *State) Resize(c *Container) *Resize {

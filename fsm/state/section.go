@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"rmd/fsm/event"
 	"rmd/internal/codec"
 )
 
@@ -48,7 +47,8 @@ func table[T any](id uint8, name string, of func(s *State) *Table[T], code func(
 }
 
 // more returns a section with additional fields for those records of a table for which has returns
-// true. Another section has the table itself.
+// true. Another section has the table itself. A field that a later version adds to a record gets
+// such a section, so that snapshots without it can still be read.
 func more[T any](id uint8, name string, of func(s *State) *Table[T], has func(r *T) bool, code func(r *T, c *codec.Coder)) Section {
 	each := func(s *State, f func(slot uint32) bool) {
 		of(s).Each(func(slot uint32, r *T) bool { return !has(r) || f(slot) })
@@ -118,39 +118,23 @@ func Sections() []Section {
 		table(22, "resizes", func(s *State) *Table[Resize] { return &s.Resizes }, (*Resize).code),
 		table(23, "removals", func(s *State) *Table[Removals] { return &s.Removable }, (*Removals).code),
 		table(24, "audit", func(s *State) *Table[AuditEntry] { return &s.Audit }, (*AuditEntry).code),
-		more(25, "node-times", func(s *State) *Table[Node] { return &s.Nodes },
-			func(n *Node) bool { return n.KnownMillis != 0 || n.DrainSinceMillis != 0 || n.SilentSinceMillis != 0 }, (*Node).codeTimes),
-		table(26, "labels", func(s *State) *Table[Label] { return &s.Labels }, (*Label).code),
-		table(27, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
-		table(28, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
-		more(29, "labelled-asks", func(s *State) *Table[Ask] { return &s.Asks },
-			func(k *Ask) bool { return k.Label != 0 || k.Missed != 0 }, (*Ask).codeLabels),
-		table(30, "labelled-containers", func(s *State) *Table[LabelID] { return &s.AskedLabels }, func(l *LabelID, c *codec.Coder) { c.U16(l) }),
-		more(31, "labelled-applications", func(s *State) *Table[App] { return &s.Apps },
-			func(a *App) bool { return a.labelled || a.AMLabel != 0 }, (*App).codeLabels),
-		table(32, "preemptions", func(s *State) *Table[Preemption] { return &s.Preemptions }, (*Preemption).code),
-		table(33, "preempted", func(s *State) *Table[Preempted] { return &s.Preempted }, (*Preempted).code),
-		single(34, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
-		more(35, "preempted-for", func(s *State) *Table[Reservation] { return &s.Reservations },
-			func(r *Reservation) bool { return r.Preempted != 0 }, (*Reservation).codePreempted),
-		table(36, "lengths", func(s *State) *Table[Lengths] { return &s.Lengths }, (*Lengths).code),
-		table(37, "placements", func(s *State) *Table[Placement] { return &s.Placements }, (*Placement).code),
-		table(38, "dynamic-queues", func(s *State) *Table[DynamicQueue] { return &s.DynamicQueues }, (*DynamicQueue).code),
-		table(39, "gangs", func(s *State) *Table[Gang] { return &s.Gangs }, (*Gang).code),
-		more(40, "gang-reservations", func(s *State) *Table[Reservation] { return &s.Reservations },
-			func(r *Reservation) bool { return r.Members != 0 }, (*Reservation).codeMembers),
-		table(41, "leases", func(s *State) *Table[Lease] { return &s.Leases }, (*Lease).code),
-		table(42, "former-queues", func(s *State) *Table[FormerQueue] { return &s.FormerQueues }, (*FormerQueue).code),
-		table(43, "large-containers", func(s *State) *Table[LargeContainer] { return &s.LargeContainers }, (*LargeContainer).code),
-		single(44, "avoided", (*State).codeAvoided),
-		table(45, "debts", func(s *State) *Table[Debts] { return &s.Debts }, (*Debts).code),
+		table(25, "labels", func(s *State) *Table[Label] { return &s.Labels }, (*Label).code),
+		table(26, "labelled-hosts", func(s *State) *Table[LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
+		table(27, "label-uses", func(s *State) *Table[LabelUse] { return &s.LabelUses }, (*LabelUse).code),
+		table(28, "labelled-containers", func(s *State) *Table[LabelID] { return &s.AskedLabels }, func(l *LabelID, c *codec.Coder) { c.U16(l) }),
+		table(29, "preemptions", func(s *State) *Table[Preemption] { return &s.Preemptions }, (*Preemption).code),
+		table(30, "preempted", func(s *State) *Table[Preempted] { return &s.Preempted }, (*Preempted).code),
+		single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
+		table(32, "lengths", func(s *State) *Table[Lengths] { return &s.Lengths }, (*Lengths).code),
+		table(33, "placements", func(s *State) *Table[Placement] { return &s.Placements }, (*Placement).code),
+		table(34, "dynamic-queues", func(s *State) *Table[DynamicQueue] { return &s.DynamicQueues }, (*DynamicQueue).code),
+		table(35, "gangs", func(s *State) *Table[Gang] { return &s.Gangs }, (*Gang).code),
+		table(36, "leases", func(s *State) *Table[Lease] { return &s.Leases }, (*Lease).code),
+		table(37, "former-queues", func(s *State) *Table[FormerQueue] { return &s.FormerQueues }, (*FormerQueue).code),
+		table(38, "large-containers", func(s *State) *Table[LargeContainer] { return &s.LargeContainers }, (*LargeContainer).code),
+		single(39, "avoided", (*State).codeAvoided),
+		table(40, "debts", func(s *State) *Table[Debts] { return &s.Debts }, (*Debts).code),
 	}
-}
-
-func (n *Node) codeTimes(c *codec.Coder) {
-	c.I64(&n.KnownMillis)
-	c.I64(&n.DrainSinceMillis)
-	c.I64(&n.SilentSinceMillis)
 }
 
 // ErrInconsistent means that the records of a restored state do not fit together.
@@ -247,12 +231,8 @@ func (m *Meta) code(c *codec.Coder) {
 	c.I32(&m.NextKey)
 	c.U32(&m.NextToken)
 	c.U64(&m.NodeChanges)
-	if m.Level >= event.LevelIDBlocks {
-		c.U64(&m.Submitted)
-	}
-	if m.ImportEpoch != 0 || c.Decoding() && c.Rest() > 0 { // absent in clusters that were not taken over from another ResourceManager
-		c.U32(&m.ImportEpoch)
-	}
+	c.U64(&m.Submitted)
+	c.U32(&m.ImportEpoch)
 }
 
 func (s *State) codeVersions(c *codec.Coder) {

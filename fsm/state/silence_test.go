@@ -15,7 +15,7 @@ func silent(node uint32, since int64) *event.NodeSilenceChanged {
 // that its end, a registration and the loss of the node remove it.
 func TestNodeSilence(t *testing.T) {
 	s := refusable(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelSilence}, &event.TimeAdvanced{NowMillis: 9000})
+	apply(t, s, &event.TimeAdvanced{NowMillis: 9000})
 	check := func(since, millis int64) {
 		t.Helper()
 		if n := s.Nodes.Get(3); n.SilentSinceMillis != since || n.Silent() != (since != 0) || n.SilentMillis(9000) != millis || n.TakesContainers() != (since == 0 && n.Serving()) {
@@ -46,7 +46,7 @@ func TestNodeSilence(t *testing.T) {
 // the future, and of nodes that send no heartbeats or are reserved.
 func TestNodeSilenceIsRefused(t *testing.T) {
 	s := refusable(t)
-	apply(t, s, &event.LevelRaised{Level: event.LevelSilence}, &event.TimeAdvanced{NowMillis: 9000}, silent(2, 4000))
+	apply(t, s, &event.TimeAdvanced{NowMillis: 9000}, silent(2, 4000))
 	for _, e := range []event.Event{silent(9, 4000), silent(3, -1), silent(3, 9001), silent(3, 0), silent(2, 5000), silent(4, 4000), silent(1, 4000)} {
 		refuse(t, s, e)
 	}

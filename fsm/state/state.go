@@ -166,6 +166,9 @@ func broken(e event.Event, format string, args ...any) error {
 // leaves the state unchanged.
 func (s *State) Apply(e event.Event) error {
 	s.touched = Touched{}
+	if l, ok := e.(event.Later); ok && s.Meta.Level < l.Since() {
+		return broken(e, "the feature level is %d", s.Meta.Level)
+	}
 	if err := s.apply(e); err != nil {
 		return err
 	}
@@ -224,8 +227,6 @@ func (s *State) apply(e event.Event) error {
 		return s.attemptActivated(e)
 	case *event.AttemptRegistered:
 		return s.attemptRegistered(e)
-	case *event.ApplicationIDGiven:
-		return s.applicationIDGiven(e)
 	case *event.ApplicationIDsReserved:
 		return s.applicationIDsReserved(e)
 	case *event.ApplicationLifetimeChanged:

@@ -83,9 +83,8 @@ func TestSeeds(t *testing.T) {
 }
 
 // unmet are the events that no run has. The cluster already has the feature level of this build.
-// ApplicationIDGiven belongs to older levels. Attempts, containers and node applications are
-// recovered only in a migrated cluster.
-var unmet = []event.Kind{event.KindLevelRaised, event.KindApplicationIDGiven, event.KindAttemptRecovered, event.KindContainerRecovered,
+// Attempts, containers and node applications are recovered only in a migrated cluster.
+var unmet = []event.Kind{event.KindLevelRaised, event.KindAttemptRecovered, event.KindContainerRecovered,
 	event.KindNodeApplicationRecovered}
 
 // vocabulary checks that the runs had every kind of event.

@@ -62,8 +62,9 @@ func (l *slowLog) events(t *testing.T, from int) []event.Event {
 	return out
 }
 
-// lead runs f with a sequencer that leads an initialized cluster of the given feature level.
-func lead(t *testing.T, level uint32, jump *time.Duration, f func(log *slowLog, seq *leader.Sequencer)) {
+// lead runs f with a sequencer that leads an initialized cluster. Its program knows the next feature
+// level, too.
+func lead(t *testing.T, jump *time.Duration, f func(log *slowLog, seq *leader.Sequencer)) {
 	synctest.Test(t, func(t *testing.T) {
 		opt := Draw(1)
 		opt.Tree, opt.Dominant, opt.Kinds = 0, false, 2
@@ -76,10 +77,11 @@ func lead(t *testing.T, level uint32, jump *time.Duration, f func(log *slowLog, 
 		cfg.Now = func() time.Time { return time.Now().Add(*jump) }
 		cfg.Fork = func(term uint64) leader.Start {
 			st, index, sequence := w.rs[0].m.Planning(term)
-			st.Meta.Level = level
 			return leader.Start{State: st, Index: index, Sequence: sequence}
 		}
-		cfg.NewPlanner = func(st *state.State) (leader.Planner, error) { return planner.New(st, planner.Options{}) }
+		cfg.NewPlanner = func(st *state.State) (leader.Planner, error) {
+			return planner.New(st, planner.Options{Level: event.Level + 1})
+		}
 		cfg.Expiry = func(*state.State) leader.Expiry {
 			return leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry}
 		}
@@ -113,11 +115,11 @@ func ask(t *testing.T, seq *leader.Sequencer, in input.Input) input.Reply {
 // TestLeaderWritesClusterLevel checks that a leader of a newer build writes nothing above the
 // cluster's feature level. Replicas of the older build would stop.
 func TestLeaderWritesClusterLevel(t *testing.T) {
-	lead(t, event.Level-1, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
+	lead(t, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
 		ask(t, seq, &input.Audit{Who: "op"})
 		for _, e := range log.entries {
-			if b, err := event.Decode(e); err != nil || b.Level > event.Level-1 {
-				t.Errorf("S1: an entry of level %d in a cluster of level %d: replicas of the older build stop (%v)", b.Level, event.Level-1, err)
+			if b, err := event.Decode(e); err != nil || b.Level > event.Level {
+				t.Errorf("S1: an entry of level %d in a cluster of level %d: replicas of the older build stop (%v)", b.Level, event.Level, err)
 			}
 		}
 		if len(log.entries) == 0 {
@@ -130,7 +132,7 @@ func TestLeaderWritesClusterLevel(t *testing.T) {
 // acknowledgement (S4), an order to a node (S11), the acknowledgement of a container's end (S12).
 func TestNoReplyBeforeCommit(t *testing.T) {
 	node := yarn.NodeID{Host: "n", Port: 1}
-	lead(t, event.Level, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
+	lead(t, new(time.Duration), func(log *slowLog, seq *leader.Sequencer) {
 		ask(t, seq, &input.RegisterNode{ID: node, Rack: "/r", Total: yarn.NewResource(8192, 8)})
 		early := func(invariant string, in input.Input) input.Reply {
 			t.Helper()
@@ -168,7 +170,7 @@ func TestNoReplyBeforeCommit(t *testing.T) {
 func TestClockJumpExpiresNobody(t *testing.T) {
 	node := yarn.NodeID{Host: "n", Port: 1}
 	jump := new(time.Duration)
-	lead(t, event.Level, jump, func(log *slowLog, seq *leader.Sequencer) {
+	lead(t, jump, func(log *slowLog, seq *leader.Sequencer) {
 		ask(t, seq, &input.RegisterNode{ID: node, Rack: "/r", Total: yarn.NewResource(8192, 8)})
 		from := len(log.entries)
 		for _, step := range []time.Duration{0, time.Hour, -2 * time.Hour, 24 * time.Hour} {

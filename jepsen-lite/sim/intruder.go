@@ -36,7 +36,7 @@ func (d *driver) intruder() {
 		d.note("%s attacks", name)
 		for _, r := range d.w.members() {
 			l, up := r.currentProcess()
-			if !up || !provesAll(l) {
+			if !up {
 				continue
 			}
 			if slices.Contains(l.cluster.Identity().RemovedPeers, name) || !d.wasMember(name) {
@@ -45,13 +45,6 @@ func (d *driver) intruder() {
 			}
 		}
 	}
-}
-
-// provesAll reports whether a replica demands a proof from every peer. Below feature level 3 it
-// admits older programs without one.
-func provesAll(l *process) bool {
-	st, _ := l.machine.Fork()
-	return st.Meta.Level >= 3
 }
 
 // intruderName returns the name under which the intruder attacks.

@@ -17,7 +17,7 @@ import (
 // Preemption says what preemption has decided and what its next round would decide. The round runs
 // on a copy of the state, even if preemption is off.
 type Preemption struct {
-	Mode           string `json:"mode"` // ON, OBSERVE_ONLY, OFF, or LEVEL_TOO_LOW: the replicas must be upgraded first
+	Mode           string `json:"mode"` // ON, OBSERVE_ONLY or OFF
 	Text           string `json:"text"`
 	Selector       string `json:"selector"`
 	AtMillis       int64  `json:"at_ms"` // the state's clock
@@ -130,7 +130,6 @@ const (
 	PreemptionOn      = "ON"
 	PreemptionObserve = "OBSERVE_ONLY"
 	PreemptionOff     = "OFF"
-	preemptionTooOld  = "LEVEL_TOO_LOW"
 )
 
 // PreemptionNow returns what preemption has decided and would decide now. It changes the
@@ -148,9 +147,7 @@ func PreemptionNow(s *scheduler.Scheduler) *Preemption {
 	for _, label := range v.labels() {
 		d.Queues = append(d.Queues, v.preemptionQueues(label)...)
 	}
-	if d.Mode != preemptionTooOld {
-		v.observe(&d.Next)
-	}
+	v.observe(&d.Next)
 	return d
 }
 
@@ -158,8 +155,6 @@ func (v view) preemptionMode() (mode, text string) {
 	switch {
 	case v.cfg == nil:
 		return PreemptionOff, "the cluster has no queues yet"
-	case v.st.Meta.Level < event.LevelPreemption:
-		return preemptionTooOld, fmt.Sprintf("preemption needs feature level %d, the cluster has %d; see rmd upgrade status", event.LevelPreemption, v.st.Meta.Level)
 	case !v.cfg.Preemption.Enabled:
 		return PreemptionOff, "preemption is off: nothing is warned or preempted"
 	case v.cfg.Preemption.ObserveOnly:

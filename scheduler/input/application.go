@@ -162,14 +162,9 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 		c.Bool(&p.Relax)
 	})
 	c.Bool(&i.AMStrict)
-	tagged := len(i.TagGroups) > 0
-	if further(c, i.Label != "" || i.AMLabel != "" || tagged) {
-		c.String(&i.Label)
-		c.String(&i.AMLabel)
-	}
-	if further(c, tagged) {
-		texts(c, &i.TagGroups)
-	}
+	c.String(&i.Label)
+	c.String(&i.AMLabel)
+	texts(c, &i.TagGroups)
 }
 
 // Code implements Reply.
@@ -226,10 +221,8 @@ func (i *SignalContainer) Code(c *codec.Coder) {
 func (i *SetPriority) Code(c *codec.Coder) {
 	c.ApplicationID(&i.ID)
 	c.I32(&i.Priority)
-	if further(c, i.User != "" || len(i.Groups) > 0) {
-		c.String(&i.User)
-		texts(c, &i.Groups)
-	}
+	c.String(&i.User)
+	texts(c, &i.Groups)
 }
 
 // Code implements Reply.

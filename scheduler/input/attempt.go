@@ -1,8 +1,6 @@
 package input
 
 import (
-	"slices"
-
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -174,9 +172,7 @@ func (r *RegisterAttemptReply) Code(c *codec.Coder) {
 	c.String(&r.Queue)
 	c.Resource(&r.Maximum)
 	codec.List(c, &r.Kept, func(c *codec.Coder, g *Granted) { g.code(c) })
-	if further(c, len(r.KeptVersions) > 0) {
-		codec.List(c, &r.KeptVersions, func(c *codec.Coder, v *int32) { c.I32(v) })
-	}
+	codec.List(c, &r.KeptVersions, func(c *codec.Coder, v *int32) { c.I32(v) })
 }
 
 // Code implements Input.
@@ -189,6 +185,7 @@ func (i *Allocate) Code(c *codec.Coder) {
 		c.I64(&a.Count)
 		c.Resource(&a.Size)
 		c.Bool(&a.Relax)
+		c.String(&a.Label)
 	})
 	codec.List(c, &i.Releases, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
 	texts(c, &i.BlacklistAdd)
@@ -196,19 +193,8 @@ func (i *Allocate) Code(c *codec.Coder) {
 	c.U32(&i.Progress)
 	c.String(&i.TrackingURL)
 	c.Bool(&i.FromAM)
-	labelled := slices.ContainsFunc(i.Asks, func(a Ask) bool { return a.Label != "" })
-	gang := i.Gang != ""
-	if further(c, len(i.Updates) > 0 || labelled || gang) {
-		codec.List(c, &i.Updates, func(c *codec.Coder, u *Update) { u.code(c) })
-	}
-	if further(c, labelled || gang) {
-		for k := range i.Asks {
-			c.String(&i.Asks[k].Label)
-		}
-	}
-	if further(c, gang) {
-		c.String(&i.Gang)
-	}
+	codec.List(c, &i.Updates, func(c *codec.Coder, u *Update) { u.code(c) })
+	c.String(&i.Gang)
 }
 
 // Code implements Reply.
@@ -220,16 +206,11 @@ func (r *AllocateReply) Code(c *codec.Coder) {
 	c.Resource(&r.Headroom)
 	c.U32(&r.Nodes)
 	c.I32(&r.Priority)
-	preempts := len(r.Preempted) > 0 || r.PreemptedUnits != 0 || !r.PreemptedUnit.IsZero()
-	if further(c, len(r.Resized)+len(r.UpdateErrors) > 0 || preempts) {
-		codec.List(c, &r.Resized, func(c *codec.Coder, z *Resized) { z.code(c) })
-		codec.List(c, &r.UpdateErrors, func(c *codec.Coder, e *UpdateError) { e.code(c) })
-	}
-	if further(c, preempts) {
-		codec.List(c, &r.Preempted, func(c *codec.Coder, p *Preempting) { p.code(c) })
-		c.Resource(&r.PreemptedUnit)
-		c.I32(&r.PreemptedUnits)
-	}
+	codec.List(c, &r.Resized, func(c *codec.Coder, z *Resized) { z.code(c) })
+	codec.List(c, &r.UpdateErrors, func(c *codec.Coder, e *UpdateError) { e.code(c) })
+	codec.List(c, &r.Preempted, func(c *codec.Coder, p *Preempting) { p.code(c) })
+	c.Resource(&r.PreemptedUnit)
+	c.I32(&r.PreemptedUnits)
 }
 
 // Code implements Input.

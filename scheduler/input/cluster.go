@@ -135,10 +135,8 @@ func (i *InitCluster) Code(c *codec.Coder) {
 	c.I64(&i.ClusterTimestamp)
 	properties(c, &i.Properties)
 	c.Raw(&i.Entropy)
-	if further(c, len(i.Include)+len(i.Exclude) > 0) {
-		texts(c, &i.Include)
-		texts(c, &i.Exclude)
-	}
+	texts(c, &i.Include)
+	texts(c, &i.Exclude)
 }
 
 // Code implements Input.
@@ -151,10 +149,8 @@ func (i *SetQueues) Code(c *codec.Coder) {
 	c.String(&i.Author)
 	c.String(&i.Comment)
 	c.Bool(&i.DryRun)
-	if further(c, i.User != "" || len(i.Groups) > 0) {
-		c.String(&i.User)
-		texts(c, &i.Groups)
-	}
+	c.String(&i.User)
+	texts(c, &i.Groups)
 }
 
 // Code implements Reply.

@@ -7,12 +7,8 @@ import (
 	"rmd/internal/codec"
 )
 
-// Versions of the codec between replicas. A request with a Caller has the second version, which
-// replicas know from event.LevelAudit on.
-const (
-	Version       = 1
-	versionCaller = 2
-)
+// Version is the version of the codec between replicas.
+const Version = 1
 
 // Errors of decoding.
 var (
@@ -206,24 +202,19 @@ var makers = map[Kind]func() Input{
 func EncodeRequest(buf []byte, r Request) []byte {
 	c := codec.NewEncoder(buf)
 	v, k := uint8(Version), uint8(r.Input.Kind())
-	if r.Caller != (Caller{}) {
-		v = versionCaller
-	}
 	c.U8(&v)
 	c.U8(&k)
-	r.code(c, v)
+	r.code(c)
 	r.Input.Code(c)
 	return c.Bytes()
 }
 
 // code encodes or decodes the fields before the input.
-func (r *Request) code(c *codec.Coder, version uint8) {
+func (r *Request) code(c *codec.Coder) {
 	c.String(&r.Key)
 	c.U64(&r.BodyHash)
-	if version >= versionCaller {
-		c.String(&r.Caller.Who)
-		c.String(&r.Caller.From)
-	}
+	c.String(&r.Caller.Who)
+	c.String(&r.Caller.From)
 }
 
 // DecodeRequest decodes one request, which must take up all of data. The error wraps ErrVersion,
@@ -233,11 +224,11 @@ func DecodeRequest(data []byte) (Request, error) {
 	var r Request
 	var v, k uint8
 	c.U8(&v)
-	if c.Err() == nil && v != Version && v != versionCaller {
-		return r, fmt.Errorf("%w: %d, this replica speaks %d", ErrVersion, v, versionCaller)
+	if c.Err() == nil && v != Version {
+		return r, fmt.Errorf("%w: %d, this replica speaks %d", ErrVersion, v, Version)
 	}
 	c.U8(&k)
-	r.code(c, v)
+	r.code(c)
 	if err := c.Err(); err != nil {
 		return r, fmt.Errorf("input: %w", err)
 	}

@@ -248,9 +248,7 @@ func (i *RegisterNode) Code(c *codec.Coder) {
 	c.String(&i.Address)
 	c.U64(&i.HeartbeatSession)
 	c.U64(&i.PrevSession)
-	if further(c, len(i.Recovered) > 0) {
-		codec.List(c, &i.Recovered, func(c *codec.Coder, r *RecoveredContainer) { r.code(c) })
-	}
+	codec.List(c, &i.Recovered, func(c *codec.Coder, r *RecoveredContainer) { r.code(c) })
 }
 
 // Code implements Reply.
@@ -282,16 +280,10 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 	c.U64(&i.HeartbeatSession)
 	c.U64(&i.PrevSession)
 	c.I32(&i.Response)
-	if further(c, len(i.Sizes)+len(i.SizesAcked)+len(i.KeepAlive) > 0 || i.RemovalsAcked > 0) {
-		sizes(c, &i.Sizes)
-		sizeOrders(c, &i.SizesAcked)
-	}
-	if further(c, i.RemovalsAcked > 0 || len(i.KeepAlive) > 0) {
-		c.U64(&i.RemovalsAcked)
-	}
-	if further(c, len(i.KeepAlive) > 0) {
-		appIDs(c, &i.KeepAlive)
-	}
+	sizes(c, &i.Sizes)
+	sizeOrders(c, &i.SizesAcked)
+	c.U64(&i.RemovalsAcked)
+	appIDs(c, &i.KeepAlive)
 }
 
 // Code implements Input.
@@ -327,9 +319,7 @@ func (r *NodeHeartbeatReply) Code(c *codec.Coder) {
 	})
 	c.Resource(&r.Total)
 	c.Bool(&r.Late)
-	if further(c, len(r.Resize) > 0) {
-		sizeOrders(c, &r.Resize)
-	}
+	sizeOrders(c, &r.Resize)
 }
 
 // Code implements Input.

@@ -116,12 +116,10 @@ func (i *SetHosts) Code(c *codec.Coder) {
 	c.Bool(&i.Graceful)
 	c.I64(&i.TimeoutMillis)
 	c.String(&i.Who)
-	if further(c, len(i.Timeouts) > 0) {
-		codec.List(c, &i.Timeouts, func(c *codec.Coder, t *HostTimeout) {
-			c.String(&t.Host)
-			c.I64(&t.Millis)
-		})
-	}
+	codec.List(c, &i.Timeouts, func(c *codec.Coder, t *HostTimeout) {
+		c.String(&t.Host)
+		c.I64(&t.Millis)
+	})
 }
 
 // Code implements Reply.

@@ -63,8 +63,8 @@ type SizeOrder struct {
 	Version   int32
 }
 
-// further starts a part that a later version added at the end of a message. The part is left out if
-// it is empty, so that an older replica can read the message.
+// further starts a part that a later version adds at the end of a message. The part is left out if
+// it is empty, so that an older replica can read the message. No message has such a part yet.
 func further(c *codec.Coder, has bool) bool {
 	if c.Decoding() {
 		return c.Err() == nil && c.Rest() > 0

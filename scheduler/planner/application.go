@@ -146,7 +146,7 @@ const (
 
 // applicationPlaced returns the event for the rule that placed an application; nil if no rule did.
 func (p *Planner) applicationPlaced(r placement.Result, seq uint32) *event.ApplicationPlaced {
-	if r.Rule == 0 || p.st.Meta.Level < event.LevelPlacements {
+	if r.Rule == 0 {
 		return nil
 	}
 	return &event.ApplicationPlaced{App: seq, Rule: uint32(r.Rule), Text: cut(r.Text, placementTextMax),

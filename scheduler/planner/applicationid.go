@@ -56,12 +56,10 @@ func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
 		return input.Refuse(in, noMoreIDs())
 	case reserved:
 		p.ids.next++
-	case p.st.Meta.Level >= event.LevelIDBlocks:
+	default:
 		n := min(idBlockSize, maxApplication-seq+1)
 		p.sched.Emit(&event.ApplicationIDsReserved{App: seq, Count: n})
 		p.ids = idBlock{next: seq + 1, end: seq + n}
-	default:
-		p.sched.Emit(&event.ApplicationIDGiven{App: seq})
 	}
 	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: p.Config().MaxAlloc}
 }

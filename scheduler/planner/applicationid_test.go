@@ -86,17 +86,3 @@ func TestIDsAreUnique(t *testing.T) {
 		})
 	})
 }
-
-// TestIDsBelowLevelThree checks that IDs are reserved one by one below level 3. Replicas of older
-// versions do not know blocks of IDs.
-func TestIDsBelowLevelThree(t *testing.T) {
-	r := newRig(t)
-	r.p.st.Meta.Level = event.LevelIDBlocks - 1
-	for seq := uint32(1); seq < 4; seq++ {
-		_, events := r.do(&input.NewApplication{})
-		if e, ok := events[len(events)-1].(*event.ApplicationIDGiven); !ok || e.App != seq {
-			t.Errorf("NewApplication gave %v, want at the end ApplicationIDGiven with app %d",
-				kindsOf(events), seq)
-		}
-	}
-}

@@ -29,9 +29,6 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 	if p.belowManaged(name) {
 		return p.newManaged(name, create, err, placed)
 	}
-	if err == nil {
-		err = p.levelForQueues(name)
-	}
 	switch {
 	case err == nil:
 		queues := p.Config().Candidates(create)
@@ -40,15 +37,6 @@ func (p *Planner) newQueue(name string, placed placement.Result) (destination, *
 		return destination{}, input.Faultf(input.QueueNotCreated, "see \"rmd queue list\", and auto-queue-creation-v2 of the queue above", "%v", err)
 	}
 	return destination{}, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
-}
-
-// levelForQueues returns an error if the feature level of the cluster is too low for dynamic
-// queues.
-func (p *Planner) levelForQueues(name string) error {
-	if p.st.Meta.Level >= event.LevelDynamicQueues {
-		return nil
-	}
-	return fmt.Errorf("queue %s cannot be created automatically: the cluster is at feature level %d, and this needs level %d", name, p.st.Meta.Level, event.LevelDynamicQueues)
 }
 
 // createsBelow reports whether the lowest existing queue of a path creates queues by

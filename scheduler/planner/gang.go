@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -66,7 +65,7 @@ func (p *Planner) checkTaggedGang(tags []string, to destination) *input.Fault {
 // declareTagged declares the gang in the tags of a new application. The tags must have been
 // checked.
 func (p *Planner) declareTagged(slot uint32, tags []string) {
-	if g, _ := taggedGang(tags); g != nil && p.st.Meta.Level >= event.LevelGangs {
+	if g, _ := taggedGang(tags); g != nil {
 		p.sched.DeclareGang(slot, *g)
 	}
 }
@@ -102,9 +101,6 @@ func (p *Planner) declareGang(slot uint32, text string) *input.Fault {
 }
 
 func (p *Planner) readGang(slot uint32, text string) (*yarn.Gang, *input.Fault) {
-	if p.st.Meta.Level < event.LevelGangs {
-		return nil, input.Faultf(input.InvalidRequest, "upgrade all replicas first", "gangs need feature level %d, the cluster has %d", event.LevelGangs, p.st.Meta.Level)
-	}
 	g, fault := parseGang(text)
 	if fault == nil {
 		fault = p.checkGang(g, p.sched.LeafOf(p.st.Apps.Get(slot)))

@@ -9,13 +9,10 @@ import (
 // key.
 func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
 	r, ok := p.st.Request(req.Key)
-	bare, owned := input.BareKey(req.Key)
-	if !ok && owned {
-		r, ok = p.st.Request(bare) // an earlier version may have remembered the call without its owner
-	}
 	if !ok {
 		return nil, false
 	}
+	bare, _ := input.BareKey(req.Key)
 	if r.BodyHash != req.BodyHash {
 		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key for a new request",
 			"idempotency key %q was used for another request", bare)), true

@@ -27,18 +27,13 @@ func (p *Planner) labelsOff() *input.Fault {
 	return nil
 }
 
-// checkLabelSettings checks that labels are enabled only if all replicas know them, and disabled
-// only if the cluster has none: applications could not use the nodes with a label.
+// checkLabelSettings checks that labels are disabled only if the cluster has none: applications
+// could not use the nodes with a label.
 func (p *Planner) checkLabelSettings(cfg *capacity.Config) error {
-	const key = "yarn.node-labels.enabled"
 	listed := 0
 	p.st.Labels.Each(func(_ uint32, l *state.Label) bool { listed += boolToInt(l.Listed); return true })
-	switch enabled := cfg.LabelSettings.Enabled; {
-	case enabled && p.st.Meta.Level < event.LevelLabels:
-		return fmt.Errorf("%s: the feature level of the cluster is %d, nodes have labels from level %d on; run \"rmd upgrade finalize\"",
-			key, p.st.Meta.Level, event.LevelLabels)
-	case !enabled && listed > 0:
-		return fmt.Errorf("%s: the cluster has %d labels; remove them before you disable labels", key, listed)
+	if !cfg.LabelSettings.Enabled && listed > 0 {
+		return fmt.Errorf("yarn.node-labels.enabled: the cluster has %d labels; remove them before you disable labels", listed)
 	}
 	return nil
 }

@@ -28,7 +28,6 @@ func (p *Planner) belowManaged(path string) bool {
 // newManaged returns the destination of an application in a leaf that must be created below a
 // managed parent. Only a placement rule may choose such a leaf.
 func (p *Planner) newManaged(name string, create []yarn.DynamicQueue, err error, placed placement.Result) (destination, *input.Fault) {
-	low := p.levelForQueues(name)
 	switch {
 	case placed.Queue == "" && err != nil:
 		return destination{}, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
@@ -36,8 +35,6 @@ func (p *Planner) newManaged(name string, create []yarn.DynamicQueue, err error,
 		return destination{}, notMapped(name)
 	case err != nil:
 		return destination{}, input.Faultf(input.QueueNotCreated, "see \"rmd queue list\", and auto-create-child-queue of the queue above", "%v", err)
-	case low != nil:
-		return destination{}, input.Faultf(input.QueueNotCreated, "upgrade all replicas, then \"rmd cluster finalize\"", "%v", low)
 	}
 	queues := p.Config().Candidates(create)
 	return destination{create: queues, queue: &queues[0], placed: placed}, nil

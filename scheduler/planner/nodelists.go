@@ -102,16 +102,9 @@ func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
 }
 
 // redrain changes the deadline of a drain to the timeout of the lists, counted from the start of
-// the drain: the lists may be set repeatedly. If an earlier version started the drain, its start is
-// not known, and the deadline is only moved to an earlier time.
+// the drain: the lists may be set repeatedly.
 func (p *Planner) redrain(slot uint32, n *state.Node, timeout int64) {
-	deadline := after(n.DrainSinceMillis, timeout)
-	if n.DrainSinceMillis == 0 {
-		if deadline = after(p.now, timeout); deadline == 0 || (n.DeadlineMillis != 0 && n.DeadlineMillis < deadline) {
-			return
-		}
-	}
-	if deadline != n.DeadlineMillis {
+	if deadline := after(n.DrainSinceMillis, timeout); deadline != n.DeadlineMillis {
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
 	}
 }
@@ -163,9 +156,6 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 	switch {
 	case in.Untracked && !p.removesUntracked(n):
 		return in.NewReply()
-	case p.st.Meta.Level < event.LevelForgottenNodes:
-		return input.Refuse(in, input.Faultf(input.NotAllowed, "run \"rmd upgrade finalize\"", "the feature level of the cluster is %d, nodes are forgotten from level %d on",
-			p.st.Meta.Level, event.LevelForgottenNodes))
 	case n.Heard():
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
 	case !p.st.Forgettable(slot):

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -202,7 +201,6 @@ func TestNodeWithoutPort(t *testing.T) {
 // one only if the host lists do not name it.
 func TestForgetNode(t *testing.T) {
 	h := newHouse(t, 3, true)
-	h.p.st.Meta.Level = event.LevelForgottenNodes
 	at := h.run()
 	ids := h.ask(at, 0, 1)
 	h.beat(0, ids...)
@@ -242,17 +240,12 @@ func TestForgetNode(t *testing.T) {
 	if r := h.must(t, late).(*input.NodeHeartbeatReply); !r.Resync || h.p.st.Nodes.Get(1).HeartbeatSession != 8 {
 		t.Errorf("a heartbeat of the forgotten node is answered %+v", r)
 	}
-	h.p.st.Meta.Level--
-	if f := h.refused(&input.ForgetNode{ID: h.nodes[1]}); f == nil || !strings.Contains(f.Do, "finalize") {
-		t.Errorf("at an older level: %v", f)
-	}
 }
 
 // TestDrainTimesOfTheLists checks that the drain timeout of a host counts from the beginning of its
 // drain. The same lists change no deadline, and another timeout moves it in either direction.
 func TestDrainTimesOfTheLists(t *testing.T) {
 	h := newHouse(t, 3, true)
-	h.p.st.Meta.Level = event.LevelNodeTimes
 	at := h.run()
 	h.beat(0, h.ask(at, 0, 1)...)
 	lists := &input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true, TimeoutMillis: 60_000, Timeouts: []input.HostTimeout{{Host: " N1 ", Millis: 5000}, {Host: "n2", Millis: 1}}}
@@ -304,27 +297,6 @@ func TestUntrackedHostsStop(t *testing.T) {
 	for i := range 3 {
 		if h.register(i, true); h.node(i).State != yarn.NodeRunning {
 			t.Errorf("node %d is %s", i, h.node(i).State)
-		}
-	}
-}
-
-// TestDrainTimesAtAnOlderLevel checks that the lists can only bring a deadline forward at an older
-// level, where the state does not record when a drain began.
-func TestDrainTimesAtAnOlderLevel(t *testing.T) {
-	h := newHouse(t, 2, true)
-	h.p.st.Meta.Level = event.LevelNodeTimes - 1
-	h.beat(0, h.ask(h.run(), 0, 1)...)
-	lists := &input.SetHosts{Exclude: []string{"n0"}, Graceful: true}
-	for _, c := range []struct{ millis, until int64 }{{0, 0}, {60_000, 60_000}, {90_000, -1}, {0, -1}, {5000, 5000}} {
-		before := h.node(0).DeadlineMillis
-		lists.TimeoutMillis = c.millis
-		h.hosts(lists)
-		want := before
-		if c.until > 0 {
-			want = h.now + c.until
-		}
-		if got := h.node(0).DeadlineMillis; got != want {
-			t.Errorf("given %d ms, it drains until %d, want %d", c.millis, got, want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package planner
 import (
 	"math"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -69,12 +68,10 @@ func (p *Planner) endRecalled() bool {
 // preemptionRound runs a preemption round: it withdraws warnings, ends the containers whose
 // deadline has passed, and warns others.
 func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
-	if p.st.Meta.Level >= event.LevelPreemption {
-		p.sched.EndLeases()
-		for _, slot := range p.sched.PreemptionRound() {
-			if p.st.Preemptions.Has(slot) { // the end of an AM may have withdrawn warnings
-				p.killPreempted(slot)
-			}
+	p.sched.EndLeases()
+	for _, slot := range p.sched.PreemptionRound() {
+		if p.st.Preemptions.Has(slot) { // the end of an AM may have withdrawn warnings
+			p.killPreempted(slot)
 		}
 	}
 	return in.NewReply()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -77,8 +76,7 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 	is("nothing to say")
 }
 
-// TestLabelSettings checks that labels can be enabled only when all replicas support them, and
-// disabled only when there are none.
+// TestLabelSettings checks that labels can be disabled only when there are none.
 func TestLabelSettings(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll("conf queues=(a:100)")
@@ -97,9 +95,6 @@ func TestLabelSettings(t *testing.T) {
 			t.Error(f)
 		}
 	}
-	w.p.st.Meta.Level = event.LevelLabels - 1
-	refused(on, "yarn.node-labels.enabled: the feature level of the cluster is 2, nodes have labels from level 3 on")
-	w.p.st.Meta.Level = event.LevelLabels
 	taken(&input.SetQueues{Properties: on})
 	taken(&input.SetLabels{Labels: []input.Label{{Name: "x"}}})
 	refused(off, "yarn.node-labels.enabled: the cluster has 1 labels; remove them before you disable labels")

@@ -37,7 +37,7 @@ func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []inp
 		}
 	}
 	for i, c := range valid {
-		if c != 0 && !again && p.st.SizesChange() {
+		if c != 0 && !again {
 			p.resize(app, c, &in.Updates[i])
 		}
 	}
@@ -83,8 +83,6 @@ func (p *Planner) whyNot(app, slot uint32, u *input.Update, taken, again bool) s
 		return ""
 	case u.Size.Negative() || !u.Size.Within(largest):
 		return input.OutOfRange
-	case !p.st.SizesChange() && (u.Type != input.IncreaseResource || !u.Size.Within(c.Size)):
-		return input.OutOfRange // at this feature level sizes do not change
 	}
 	return ""
 }

@@ -12,9 +12,6 @@ import (
 //
 // YARN keeps the reservation, which blocks the ask for as long as the node is silent.
 func (p *Planner) nodeSilence(in *input.NodeSilence) input.Reply {
-	if p.st.Meta.Level < event.LevelSilence {
-		return in.NewReply()
-	}
 	for _, n := range in.Silent {
 		since := min(n.SinceMillis, p.now)
 		if since > 0 && p.st.Nodes.Has(n.Node) && p.st.Nodes.Get(n.Node).Heard() && !p.st.Nodes.Get(n.Node).Silent() {

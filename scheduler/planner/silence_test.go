@@ -3,7 +3,6 @@ package planner
 import (
 	"testing"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -37,9 +36,8 @@ func TestNextAMGoesElsewhere(t *testing.T) {
 	}
 }
 
-// TestSilenceBelowTheLevel checks that a cluster of an older level marks no node, and that any mark
-// that cannot be made changes nothing.
-func TestSilenceBelowTheLevel(t *testing.T) {
+// TestSilenceOfNoNode checks that a mark that cannot be made changes nothing.
+func TestSilenceOfNoNode(t *testing.T) {
 	r := newRig(t)
 	for _, n := range []input.SilentNode{{Node: 0, SinceMillis: 5}, {Node: 9, SinceMillis: 5}, {Node: 1}, {Node: 1, SinceMillis: -1}} {
 		if _, events := r.do(&input.NodeSilence{Silent: []input.SilentNode{n}, Heard: []uint32{0, 1, 9}}); len(events) > 0 {
@@ -49,11 +47,6 @@ func TestSilenceBelowTheLevel(t *testing.T) {
 	in := &input.NodeSilence{Silent: []input.SilentNode{{Node: 1, SinceMillis: 1 << 46}, {Node: 1, SinceMillis: 5}}}
 	if _, events := r.do(in); !r.p.st.Nodes.Get(1).Silent() {
 		t.Errorf("a time in the future leads to %v, want a mark as of now", kindsOf(events))
-	}
-	older := newRig(t)
-	older.p.st.Meta.Level = event.LevelSilence - 1
-	if _, events := older.do(in); len(events) > 0 {
-		t.Errorf("below the level: %v", kindsOf(events))
 	}
 }
 

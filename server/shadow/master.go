@@ -209,7 +209,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 		return st.Apps.Get(slot).ID, !st.Apps.Get(slot).State.Ended()
 	}
 	switch e := e.(type) {
-	case *event.ApplicationIDGiven, *event.ApplicationIDsReserved, *event.LabelsSet, *event.LabelsRemoved, *event.NodesLabelled, *event.LevelRaised,
+	case *event.ApplicationIDsReserved, *event.LabelsSet, *event.LabelsRemoved, *event.NodesLabelled, *event.LevelRaised,
 		*event.ApplicationLabelled, *event.ApplicationLifetimeChanged, *event.NodeListsSet:
 		c.applyUnchanged(e)
 	case *event.ApplicationSubmitted:

@@ -44,10 +44,6 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 	if st.Version() == nil {
 		return nil, input.NoFirstQueues()
 	}
-	if st.Meta.Level < event.LevelPreemption {
-		return nil, &api.Error{Code: api.CodeLevelTooLow, Message: fmt.Sprintf("preemption needs feature level %d, and the cluster had %d then", event.LevelPreemption, st.Meta.Level),
-			Remedy: "see \"rmd upgrade status\"", Status: 409}
-	}
 	d := &api.PreemptionPreview{FromMillis: st.Meta.NowMillis, ToMillis: s.ToMillis, FromIndex: s.Index + 1, ToIndex: s.Index + uint64(len(s.Entries)), Entries: len(s.Entries)}
 	o.BehindMillis = max(s.ToMillis-st.Meta.NowMillis, 0) + 1 // so that everything in the stretch is known
 	kinds := st.Kinds()

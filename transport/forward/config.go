@@ -69,11 +69,6 @@ type Config struct {
 	// WaitApplied waits until this replica has applied an index.
 	WaitApplied func(ctx context.Context, index uint64) error
 
-	// Callers reports whether all replicas know requests that name their caller. A replica that is
-	// behind first catches up with the leader, and returns an error if it cannot. Nil means that
-	// they do not.
-	Callers func(ctx context.Context) (bool, error)
-
 	// Refuse makes a replica that does not lead return ErrStandby at once.
 	Refuse bool
 	// Hold is the longest time that a call waits for a leader.

@@ -37,12 +37,27 @@ func New(cfg Config) (*Forwarder, error) {
 // happened. After ErrUnknownOutcome the caller may repeat the same call. A leader that cannot be
 // reached counts as none.
 func (d *Forwarder) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
-	t := &try{d: d, req: req, started: time.Now()}
+	t := &try{d: d, req: named(ctx, req), started: time.Now()}
 	reply, index, err := t.run(ctx)
 	if f := d.cfg.Observe.Call; f != nil {
 		f(req.Input.Kind(), t.forwarded, t.tries, time.Since(t.started), err)
 	}
 	return reply, index, err
+}
+
+// named adds the caller of ctx to a request that is recorded, and to an idempotency key.
+func named(ctx context.Context, req input.Request) input.Request {
+	who := caller.Of(ctx)
+	if who == (input.Caller{}) {
+		return req
+	}
+	if req.Caller == (input.Caller{}) && input.Operation(req.Input) != "" {
+		req.Caller = who
+	}
+	if req.Key != "" {
+		req.Key = input.OwnedKey(req.Key, who.Who)
+	}
+	return req
 }
 
 // Held returns how many calls wait for a leader.
@@ -70,7 +85,6 @@ type try struct {
 	started   time.Time
 	bytes     []byte // the encoded request; nil before the first forwarding
 	tries     int
-	named     bool // req names the caller, if it must
 	forwarded bool
 	unknown   bool      // some try may have been executed
 	busy      bool      // the last try met a full queue
@@ -107,9 +121,6 @@ func (t *try) run(ctx context.Context) (input.Reply, uint64, error) {
 
 // tryLeader makes one try at a leader.
 func (t *try) tryLeader(ctx context.Context, leader leadership.Leadership, changed <-chan struct{}) result {
-	if err := t.name(ctx); err != nil {
-		return result{kind: verdictAgain, err: err}
-	}
 	if leader.IsLeader {
 		reply, index, err := t.d.cfg.Sequencer.Do(ctx, t.req)
 		if err == nil {
@@ -130,28 +141,6 @@ func (t *try) tryLeader(ctx context.Context, leader leadership.Leadership, chang
 		return result{err: err}
 	}
 	return t.call(ctx, leader, changed)
-}
-
-// name adds the caller to the request if all replicas know such requests. A call must have the same
-// key at every replica. Otherwise its repetition would be another call.
-func (t *try) name(ctx context.Context) error {
-	who := caller.Of(ctx)
-	recorded := t.req.Caller == (input.Caller{}) && input.Operation(t.req.Input) != ""
-	if t.named || t.d.cfg.Callers == nil || who == (input.Caller{}) || (!recorded && t.req.Key == "") {
-		return nil
-	}
-	known, err := t.d.cfg.Callers(ctx)
-	if err != nil {
-		return err
-	}
-	t.named = true
-	if known && recorded {
-		t.req.Caller = who
-	}
-	if known && t.req.Key != "" {
-		t.req.Key = input.OwnedKey(t.req.Key, who.Who)
-	}
-	return nil
 }
 
 // call forwards the input. It gives up if the leader changes, since a leader that is cut off may

@@ -445,13 +445,12 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// TestIdempotencyKeyOwners checks that a call has the same key at every replica. A replica that
-// does not know yet whether keys have owners must find out first. Equal keys of two callers must
-// differ.
+// TestIdempotencyKeyOwners checks that a call has the same key at every replica, and that equal keys
+// of two callers differ.
 func TestIdempotencyKeyOwners(t *testing.T) {
-	n, behind := newNetwork(), true
-	submit := func(who string, callers func(context.Context) (bool, error)) string {
-		r := newReplica(t, n, "a", func(c *Config) { c.Callers = callers })
+	n := newNetwork()
+	submit := func(who string) string {
+		r := newReplica(t, n, "a", nil)
 		r.tracker.Set(leadership.Leadership{Term: 1, Address: "a", IsLeader: true})
 		ctx := caller.With(t.Context(), input.Caller{Who: who})
 		if _, _, err := r.Do(ctx, input.Request{Key: "laptop/1", Input: &input.SubmitApplication{}}); err != nil {
@@ -459,21 +458,8 @@ func TestIdempotencyKeyOwners(t *testing.T) {
 		}
 		return r.seq.got.Key
 	}
-	known := func(context.Context) (bool, error) { return true, nil }
-	alice := submit("alice", known)
-	if alice != input.OwnedKey("laptop/1", "alice") || alice == submit("bob", known) {
+	alice := submit("alice")
+	if alice != input.OwnedKey("laptop/1", "alice") || alice != submit("alice") || alice == submit("bob") {
 		t.Errorf("alice's key is %q", alice)
-	}
-	if got := submit("alice", func(context.Context) (bool, error) {
-		if behind {
-			behind = false
-			return false, errors.New("no leader to ask how far the log is")
-		}
-		return true, nil
-	}); got != alice {
-		t.Errorf("at a replica that is behind alice's key is %q", got)
-	}
-	if got := submit("alice", func(context.Context) (bool, error) { return false, nil }); got != "laptop/1" {
-		t.Errorf("before all replicas know of owners the key is %q", got)
 	}
 }

@@ -17,8 +17,7 @@ import (
 func TestAuditIsFiltered(t *testing.T) {
 	b := newBench(t, nil)
 	b.fails(501, api.CodeNotAvailable, "GET", "/v1/audit", "")
-	b.h.apply(t, &event.LevelRaised{Level: event.LevelAudit},
-		&event.Audited{Who: "token ci", Action: "app kill", Target: "a", Result: event.AuditDone},
+	b.h.apply(t, &event.Audited{Who: "token ci", Action: "app kill", Target: "a", Result: event.AuditDone},
 		&event.TimeAdvanced{NowMillis: clusterTime + 500_000},
 		&event.Audited{Who: "alice", Action: "app kill", Target: "b", Result: event.AuditDone},
 		&event.Audited{Who: "token ci", Action: "conf set", Target: "c", Result: "INVALID_QUEUES"})

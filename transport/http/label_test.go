@@ -33,7 +33,7 @@ func labelled(t testing.TB, h *history) {
 	}
 	props = append(props, capacity.Property{Name: capacity.Prefix + "root.train.default-node-label-expression", Value: "gpu"},
 		capacity.Property{Name: capacity.Prefix + "root.train.accessible-node-labels.gpu.maximum-capacity", Value: "80"})
-	h.apply(t, &event.LevelRaised{Level: event.LevelLabels}, configured(t, 3, props, "label the nodes"))
+	h.apply(t, configured(t, 3, props, "label the nodes"))
 	h.apply(t, &event.LabelsSet{Labels: []event.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}})
 	h.apply(t, &event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "sim-02"}, Label: "gpu"}, {ID: yarn.NodeID{Host: "sim-03", Port: 8041}, Label: "spot"}, {ID: yarn.NodeID{Host: "later"}, Label: "spot"}}})
 	submit(t, h, 5, "root.train", "bob")

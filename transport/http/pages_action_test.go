@@ -327,7 +327,6 @@ func TestPagesHideWhatIsOff(t *testing.T) {
 		t.Error("the cluster has GPUs, and they are not shown")
 	}
 	b = newBench(t, nil)
-	b.h.apply(t, &event.LevelRaised{Level: event.LevelAudit})
 	body = b.ask("GET", "/ui/", "").Body.String()
 	for _, on := range []string{`href="/ui/audit"`, `href="/ui/replay"`} {
 		if !strings.Contains(body, on) {

@@ -112,8 +112,7 @@ func TestPagesMatchState(t *testing.T) {
 			return []yarnweb.Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
 		}
 	})
-	b.h.apply(t, &event.LevelRaised{Level: event.LevelAudit},
-		&event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "sim-01:8041", Result: event.AuditDone},
+	b.h.apply(t, &event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "sim-01:8041", Result: event.AuditDone},
 		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "conf set", Target: "/v1/conf", Result: "NOT_ALLOWED"})
 	for _, p := range pagePaths {
 		t.Run(p.path, func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestPagesShowWarnings(t *testing.T) {
 	})
 	first, second := "container_1780000000000_0001_01_000001", "container_1780000000000_0001_01_000002"
 	warned := event.ContainerRef{App: 1, Attempt: 1, Number: 1}
-	b.h.apply(t, &event.LevelRaised{Level: event.LevelPreemption}, &event.PreemptionAsked{Container: warned, Reservation: 1, Queue: "root.train", Cause: yarn.PreemptGuarantee,
+	b.h.apply(t, &event.PreemptionAsked{Container: warned, Reservation: 1, Queue: "root.train", Cause: yarn.PreemptGuarantee,
 		DeadlineMillis: clusterTime + 135_000, Under: gpu(65536, 16, 4), Over: gpu(4096, 1, 0), Sets: 3})
 	page := func(path string) string {
 		t.Helper()

@@ -13,7 +13,6 @@ import (
 // missed heartbeats, and no longer when it is heard again.
 func TestSilentNodeIsShown(t *testing.T) {
 	b := newBench(t, nil)
-	b.h.apply(t, &event.LevelRaised{Level: event.LevelSilence})
 	st, _ := b.h.Fork()
 	now := st.Meta.NowMillis
 	node := uint32(0)

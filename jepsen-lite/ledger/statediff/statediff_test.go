@@ -26,7 +26,7 @@ func cluster() [][]event.Event {
 		return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 	}
 	log := [][]event.Event{{
-		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.LevelDynamicQueues},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
 			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning}, {Path: "root.users", State: yarn.QueueRunning}}},
 		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},

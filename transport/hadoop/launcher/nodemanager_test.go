@@ -152,7 +152,7 @@ func TestAnAMIsStarted(t *testing.T) {
 // request.
 func TestALabelledAMIsStarted(t *testing.T) {
 	nm := openNodeManager(t)
-	nm.w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}},
+	nm.w.apply(&event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nm.w.Fork().Nodes.Get(1).ID, Label: "gpu"}}})
 	lead(t, newLauncher(t, nm.w, openClient(t), nil))
 	at := nm.w.submit(submission(t, nil), "gpu")

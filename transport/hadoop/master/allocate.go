@@ -47,7 +47,7 @@ func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byt
 	case fault != nil:
 		return nil, s.refused(a, in, fault)
 	}
-	return s.answer(a, who, req, in, reply.(*input.AllocateReply))
+	return s.answer(a, who, req, reply.(*input.AllocateReply))
 }
 
 // read makes the checks of a request that need no planning, and returns its input.
@@ -139,7 +139,7 @@ func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 
 // answer encodes the response for a planner's reply. The frequent parts are encoded by hand, and
 // the rare parts as a message.
-func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) ([]byte, error) {
+func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) ([]byte, error) {
 	m := s.newResponse(a)
 	defer m.close()
 	b := m.appendReply(make([]byte, 0, 128+768*len(reply.Granted)), reply)
@@ -151,7 +151,7 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 		}
 		b = field(b, fieldAllocated, m.pages.container)
 	}
-	if err := m.fill(&rest, who, req, in, reply); err != nil {
+	if err := m.fill(&rest, who, req, reply); err != nil {
 		return nil, s.noKey(err)
 	}
 	return gproto.MarshalOptions{}.MarshalAppend(b, &rest)
@@ -160,14 +160,14 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 // fill adds the parts that an attempt receives once: NM tokens, a new AM token, and changes of
 // nodes. What was sent with a response counts as received when the AM asks for a later response.
 // Until then it is sent again.
-func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, in *input.Allocate, reply *input.AllocateReply) error {
+func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) error {
 	a := m.a
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if reply.Response != a.response {
 		a.response, a.nodesTold = reply.Response, a.nodesSent
 	}
-	out.UpdateErrors = m.updateErrors(req.GetUpdateRequests(), in, reply)
+	out.UpdateErrors = m.updateErrors(req.GetUpdateRequests(), reply)
 	var err error
 	if out.UpdatedContainers, err = m.updated(reply.Resized); err != nil {
 		return err

@@ -351,52 +351,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUpdateRequestsAtLevelOne checks that at feature level 1 no container is updated.
-func TestUpdateRequestsAtLevelOne(t *testing.T) {
-	w := newWorld(t)
-	w.st().Meta.Level = 1
-	w.node("n1", 8192, 8)
-	a := w.replica().am(w.app())
-	a.register()
-	c := a.allocate(asks(ask("*", 1, 1024))).AllocatedContainers[0].GetId()
-	unknown := wire.ContainerIDProto(yarn.ContainerID{App: a.id.App, Attempt: 1, Number: 99})
-	down := proto.ContainerUpdateTypeProto_DECREASE_RESOURCE
-	up, promote, demote := proto.ContainerUpdateTypeProto_INCREASE_RESOURCE, proto.ContainerUpdateTypeProto_PROMOTE_EXECUTION_TYPE, proto.ContainerUpdateTypeProto_DEMOTE_EXECUTION_TYPE
-	size := func(m int64) *proto.ResourceProto {
-		return &proto.ResourceProto{Memory: new(m), VirtualCores: new(int32(1))}
-	}
-	for _, u := range []struct {
-		name, reason string
-		version      int32
-		req          *proto.UpdateContainerRequestProto
-	}{
-		{"unknown", input.UnknownContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: unknown, UpdateType: &up, Capability: size(2048)}},
-		{"no id", input.UnknownContainer, -1, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: &proto.ContainerIdProto{}, UpdateType: &up}},
-		{"version", input.WrongVersion, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(1)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
-		{"too large", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(9000)}},
-		{"increase", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(2048)}},
-		{"increase to what it has", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(1024)}},
-		{"increase of nothing", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(1)}},
-		{"below zero", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &up, Capability: size(-1)}},
-		{"no size", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down}},
-		{"decrease", input.OutOfRange, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &down, Capability: size(512)}},
-		{"promote", "", 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &promote, ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum()}},
-		{"demote", input.NotSupported, 0, &proto.UpdateContainerRequestProto{ContainerVersion: new(int32(0)), ContainerId: c, UpdateType: &demote, ExecutionType: proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()}},
-	} {
-		r := a.allocate(&proto.AllocateRequestProto{UpdateRequests: []*proto.UpdateContainerRequestProto{u.req}})
-		got := r.UpdateErrors
-		if len(r.UpdatedContainers) != 0 {
-			t.Errorf("%s: updated %v", u.name, r.UpdatedContainers)
-		}
-		switch {
-		case u.reason == "" && len(got) != 0:
-			t.Errorf("%s: %v, want nothing", u.name, got)
-		case u.reason != "" && (len(got) != 1 || got[0].GetReason() != u.reason || got[0].GetCurrentContainerVersion() != u.version || !gproto.Equal(got[0].GetUpdateRequest(), u.req)):
-			t.Errorf("%s: %v, want %s", u.name, got, u.reason)
-		}
-	}
-}
-
 func TestExtraResourceTypes(t *testing.T) {
 	w := newWorld(t, input.Property{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
 		input.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"},

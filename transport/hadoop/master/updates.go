@@ -9,13 +9,8 @@ import (
 )
 
 // readUpdates returns the changes of containers that an AM requests. An invalid container id
-// becomes the id of no container, and an invalid size becomes one outside the allowed range. Below
-// the feature level for changes of sizes it returns none, because a leader of that level may not
-// know them.
+// becomes the id of no container, and an invalid size becomes one outside the allowed range.
 func readUpdates(list []*proto.UpdateContainerRequestProto, st *state.State) []input.Update {
-	if !st.SizesChange() {
-		return nil
-	}
 	out := make([]input.Update, len(list))
 	for i, p := range list {
 		out[i] = readUpdate(p, st.Kinds())
@@ -40,12 +35,9 @@ func readUpdate(p *proto.UpdateContainerRequestProto, kinds yarn.Kinds) input.Up
 }
 
 // updateErrors returns the errors for requested changes that were not granted.
-func (m *responseBuilder) updateErrors(list []*proto.UpdateContainerRequestProto, in *input.Allocate, reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
+func (m *responseBuilder) updateErrors(list []*proto.UpdateContainerRequestProto, reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
 	if len(list) == 0 {
 		return nil
-	}
-	if len(in.Updates) == 0 {
-		return m.updatesOff(list)
 	}
 	var out []*proto.UpdateContainerErrorProto
 	for _, e := range reply.UpdateErrors {
@@ -88,62 +80,4 @@ func tokenContainers(reply *input.AllocateReply) []input.Granted {
 		out = append(out, reply.Resized[i].Granted)
 	}
 	return out
-}
-
-// updatesOff answers requests to change containers below the feature level for changes of sizes. A
-// container keeps the size and the execution type that it was granted with:
-//
-//   - What YARN refuses is refused with YARN's reason.
-//   - Another size is out of the allowed range, which is the container's own size. The AM then
-//     continues with what it has. Any other reason of YARN would make it try again.
-//   - What changes nothing is ignored, as in YARN: an increase to no more than the container has,
-//     with which an AM cancels an increase, and a promotion of a guaranteed container.
-//   - A demotion gets rmd's own reason. YARN has none: its allocate fails on a demotion while
-//     opportunistic containers are disabled.
-func (m *responseBuilder) updatesOff(list []*proto.UpdateContainerRequestProto) []*proto.UpdateContainerErrorProto {
-	live := m.live()
-	var out []*proto.UpdateContainerErrorProto
-	for _, p := range list {
-		reason, version := input.UnknownContainer, int32(-1)
-		u := readUpdate(p, m.kinds)
-		if c := live[u.Container]; c != nil {
-			reason, version = whyNotUpdated(c, &u), 0
-		}
-		if reason != "" {
-			out = append(out, updateError(p, reason, version))
-		}
-	}
-	return out
-}
-
-// live returns the live containers of the caller's application.
-func (m *responseBuilder) live() map[yarn.ContainerID]*state.Container {
-	slot := m.st.AppByID(m.a.id.App)
-	if slot == 0 {
-		return nil
-	}
-	app := m.st.Apps.Get(slot)
-	out := make(map[yarn.ContainerID]*state.Container, app.Live)
-	for _, k := range m.st.ContainersOf(app) {
-		if k.State.Live() {
-			out[m.st.ContainerID(k)] = k
-		}
-	}
-	return out
-}
-
-// whyNotUpdated returns the reason why a live container is not updated. It returns "" if nothing
-// would change. Every container has version 0 and is guaranteed.
-func whyNotUpdated(c *state.Container, u *input.Update) string {
-	switch {
-	case u.Version != 0:
-		return input.WrongVersion
-	case u.Type > input.DecreaseResource && u.Opportunistic:
-		return input.NotSupported
-	case u.Type > input.DecreaseResource:
-		return ""
-	case u.Type == input.IncreaseResource && !u.Size.Negative() && u.Size.Within(c.Size):
-		return ""
-	}
-	return input.OutOfRange
 }

@@ -17,8 +17,7 @@ const unackedMax = 100
 
 // split separates the containers in a node's report into running ones, and completed ones that the
 // node may forget at once because the cluster has no record of them there. The state lists the
-// others when their AM has received the end. Below the feature level for that list, the node may
-// forget all.
+// others when their AM has received the end.
 func split(st *state.State, node uint32, statuses []input.ContainerStatus) (running, forget []yarn.ContainerID) {
 	running = make([]yarn.ContainerID, 0, len(statuses))
 	for i := range statuses {
@@ -28,7 +27,7 @@ func split(st *state.State, node uint32, statuses []input.ContainerStatus) (runn
 			continue
 		}
 		c := st.ContainerByID(id)
-		if c == 0 || st.Containers.Get(c).Node != node || !st.ListsRemovals() {
+		if c == 0 || st.Containers.Get(c).Node != node {
 			forget = append(forget, id)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -143,20 +142,5 @@ func TestManyRemovalsAreAcknowledged(t *testing.T) {
 	}
 	if _, list := c.Fork().Removals(c.slot(n.id)); len(list) > 2*unackedMax {
 		t.Fatalf("%d containers are listed", len(list))
-	}
-}
-
-// TestOldLevel checks that below the feature level for removals a node may forget ended containers
-// at once.
-func TestOldLevel(t *testing.T) {
-	c, _, n := started(t)
-	_, ids := c.app(c.slot(n.id), 1)
-	n.running = ids
-	n.beat()
-	st := c.Fork().Fork()
-	st.Meta.Level = event.LevelRemovals - 1
-	ended := []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerCompleted}}
-	if _, forget := split(st, c.slot(n.id), ended); !slices.Equal(forget, ids) {
-		t.Errorf("the node is told to forget %v, want %v", forget, ids)
 	}
 }

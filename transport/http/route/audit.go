@@ -10,24 +10,13 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// plannerAudits reports whether the planner records operations, in the log entry with their
-// changes. It does from feature level LevelAudit on.
-func (m *Mux) plannerAudits() bool {
-	st, _ := m.cfg.Reader.Fork()
-	return st.Meta.Level >= event.LevelAudit
-}
-
-// AuditInput records an operation that was refused or failed. Below LevelAudit it also records a
-// success, because the planner does not.
+// AuditInput records an operation that was refused or failed. The planner records
+// successes, in the log entry with their changes.
 func (c *Call) AuditInput(in input.Input, err error) {
 	action := input.Operation(in)
-	if action == "" {
-		return
+	if action != "" && err != nil {
+		c.recordFew(action, auth.Clip(c.R.URL.Path), err)
 	}
-	if err == nil && c.mux.plannerAudits() {
-		return
-	}
-	c.recordFew(action, auth.Clip(c.R.URL.Path), err)
 }
 
 // Audit records an administrator's action in the replicated log. If that fails, it logs the

@@ -144,7 +144,7 @@ func TestSamplesOfLabels(t *testing.T) {
 	w.register(2)
 	w.run(1, "a", 1, 5_000, 5)
 	w.run(2, "b", 2, 2_000, 2)
-	w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
+	w.apply(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}})
 	w.take(1)
 	w.says("cluster", w.s.Cluster(w.at), "35/0/0/– ")
@@ -157,7 +157,7 @@ func TestSamplesOfRooms(t *testing.T) {
 	w.configure(1, "a")
 	w.register(1)
 	w.register(2)
-	w.apply(&event.LevelRaised{Level: event.LevelLabels}, &event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
+	w.apply(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}},
 		&event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(20_000, 5), Set: true})
 	w.take(1)

@@ -23,7 +23,7 @@ type roomStory struct {
 
 func newRoomStory(t testing.TB, nodes int) *roomStory {
 	s := &roomStory{t, state.New()}
-	s.apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.LevelLabels},
+	s.apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Kinds: []string{"memory-mb", "vcores", "gpu"}, Dominant: true, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
 	for n := range nodes {
 		s.apply(&event.NodeRegistered{Node: uint32(n + 1), ID: nodeNamed(n + 1), HTTPPort: 1, Rack: "/r", Total: yarn.Resource{8192, 8, 2}, Version: "v"})

@@ -3,7 +3,6 @@ package ui
 import (
 	"strings"
 
-	"rmd/fsm/event"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
@@ -14,7 +13,6 @@ const auditShown = 200
 type auditData struct {
 	Who, Action string
 	Filter      bool
-	Below       bool       // the feature level is too low for an audit
 	Entries     []auditRow // newest first
 	More        bool
 }
@@ -27,9 +25,6 @@ type auditRow struct {
 func auditPage(q *query) (any, error) {
 	d := auditData{Who: strings.TrimSpace(q.q.Get("who")), Action: strings.TrimSpace(q.q.Get("action"))}
 	d.Filter = d.Who != "" || d.Action != ""
-	if d.Below = q.v.State.Meta.Level < event.LevelAudit; d.Below {
-		return d, nil
-	}
 	got, err := q.v.Audit(view.AuditFilter{Who: d.Who, Action: d.Action, Limit: auditShown + 1})
 	if err != nil {
 		return nil, err

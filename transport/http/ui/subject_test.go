@@ -51,7 +51,7 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 		&event.TimeAdvanced{NowMillis: 2})
 	// Node 2 has the number of a node that was forgotten. Decisions about the forgotten node are
 	// not about this one.
-	apply(&event.LevelRaised{Level: event.LevelNodeTimes}, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r"})
+	apply(&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r"})
 	story = append(story, &event.TimeAdvanced{NowMillis: 1}, &event.ReservationMade{Node: 2, App: 1}, &event.TimeAdvanced{NowMillis: 3}, &event.ReservationMade{Node: 2, App: 1})
 	v := view.NewSource(nil).At(st, 1)
 	known, at := 0, int64(0)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/internal/plot"
 	"rmd/transport/http/auth"
@@ -311,7 +310,6 @@ type shellData struct {
 	Assets     string
 	Note       string
 	NoLeader   template.HTML // empty if there is a leader
-	Audit      bool          // the state has an audit
 	Labels     bool          // the cluster has labels
 	Replay     bool          // there is a log to replay
 	Still      bool          // the page does not renew itself
@@ -322,7 +320,7 @@ func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellDa
 	d.Status, d.Token, d.Assets = u.cfg.Status(), token(w, r), u.assets
 	d.NoLeader = u.noLeader(d.Status, awayOpened)
 	st, _ := u.cfg.Views.Fork(r)
-	d.Audit, d.Replay = st.Meta.Level >= event.LevelAudit, u.cfg.Log != nil
+	d.Replay = u.cfg.Log != nil
 	d.Labels = st.Labels.Len() > 0
 	d.Visitor, d.Here = u.visitor(r, st), "/ui/"
 	if r.Method == http.MethodGet {

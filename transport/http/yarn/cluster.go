@@ -68,7 +68,7 @@ func appCountsOf(t *summary.Tally) appCounts {
 func (v *docs) appCounts() appCounts {
 	n := appCountsOf(v.Summary().All())
 	// Count also the submitted applications that the state has forgotten.
-	n.submitted = max(n.submitted, int64(v.State.Submitted()))
+	n.submitted = max(n.submitted, int64(v.State.Meta.Submitted))
 	return n
 }
 

@@ -46,6 +46,5 @@ const (
 	CodeShadowRuns       = "SHADOW_RUNS"        // 409
 	CodeShadowOnLeader   = "SHADOW_ON_LEADER"   // 409
 	CodeNoShadow         = "NO_SHADOW"          // 404
-	CodeLevelTooLow      = "LEVEL_TOO_LOW"      // 409: the replicas must be upgraded first
 	CodeInternal         = "INTERNAL"           // 500
 )
