@@ -173,10 +173,13 @@ func TestBootstrapExpect(t *testing.T) {
 	for i := range 3 {
 		rs = append(rs, newReplica(t, []string{"rm2", "rm1", "rm3"}[i], nil))
 	}
+	expect := func(c *Config) {
+		c.BootstrapExpect = 3
+		c.Join = []string{rs[0].addr, rs[1].addr, rs[2].addr}
+	}
 	for _, r := range rs {
 		r.tweak = func(c *Config) {
-			c.BootstrapExpect = 3
-			c.Join = []string{rs[0].addr, rs[1].addr, rs[2].addr}
+			expect(c)
 			c.Heartbeat, c.Election = time.Hour, time.Hour // nobody waits for the timers
 		}
 	}
@@ -192,8 +195,13 @@ func TestBootstrapExpect(t *testing.T) {
 	if n := len(voters(rs[0].c.configuration())); n != 3 {
 		t.Fatalf("%d voters", n)
 	}
-	rs[1].stop() // with state, bootstrap_expect is ignored
-	rs[1].start()
+	for _, r := range rs {
+		r.stop()
+	}
+	for _, r := range rs {
+		r.tweak = expect // replicas with state ignore it
+		r.start()
+	}
 	inStep(t, rs, put(t, rs, 5))
 }
 
