@@ -20,7 +20,7 @@ type leafApps struct {
 
 // leafForPreemption returns a leaf of the current partition. chosen returns what the round has
 // already chosen from an application. awaited returns the size of an application's reservations
-// that do not count as use.
+// that do not count as use of its user and of the leaf.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
 func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen, awaited func(app uint32) yarn.Resource) *leafApps {
@@ -40,7 +40,7 @@ func (s *Scheduler) leafForPreemption(i int32, apps []uint32, toTake yarn.Resour
 		used, am := s.usedOf(a)
 		less := awaited(slot)
 		l.Used, l.Users[user].Used = l.Used.Sub(less), l.Users[user].Used.Sub(less)
-		l.Apps = append(l.Apps, preempt.LeafApp{User: user, Priority: a.Priority, Used: used.Sub(less), AMUsed: am, Pending: s.pendingOf(a), Chosen: chosen(slot)})
+		l.Apps = append(l.Apps, preempt.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am, Pending: s.pendingOf(a), Chosen: chosen(slot)})
 	}
 	limit := s.limitOfAllUsers(i, l)
 	for k := range l.Users {
@@ -129,7 +129,8 @@ func (s *Scheduler) userAMUsed(user uint32) yarn.Resource {
 	return s.st.Users.Get(user).AMUsed
 }
 
-// usedOf returns the use of an application in the current partition, and the part of its AM.
+// usedOf returns the use of an application in the current partition, and the part of its AM. A
+// reservation is not use of the application, because its ask is still pending.
 func (s *Scheduler) usedOf(a *state.App) (used, am yarn.Resource) {
 	for _, c := range s.st.ContainersOf(a) {
 		if !c.State.Live() || s.st.Nodes.Get(c.Node).Label != s.at.label {
@@ -139,5 +140,5 @@ func (s *Scheduler) usedOf(a *state.App) (used, am yarn.Resource) {
 			am = am.Add(c.Size)
 		}
 	}
-	return used.Add(s.reservedIn(a)), am
+	return used, am
 }

@@ -251,9 +251,15 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 		}
 	} else {
 		props[key+".user-limit-factor"] = "20"
+		if g.with["inside"] {
+			props[key+".minimum-user-limit-percent"] = pick(g, []string{"100", "50", "25"})
+		}
 	}
 	if g.with["weights"] {
 		g.userWeights(props, key)
+	}
+	if g.with["preemption"] && g.chance(10) {
+		props[key+pick(g, []string{".disable_preemption", ".intra-queue-preemption.disable_preemption"})] = "true"
 	}
 }
 

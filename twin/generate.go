@@ -14,10 +14,6 @@ import (
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
 
-// unsettled are the families with rare differences that are not explained yet; see
-// docs/development/twin.md. A history has them only on request.
-var unsettled = []string{"decimals", "health", "updates"}
-
 // generator makes a history step by step. It looks at the planner's state to choose meaningful
 // steps.
 type generator struct {
@@ -32,12 +28,13 @@ type generator struct {
 	absolute bool // queues have amounts, not shares
 }
 
-// Generate returns the history of a seed, with some of the given families (nil: of all but the
-// unsettled ones), and with node labels and rounds of preemption if requested. It also returns the planner's observation of
+// Generate returns the history of a seed, with some of the given families (nil: of all), and with
+// node labels and rounds of preemption if requested. It also returns the planner's observation of
 // each step.
 func Generate(seed uint64, families []string, labels, preemption bool) (*History, []Observation, error) {
-	if families == nil {
-		families = slices.DeleteFunc(slices.Clone(Families), func(f string) bool { return slices.Contains(unsettled, f) })
+	all := families == nil
+	if all {
+		families = Families
 	}
 	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), h: &History{Name: fmt.Sprintf("seed-%d", seed)}, p: NewPlanner(), with: map[string]bool{}}
 	for _, f := range Families {
@@ -46,7 +43,10 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 		}
 	}
 	if g.with["labels"], g.with["preemption"] = labels, preemption; preemption {
-		g.with["queues"] = true // a single queue loses nothing
+		g.wanting()
+	}
+	if all && g.chance(80) { // rounding may end the comparison
+		delete(g.with, "decimals")
 	}
 	if g.with["keep"] { // see "kept containers" on the differences page
 		delete(g.with, "fair")
@@ -63,6 +63,18 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	}
 	err := g.guard(g.run)
 	return g.h, g.out, err
+}
+
+// wanting selects families of histories with preemption so that somebody has what others want: in a
+// single queue, only applications can take from each other.
+func (g *generator) wanting() {
+	if g.with["inside"] = g.chance(60); !g.with["inside"] {
+		g.with["queues"] = true
+		return
+	}
+	g.with["queues"] = g.chance(30)
+	g.with["users"], g.with["large"], g.with["keys"] = true, true, true
+	g.with["limits"] = g.with["limits"] && g.chance(50)
 }
 
 // guard returns a panic of the planner as an error.
@@ -123,6 +135,11 @@ func (g *generator) run() error {
 		if err := g.action(); err != nil {
 			return err
 		}
+		if g.with["preemption"] && g.chance(35) {
+			if err := g.step("preempt"); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -138,7 +155,6 @@ func (g *generator) action() error {
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
-		{20, "preemption", func() error { return g.step("preempt") }},
 	}
 	total := 0
 	for _, c := range choices {
@@ -366,6 +382,9 @@ func (g *generator) asks() string {
 	}
 	size, label := g.askSize(), g.label(50, ":label=%s")
 	count := pick(g, []int{1, 1, 1, 2, 2, 3, 4, 6, 0})
+	if g.with["inside"] {
+		count *= g.between(1, 4)
+	}
 	if !g.with["places"] || count == 0 || g.chance(35) {
 		return fmt.Sprintf(" ask=%s:*:%d:%s%s", k, count, size, label)
 	}

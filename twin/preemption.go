@@ -29,6 +29,14 @@ func (g *generator) preemption(props map[string]string) {
 	some(30, "additional_res_balance_based_on_reserved_containers", "true")
 	some(30, "select_based_on_reserved_containers", "true")
 	some(30, "preemption-to-balance-queue-after-satisfied.enabled", "true")
+	if g.with["inside"] {
+		const inside = "intra-queue-preemption."
+		props[preemptionPrefix+inside+"enabled"] = "true"
+		some(60, inside+"preemption-order-policy", "userlimit_first", "priority_first")
+		some(80, inside+"max-allowable-limit", "1", "0.5", "0.25")
+		some(40, inside+"minimum-threshold", "0", "0.25", "1")
+		some(40, inside+"conservative-drf", "false")
+	}
 }
 
 // prefixOfNames returns a prefix for the names of a queue's children. YARN's policy finds the queue
@@ -54,17 +62,18 @@ func (p *Planner) preempt() (Observation, error) {
 	s := fork.Scheduler()
 	s.Begin(p.now)
 	s.ObservePreemption()
-	var first yarn.PreemptionCause
+	first := ""
 	var out, dropped Observation
 	for _, e := range s.Events() {
 		switch e := e.(type) {
 		case *event.PreemptionAsked:
-			if first == 0 {
-				first = e.Cause
+			name := selector(e.Cause)
+			if first == "" {
+				first = name
 			}
-			if e.Cause == first {
+			if name == first {
 				known := p.apps[e.Container.App]
-				out = append(out, fmt.Sprintf("preempt %s %d.%d", e.Cause, e.Container.App, known.ordinal[e.Container]))
+				out = append(out, fmt.Sprintf("preempt %s %d.%d", name, e.Container.App, known.ordinal[e.Container]))
 			}
 		case *event.ReservationCancelled:
 			r := p.st.Reservations.Get(p.st.Reservation(e.Reservation))
@@ -72,10 +81,25 @@ func (p *Planner) preempt() (Observation, error) {
 			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", p.st.Apps.Get(r.App).ID.Seq, size))
 		}
 	}
-	// If two selectors can cancel reservations, the events do not show which one did.
-	if first <= yarn.PreemptGuarantee && !p.p.Config().Preemption.Balance {
-		out = append(out, dropped...)
+	// The events do not show which selector has cancelled a reservation. It is one of those that take
+	// from queues; of two such selectors, cancelled reservations are not compared.
+	if len(dropped) > 0 && first != selector(yarn.PreemptReservation) {
+		if first != selector(yarn.PreemptGuarantee) {
+			out = nil
+		}
+		if !p.p.Config().Preemption.Balance {
+			out = append(out, dropped...)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
+}
+
+// selector returns the name of the selector that chooses containers for a cause. The two causes
+// inside a queue have one selector.
+func selector(c yarn.PreemptionCause) string {
+	if c.InsideQueue() {
+		return "INSIDE"
+	}
+	return c.String()
 }

@@ -18,15 +18,23 @@ import (
 // the node has confirmed.
 
 // update makes the valid updates of a call and returns errors for the others. With again, the call
-// is a repetition: its updates have been made or asked for already, so nothing changes.
+// is a repetition: its updates have been made or asked for already, so nothing changes. A container
+// that the call also releases keeps its size until its node has ended it, as in YARN.
 func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []input.UpdateError) {
 	if len(in.Updates) == 0 {
 		return nil
 	}
-	valid := make([]uint32, len(in.Updates)) // container slots; 0: not valid
-	taken := make(map[uint32]bool)           // looked up by key only
+	valid := make([]uint32, len(in.Updates))                      // container slots; 0: not valid
+	taken := make(map[uint32]bool)                                // looked up by key only
+	released := make(map[yarn.ContainerID]bool, len(in.Releases)) // looked up by key only
+	for _, id := range in.Releases {
+		released[id] = true
+	}
 	for i := range in.Updates {
 		u := &in.Updates[i]
+		if released[u.Container] {
+			continue
+		}
 		c := p.updatable(app, u.Container)
 		reason := p.whyNot(app, c, u, taken[c], again)
 		switch {

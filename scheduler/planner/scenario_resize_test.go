@@ -22,7 +22,11 @@ func doUpdate(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	in := &input.Allocate{Attempt: app.AttemptID(), Response: app.Response}
 	for i := 1; a.word(i) != ""; i++ {
-		if number, what, ok := strings.Cut(a.word(i), ":"); ok {
+		number, what, ok := strings.Cut(a.word(i), ":")
+		switch {
+		case ok && what == "release":
+			in.Releases = append(in.Releases, w.container(app, number))
+		case ok:
 			in.Updates = append(in.Updates, w.update(app, number, what))
 		}
 	}

@@ -27,9 +27,9 @@ type LeafUser struct {
 type LeafApp struct {
 	User     int // index in Leaf.Users
 	Priority int32
-	Used     yarn.Resource // AMUsed included
+	Used     yarn.Resource // AMUsed included, without reservations
 	AMUsed   yarn.Resource
-	Pending  yarn.Resource
+	Pending  yarn.Resource // including asks with reservations
 	Chosen   yarn.Resource // the part of Used that has already been chosen to end
 }
 

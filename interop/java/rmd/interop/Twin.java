@@ -104,6 +104,8 @@ public final class Twin {
   CapacityScheduler cs;
   TwinLabels labels;
   private final TwinPlaces places = new TwinPlaces(this);
+  /** anyNode is a node that the scheduler knows or has known. */
+  private SchedulerNode anyNode;
   private String givesUpOn;
   /** offered is the label of the node that is being offered, or NONE. */
   String offered = TwinLabels.NONE;
@@ -274,6 +276,9 @@ public final class Twin {
     policy.intended.forEach(this::intended);
     Map<String, List<RMContainer>> chosen = policy.chosen;
     for (Map.Entry<String, List<RMContainer>> e : chosen.entrySet()) {
+      if (e.getKey().equals("BALANCE") && e.getValue().stream().anyMatch(c -> c.getState() == RMContainerState.RESERVED)) {
+        return; // see twin/preemption.go
+      }
       Set<String> lines = new TreeSet<>();
       for (RMContainer c : e.getValue()) {
         TwinContext.App a = known.get(number(c.getApplicationAttemptId().getApplicationId()));
@@ -403,6 +408,7 @@ public final class Twin {
       nodes.put(host, n);
       context.getRMNodes().put(n.id, n.face);
       cs.handle(new NodeAddedSchedulerEvent(n.face));
+      anyNode = cs.getNode(n.id);
     }
   }
 
@@ -1051,8 +1057,7 @@ public final class Twin {
       ContainerId id = k.getContainerToUpdate();
       if (id != null && (ending.contains(id) || cs.getRMContainer(id) == null)) {
         intended("increase of an ended container");
-        SchedulerNode node = cs.getNode(nodes.values().iterator().next().id);
-        CANCEL_INCREASE.invoke(s.getUpdateContext(), node, k);
+        CANCEL_INCREASE.invoke(s.getUpdateContext(), anyNode, k);
         s.getAppSchedulingInfo().getSchedulerKeys().remove(k);
       }
     }

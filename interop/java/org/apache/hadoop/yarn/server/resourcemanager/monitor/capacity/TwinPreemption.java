@@ -188,6 +188,9 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
       if (selector instanceof ReservedContainerCandidatesSelector) {
         return "RESERVATION";
       }
+      if (selector instanceof IntraQueueCandidatesSelector) {
+        return "INSIDE";
+      }
       return ((FifoCandidatesSelector) selector).getAllowQueuesBalanceAfterAllQueuesSatisfied() ? "BALANCE" : "GUARANTEE";
     }
   }
