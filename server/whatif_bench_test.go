@@ -102,6 +102,9 @@ func BenchmarkWhatIf(b *testing.B) {
 
 func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 	st := c.p.State()
+	waiting := int64(0)
+	st.Asks.Each(func(_ uint32, k *state.Ask) bool { waiting += k.Count; return true })
+	b.Logf("%d containers are waited for, %d allocated, %d nodes reserved", waiting, st.Containers.Len(), st.Reservations.Len())
 	run := func(name string, f func() error) {
 		b.Run(name, func(b *testing.B) {
 			before := growth.ProcessorTime()
@@ -127,6 +130,9 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 		d, err := r.whatIf(st.Fork(), props, never)
 		if err == nil && !d.Complete {
 			err = fmt.Errorf("%d nodes were left out", d.NodesLeft)
+		}
+		if err == nil {
+			b.Logf("%d passes, %+v", d.Turns, d.Totals)
 		}
 		return err
 	})
