@@ -1,7 +1,10 @@
 package scheduler
 
 import (
+	"math"
+
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
@@ -54,4 +57,29 @@ func (s *Scheduler) Resize(ask uint32, size yarn.Resource) {
 	k := s.st.Asks.Get(ask)
 	s.CancelOtherSizes(k.App, k.Key, 0, size)
 	s.Emit(&event.AskChanged{App: s.st.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count, Size: size, Relax: k.Relax})
+}
+
+// EndDelays lets all asks wait so long that they may leave their hosts and racks, and borrow nodes of
+// other labels. It reports whether there are any that must. Only forks may call it.
+func (s *Scheduler) EndDelays() (any bool) {
+	var asks []uint32
+	s.st.Asks.Each(func(slot uint32, k *state.Ask) bool {
+		if k.Count > 0 && k.IncreaseOf == 0 {
+			asks = append(asks, slot)
+		}
+		return true
+	})
+	for _, slot := range asks {
+		k := s.st.Asks.Get(slot)
+		a := s.st.Apps.Get(k.App)
+		named, borrows := k.Entries > 1, s.lends && s.borrower(k)
+		any = any || named || borrows
+		if named {
+			s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32, ReReservations: k.ReReservations})
+		}
+		if borrows {
+			s.updateMisses(a, k.Key, s.OffersToMiss())
+		}
+	}
+	return any
 }

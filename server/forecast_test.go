@@ -17,7 +17,7 @@ import (
 
 // forecastCluster is a planner with one queue and one node of 16384 MB.
 type forecastCluster struct {
-	t   *testing.T
+	t   testing.TB
 	p   *planner.Planner
 	now int64
 }

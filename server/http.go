@@ -167,18 +167,13 @@ func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func
 
 // whatIf returns what another queue configuration would change, if this replica led.
 func (r *Replica) whatIf(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
-	options := planner.Options{Eager: r.opt.Config.Eager()}
-	inForce, err := planner.New(st.Fork(), options)
-	if err != nil {
-		return nil, err
-	}
-	other, err := planner.New(st, options)
+	other, err := planner.New(st, planner.Options{Eager: r.opt.Config.Eager()})
 	if err != nil {
 		return nil, err
 	}
 	limits := explain.DefaultWhatIfLimits()
 	limits.Stop = stop
-	c, err := explain.WhatIf(inForce, other, props, limits)
+	c, err := explain.WhatIf(other.Fork(), other, props, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -139,10 +139,12 @@ type Decision struct {
 type Comparison struct {
 	Version uint64 `json:"version"` // of the current configuration
 	// Complete is false if a limit ended the planning before everything was placed.
-	Complete bool            `json:"complete"`
-	Turns    int             `json:"turns"` // passes on nodes, with either configuration
-	Warnings []string        `json:"warnings,omitempty"`
-	Queues   []ComparedQueue `json:"queues,omitempty"` // those that differ
+	Complete bool `json:"complete"`
+	Turns    int  `json:"turns"` // passes on nodes, with either configuration
+	// NodesLeft is the number of nodes that the last round left out, with both configurations.
+	NodesLeft int             `json:"nodes_left,omitempty"`
+	Warnings  []string        `json:"warnings,omitempty"`
+	Queues    []ComparedQueue `json:"queues,omitempty"` // those that differ
 	// Starts are the applications that wait now and would start. Waits are those that would start
 	// now and would wait. Gains and Loses would have more or less than without the change. Each
 	// list has at most 100 applications; Totals counts all.

@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/yarn"
 )
 
 // WhatIfLimits limit the work of a what-if.
@@ -49,39 +50,127 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 	if v := st.Version(); v != nil {
 		c.Version = v.Version
 	}
-	n, whole := serveAll(inForce, now, lim)
-	m, all := serveAll(other, now, lim)
-	c.Turns, c.Complete = n+m, whole && all
+	c.serve(now, lim, [2]*side{{Planner: inForce}, {Planner: other}})
 	before, after := viewOf(inForce.Scheduler()), viewOf(other.Scheduler())
 	c.compareQueues(before, after)
 	c.compareApps(before, after, began)
 	return c, nil
 }
 
-// serveAll sends heartbeats of all nodes until no pass places anything. whole is false if a limit
-// ended it earlier.
-func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
+// serve serves nodes in rounds until no pass places anything more, also after all asks have waited
+// for their hosts, racks and labels. The sides take turns, so if a limit ends it early, both have
+// served the same nodes.
+func (c *Comparison) serve(now int64, lim WhatIfLimits, sides [2]*side) {
 	var nodes []uint32
-	p.Scheduler().State().Nodes.Each(func(slot uint32, n *state.Node) bool {
+	sides[0].Scheduler().State().Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
 		return true
 	})
-	for {
+	for waited := false; ; {
 		placed := false
-		for _, n := range nodes {
-			if turns >= lim.Turns || turns%stopEvery == 0 && lim.Stop != nil && lim.Stop() {
-				return turns, false
+		for _, s := range sides {
+			s.begin()
+		}
+		for i, n := range nodes {
+			if max(sides[0].turns, sides[1].turns) >= lim.Turns || i%stopEvery == 0 && lim.Stop != nil && lim.Stop() {
+				c.Turns, c.NodesLeft = sides[0].turns+sides[1].turns, len(nodes)-i
+				return
 			}
-			turns++
-			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{n}}})
-			placed = placed || slices.ContainsFunc(events, places)
+			for _, s := range sides {
+				placed = s.serve(now, n) || placed
+			}
 		}
 		if !placed {
-			return turns, true
+			waits := false
+			for _, s := range sides {
+				waits = !waited && s.Scheduler().EndDelays() || waits
+			}
+			if !waits {
+				c.Turns, c.Complete = sides[0].turns+sides[1].turns, true
+				return
+			}
 		}
+		waited = !placed
 	}
+}
+
+// side serves nodes with one of the configurations.
+type side struct {
+	Planner
+	turns int
+	// wanted has the sizes of the containers for which asks wait, by the host or rack that they name;
+	// 0: by those that may use other nodes, too. The nodes of own are not like others: some ask may use
+	// only them, or must not use them.
+	wanted map[state.NameID][]yarn.Resource
+	own    map[state.NameID]bool
+	vain   map[alike]bool // a pass of this round has placed nothing on a node like these
+}
+
+// alike has what decides what a pass places on a node that is not reserved.
+type alike struct {
+	label       state.LabelID
+	total, free yarn.Resource // free is zero if no ask fits
+}
+
+// begin begins a round.
+func (s *side) begin() {
+	s.wanted, s.own, s.vain = map[state.NameID][]yarn.Resource{}, map[state.NameID]bool{}, map[alike]bool{}
+	st := s.Scheduler().State()
+	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+		switch {
+		case k.Count == 0:
+			return true
+		case k.IncreaseOf != 0:
+			s.want(st.Nodes.Get(st.Containers.Get(k.IncreaseOf).Node).Host, k.Size, true)
+		case k.Relax:
+			s.want(0, k.Size, false)
+		}
+		for _, l := range st.LocationsOf(k) {
+			s.want(l.Name, k.Size, !k.Relax || !l.Relax)
+		}
+		for _, name := range st.Apps.Get(k.App).Blacklist {
+			s.own[name] = true
+		}
+		return true
+	})
+}
+
+func (s *side) want(name state.NameID, size yarn.Resource, own bool) {
+	if !slices.Contains(s.wanted[name], size) {
+		s.wanted[name] = append(s.wanted[name], size)
+	}
+	if own {
+		s.own[name] = true
+	}
+}
+
+// serve runs the passes of a node's heartbeat, unless they placed nothing on a node like it. It reports
+// whether they placed anything.
+func (s *side) serve(now int64, node uint32) (placed bool) {
+	n := s.Scheduler().State().Nodes.Get(node)
+	kind, others := alike{n.Label, n.Total, n.Unallocated()}, n.Reservation == 0
+	if !s.fits(n) {
+		kind.free = yarn.Resource{}
+	} else if s.own[n.Host] || s.own[n.RackID] {
+		others = false
+	}
+	if others && s.vain[kind] {
+		return false
+	}
+	s.turns++
+	_, events := s.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{node}}})
+	placed = slices.ContainsFunc(events, places)
+	s.vain[kind] = s.vain[kind] || others && !placed
+	return placed
+}
+
+// fits reports whether a node has room for an ask that may use it.
+func (s *side) fits(n *state.Node) bool {
+	free, calc := n.Unallocated(), s.Scheduler().Config().Calculator
+	fits := func(size yarn.Resource) bool { return calc.FitsIn(size, free) }
+	return slices.ContainsFunc(s.wanted[0], fits) || slices.ContainsFunc(s.wanted[n.Host], fits) || slices.ContainsFunc(s.wanted[n.RackID], fits)
 }
 
 func places(e event.Event) bool {

@@ -2,6 +2,9 @@ package planner
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"rmd/scheduler/explain"
@@ -150,5 +153,63 @@ func TestWhatIfBounds(t *testing.T) {
 	var fault *input.Fault
 	if _, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "90"); !errors.As(err, &fault) || fault.Reason != input.InvalidQueues {
 		t.Errorf("an invalid configuration: %v", err)
+	}
+}
+
+// nodesStory is a cluster of n equal nodes of 8 GiB, each with 1 GiB left, and tells the given lines after it.
+func nodesStory(n int, lines string) string {
+	var b strings.Builder
+	b.WriteString("conf queues=(a:50, b:50) a.maximum-capacity=100 b.maximum-capacity=100 a.user-limit-factor=10 b.user-limit-factor=10 max=16G\nmode eager\n")
+	for i := range n {
+		fmt.Fprintf(&b, "node add n%d 8G\n", i+1)
+	}
+	fmt.Fprintf(&b, "app full user=u1 queue=a\nask full %dx7G\n", n)
+	b.WriteString("hb")
+	for i := range n {
+		fmt.Fprintf(&b, " n%d", i+1)
+	}
+	return b.String() + " quiet\n" + lines
+}
+
+// TestWhatIfWork checks how many passes a what-if needs in a full cluster: those on reserved nodes, and one
+// on the nodes that are alike, with each configuration.
+func TestWhatIfWork(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(nodesStory(400, "app app1 user=u2 queue=b\nask app1 1x4G\napp app2 user=u3 queue=b\nask app2 1x4G"))
+	reserved := w.p.st.Reservations.Len()
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.maximum-capacity", "90")
+	if most := 2 * 2 * (reserved + 2); err != nil || !c.Complete || reserved == 0 || c.Turns > most {
+		t.Errorf("a what-if of 400 full nodes, %d of them reserved: %+v, %v, want a complete answer after at most %d passes", reserved, c, err, most)
+	}
+}
+
+// TestWhatIfNodesNotAlike checks that what-ifs serve asks that may use only some of the nodes that have the
+// same room, and asks that must first wait for a host.
+func TestWhatIfNodesNotAlike(t *testing.T) {
+	for _, x := range []struct{ name, lines string }{
+		{"blacklist", "app app1 user=u2 queue=b\nblacklist app1 n1 n2\nask app1 1x1G"},
+		{"strict host", "app app1 user=u2 queue=b\nask app1 1x1G hosts=(n4:1) strict"},
+		{"host without room", "node add other 1G\napp first user=u2 queue=a\nask first 1x1G hosts=(other:1) strict\nhb other quiet\napp app1 user=u2 queue=b\nask app1 1x1G hosts=(other:1)"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.tellAll(strings.NewReplacer("a:50, b:50", "a:99, b:1", "b.maximum-capacity=100", "b.maximum-capacity=1", "max=16G", "max=16G rack-locality-additional-delay=10").Replace(nodesStory(5, x.lines)))
+			c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.b.maximum-capacity", "100")
+			if err != nil || !c.Complete || !slices.ContainsFunc(c.Starts, func(a explain.ComparedApp) bool { return a.ID == w.apps["app1"].String() }) {
+				t.Errorf("a maximum of 100 %%: %+v, %v, want that app1 starts", c, err)
+			}
+		})
+	}
+}
+
+// TestWhatIfLeavesOut checks that both configurations serve the same nodes if a limit ends a what-if, so that
+// the answer shows no difference where there is none.
+func TestWhatIfLeavesOut(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(nodesStory(100, "app app1 user=u2 queue=b\nblacklist app1 n1\nmode heartbeat\nask app1 50x1G"))
+	stops := 0
+	c, err := w.whatIf(explain.WhatIfLimits{Turns: 1000, Stop: func() bool { stops++; return stops > 1 }}, "root.a.maximum-capacity", "90")
+	if err != nil || c.Complete || c.NodesLeft != 36 || c.Totals != (explain.Totals{}) {
+		t.Errorf("a what-if that ends after 64 nodes: %+v, %v, want 36 nodes left out and no difference", c, err)
 	}
 }

@@ -68,7 +68,7 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 		fmt.Fprintln(w, "warning: "+text)
 	}
 	if !d.Complete {
-		fmt.Fprintf(w, "incomplete: the planner stopped after %d node passes\n", d.Turns)
+		fmt.Fprintf(w, "incomplete: the planner stopped after %d node passes and left out %d nodes, the same with both configurations\n", d.Turns, d.NodesLeft)
 	}
 	if len(d.Queues) > 0 {
 		fmt.Fprintln(w, "\nqueues that would differ")
