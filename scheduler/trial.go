@@ -37,11 +37,25 @@ func (t *Trial) with(node uint32, f func() Reason) Reason {
 	at, now, lending, compared := s.at, s.now, s.lending, s.gangsCompared
 	s.trial, s.counting, s.now, s.gangsCompared = true, t.heartbeat, max(s.now, s.st.Meta.NowMillis), 0
 	s.at, s.lending = s.partitionOf(n), n.Label != s.st.Asks.Get(t.ask).Label
-	s.loan = s.loanOf(node)
+	s.loan = t.loanOf(n)
 	why := f()
 	s.trial, s.counting, s.now, s.gangsCompared = false, false, now, compared
 	s.at, s.lending, s.loan = at, lending, loan{}
 	return why
+}
+
+// loanOf returns what a pass on a node lends. The pass cancels a reservation that its ask does not want
+// any more, and lends nothing then.
+func (t *Trial) loanOf(n *state.Node) loan {
+	s := t.s
+	if n.Reservation == 0 {
+		return loan{}
+	}
+	r := s.st.Reservations.Get(n.Reservation)
+	if !s.wanted(s.st.AskFor(s.st.Apps.Get(r.App), r.Key, r.IncreaseOf), r.Node) {
+		return loan{}
+	}
+	return s.loanOf(r.Node)
 }
 
 // Refusal returns why a pass on a node does not serve the ask, even if nothing else comes first, or
