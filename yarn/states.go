@@ -27,9 +27,12 @@ const (
 // Ended reports whether the state is terminal.
 func (s ApplicationState) Ended() bool { return s >= AppFinished }
 
-func (s ApplicationState) String() string {
-	return name(uint8(s), "", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED")
-}
+var applicationStates = []string{"", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
+
+// ApplicationStates returns all states of an application.
+func ApplicationStates() []ApplicationState { return known[ApplicationState](applicationStates) }
+
+func (s ApplicationState) String() string { return name(uint8(s), applicationStates...) }
 
 // FinalStatus is the result that an application has reported.
 type FinalStatus uint8
@@ -84,9 +87,12 @@ const (
 // usable node takes new containers; see state.Node.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
-func (s NodeState) String() string {
-	return name(uint8(s), "", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
-}
+var nodeStates = []string{"", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
+
+// NodeStates returns all states of a node.
+func NodeStates() []NodeState { return known[NodeState](nodeStates) }
+
+func (s NodeState) String() string { return name(uint8(s), nodeStates...) }
 
 // KeyKind is a kind of master key.
 type KeyKind uint8
@@ -194,6 +200,17 @@ func name(v uint8, names ...string) string {
 		return names[v]
 	}
 	return fmt.Sprintf("UNKNOWN_%s", strconv.Itoa(int(v)))
+}
+
+// known returns the values that have a name, in the order of their numbers.
+func known[T ~uint8](names []string) []T {
+	var out []T
+	for i, n := range names {
+		if n != "" {
+			out = append(out, T(i))
+		}
+	}
+	return out
 }
 
 // Exit statuses of containers that the ResourceManager ends (YARN's ContainerExitStatus).
