@@ -149,52 +149,6 @@ func (c SizeChange) String() string {
 	return name(uint8(c), "KEPT", "INCREASED", "DECREASED")
 }
 
-// CancelCause is the reason why a reservation was cancelled. The numbers are in the log.
-type CancelCause uint8
-
-// The values of CancelCause. Append only, and also to cancelCauses.
-const (
-	CancelAskGone        CancelCause = 1
-	CancelExchanged      CancelCause = 2
-	CancelAttemptEnded   CancelCause = 3
-	CancelNodeNotRunning CancelCause = 4
-	CancelNodeRelabelled CancelCause = 5
-	CancelPreempted      CancelCause = 6
-	CancelResizeEnded    CancelCause = 7
-	CancelLargerThanNode CancelCause = 8
-	CancelBlacklisted    CancelCause = 9
-	CancelSizeChanged    CancelCause = 10
-	CancelOperator       CancelCause = 11
-	CancelGangStarted    CancelCause = 12 // its gang has started
-	CancelGangBroken     CancelCause = 13 // its gang has lost another reservation, or has ended
-	CancelGangLate       CancelCause = 14 // its gang did not start by the expected time
-	CancelNodeSilent     CancelCause = 15
-)
-
-// cancelCauses has the names of the causes by number. 0 is no cause.
-var cancelCauses = [...]string{
-	CancelAskGone:        "ASK_GONE",
-	CancelExchanged:      "EXCHANGED",
-	CancelAttemptEnded:   "ATTEMPT_ENDED",
-	CancelNodeNotRunning: "NODE_NOT_RUNNING",
-	CancelNodeRelabelled: "NODE_RELABELLED",
-	CancelPreempted:      "PREEMPTED",
-	CancelResizeEnded:    "RESIZE_ENDED",
-	CancelLargerThanNode: "LARGER_THAN_NODE",
-	CancelBlacklisted:    "BLACKLISTED",
-	CancelSizeChanged:    "SIZE_CHANGED",
-	CancelOperator:       "OPERATOR",
-	CancelGangStarted:    "GANG_STARTED",
-	CancelGangBroken:     "GANG_BROKEN",
-	CancelGangLate:       "GANG_LATE",
-	CancelNodeSilent:     "NODE_SILENT",
-}
-
-// Known reports whether c is one of the causes.
-func (c CancelCause) Known() bool { return c > 0 && int(c) < len(cancelCauses) }
-
-func (c CancelCause) String() string { return name(uint8(c), cancelCauses[:]...) }
-
 func name(v uint8, names ...string) string {
 	if int(v) < len(names) && names[v] != "" {
 		return names[v]
@@ -250,6 +204,3 @@ func (s QueueState) MarshalText() ([]byte, error) { return []byte(s.String()), n
 
 // MarshalText returns the locality's name.
 func (s Locality) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalText returns the cause's name.
-func (s CancelCause) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

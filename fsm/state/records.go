@@ -408,11 +408,10 @@ type Preempted struct {
 
 // PreemptionTotals are counters since the cluster began. All but ResourceSeconds count containers.
 type PreemptionTotals struct {
-	Preempted [16]uint64 // by yarn.PreemptionCause
-	Withdrawn [16]uint64 // warnings, by yarn.WithdrawalCause
-	// Unused counts containers preempted for a reservation that was cancelled afterwards, by
-	// yarn.CancelCause.
-	Unused          [16]uint64
+	Preempted yarn.CauseCounts[yarn.PreemptionCause]
+	Withdrawn yarn.CauseCounts[yarn.WithdrawalCause] // warnings
+	// Unused counts containers preempted for a reservation that was cancelled afterwards.
+	Unused          yarn.CauseCounts[yarn.CancelCause]
 	ResourceSeconds yarn.Resource // what the preempted containers had used
 }
 
@@ -517,7 +516,7 @@ type Meta struct {
 	NewestRequest    uint32
 	// Counters of reservations since the cluster began.
 	Made, Fulfilled uint64
-	Cancelled       [16]uint64 // by cause
+	Cancelled       yarn.CauseCounts[yarn.CancelCause]
 	// Counters of containers since the cluster began.
 	Allocated, Completed uint64
 	Digest               uint64 // see State.Digest
