@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"rmd/scheduler"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/yarn"
 )
@@ -34,7 +35,23 @@ func madeTables() []madeTable {
 		[]string{"`MAX_PARALLEL_APPS`", "a limit on parallel applications blocks an attempt"},
 		[]string{"`" + yarn.CancelAskGone.String() + "`, …", "the cause of a [cancelled reservation](queues.md#container-reservations)"},
 		[]string{"`" + yarn.PreemptGuarantee.String() + "`, …", "the cause of a [preemption](preemption.md#causes)"})
+	keys := func(name string, p capacity.Place) madeTable {
+		m := madeTable{"docs/operations/queue-keys.md", name, []string{"key", "default", "meaning"}, nil}
+		for _, k := range capacity.Keys(p) {
+			def, text := k.Default, k.Text
+			if def != "" && !strings.ContainsAny(def, " '") {
+				def = "`" + def + "`"
+			}
+			if k.Own {
+				text = "rmd's own key: " + text
+			}
+			m.rows = append(m.rows, []string{"`" + k.Name + "`", def, text})
+		}
+		return m
+	}
 	return []madeTable{
+		keys("keys of a queue", capacity.OfQueue), keys("keys of the cluster", capacity.OfCluster),
+		keys("keys of preemption", capacity.OfPreemption), keys("other keys", capacity.OfSite),
 		{"docs/operations/queues.md", "causes of cancellations", meaning, causeRows(yarn.Causes[yarn.CancelCause]())},
 		{"docs/operations/preemption.md", "causes of preemptions", meaning, causeRows(yarn.Causes[yarn.PreemptionCause]())},
 		{"docs/operations/preemption.md", "causes of withdrawals", meaning, causeRows(yarn.Causes[yarn.WithdrawalCause]())},
