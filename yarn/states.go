@@ -22,17 +22,20 @@ const (
 	AppFinished
 	AppFailed
 	AppKilled
+
+	// AppStates is one more than the highest state.
+	AppStates
 )
 
 // Ended reports whether the state is terminal.
 func (s ApplicationState) Ended() bool { return s >= AppFinished }
 
-var applicationStates = []string{"", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
+var applicationStates = [AppStates]string{"", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
 
 // ApplicationStates returns all states of an application.
-func ApplicationStates() []ApplicationState { return known[ApplicationState](applicationStates) }
+func ApplicationStates() []ApplicationState { return known[ApplicationState](applicationStates[:]) }
 
-func (s ApplicationState) String() string { return name(uint8(s), applicationStates...) }
+func (s ApplicationState) String() string { return name(uint8(s), applicationStates[:]...) }
 
 // FinalStatus is the result that an application has reported.
 type FinalStatus uint8

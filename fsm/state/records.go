@@ -105,6 +105,9 @@ const (
 	AttemptRegistered               // its AM has registered
 	AttemptFinishing                // its AM has unregistered; the AM's container still runs
 	AttemptEnded
+
+	// AttemptStates is one more than the highest state.
+	AttemptStates
 )
 
 // App is one application with its current attempt. The fields from ID to EndedMillis belong to the

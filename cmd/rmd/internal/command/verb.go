@@ -123,11 +123,8 @@ func (c *call) span(name string) span {
 	return span{}
 }
 
-// format returns the output format, which check has validated.
-func (c *call) format() output.Format {
-	f, _ := output.ParseFormat(c.String("output"))
-	return f
-}
+// format returns the output format, which checkValues has checked.
+func (c *call) format() output.Format { return output.Format(c.String("output")) }
 
 // quiet reports whether only data must be printed.
 func (c *call) quiet() bool { return c.Bool("quiet") }
