@@ -195,7 +195,7 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 	for k := range min(n, named) {
 		name, why := tell(k)
 		if why != scheduler.NoReason {
-			name += " (" + verdicts[why] + ")"
+			name += " (" + why.Verdict() + ")"
 		}
 		parts = append(parts, name)
 	}
