@@ -202,6 +202,7 @@ browser: build ## the pages in a real browser (needs Chromium)
 
 golden: ## rewrite golden files and scenarios; read the diff before committing
 	$(GO) test ./fsm/event ./snapshot ./transport/http ./scheduler/planner -rewrite
+	$(GO) test ./internal/tidy -run TestTables -rewrite
 
 proto: ## generate the messages of Hadoop's wire again (needs protoc)
 	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go

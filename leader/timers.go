@@ -119,21 +119,15 @@ func (t *timers) followInactive(node uint32, n *state.Node) {
 
 // touch records that a node or an attempt is alive.
 func (t *timers) touch(st *state.State, in input.Input) {
-	switch in := in.(type) {
-	case *input.NodeHeartbeat:
-		t.touchNode(st, st.Node(in.ID))
-	case *input.NodesHeard:
-		for _, n := range in.Nodes {
-			t.touchNode(st, n)
-		}
-	case *input.RegisterNode:
-		t.touchNode(st, st.Node(in.ID))
-	case *input.Allocate:
-		t.touchAttempt(st, in.Attempt)
-	case *input.RegisterAttempt:
-		t.touchAttempt(st, in.Attempt)
-	case *input.FinishAttempt:
-		t.touchAttempt(st, in.Attempt)
+	sign := input.SignOf(in)
+	if sign.Node != (yarn.NodeID{}) {
+		t.touchNode(st, st.Node(sign.Node))
+	}
+	for _, n := range sign.Slots {
+		t.touchNode(st, n)
+	}
+	if sign.Attempt != (yarn.AttemptID{}) {
+		t.touchAttempt(st, sign.Attempt)
 	}
 }
 

@@ -41,30 +41,50 @@ const (
 	Reasons = iota
 )
 
-var reasonNames = [...]string{"", "AM_LIMIT_QUEUE", "AM_LIMIT_USER", "QUEUE_STOPPED", "QUEUE_MAX_CAPACITY", "PARENT_MAX_CAPACITY",
-	"USER_LIMIT", "MAX_PARALLEL_APPS", "LOCALITY_DELAY", "BLACKLISTED", "NODE_TOO_SMALL", "NODE_TOO_SMALL_FREE",
-	"NODE_RESERVED_BY_OTHER", "BEHIND_FIFO", "AM_NOT_LAUNCHED", "AM_NOT_REGISTERED", "NO_ASKS", "NO_NODES", "OWN_PARTITION_FIRST", "OTHER_LABEL",
-	"LABEL_UNKNOWN", "LABEL_NOT_ACCESSIBLE", "GANG_INCOMPLETE", "GANG_WAITS", "GANG_NEVER", "NODE_SILENT",
-	"NEXT_PASS", "BEHIND_QUEUE", "BEHIND_OTHER_ASK", "RESERVED_ELSEWHERE", "HOLDS_RESERVATIONS"}
+// reasons has the stable name of each reason, YARN's sentence, which YARN's reports contain, and
+// what explanations say of a node, a queue or a user with the reason.
+var reasons = [Reasons]struct{ name, diagnostic, verdict string }{
+	NoReason:            {"", "", "has room"},
+	AMLimitQueue:        {"AM_LIMIT_QUEUE", "Queue's AM resource limit exceeded.", ""},
+	AMLimitUser:         {"AM_LIMIT_USER", "User's AM resource limit exceeded.", ""},
+	QueueStopped:        {"QUEUE_STOPPED", "Queue is not in RUNNING state", ""},
+	QueueMaxCapacity:    {"QUEUE_MAX_CAPACITY", "Queue hits max-capacity limit", "at the queue's maximum"},
+	ParentMaxCapacity:   {"PARENT_MAX_CAPACITY", "Parent queue hits max-capacity limit", "at a parent queue's maximum"},
+	UserLimit:           {"USER_LIMIT", "User capacity has reached its maximum limit.", "at the user's limit"},
+	MaxParallelApps:     {"MAX_PARALLEL_APPS", "The number of parallel applications has reached its limit", ""},
+	LocalityDelay:       {"LOCALITY_DELAY", "Node skipped because of locality delay", "waits for a nearer node"},
+	Blacklisted:         {"BLACKLISTED", "Node is blacklisted by the application", "blacklisted by the application"},
+	NodeTooSmall:        {"NODE_TOO_SMALL", "Node's total resource is insufficient for request", "too small in all"},
+	NodeTooSmallFree:    {"NODE_TOO_SMALL_FREE", "Node does not have sufficient resource for request", "too little is free"},
+	NodeReservedByOther: {"NODE_RESERVED_BY_OTHER", "Node has been reserved", "reserved for another application"},
+	BehindFIFO:          {"BEHIND_FIFO", "Other applications are served first", ""},
+	AMNotLaunched:       {"AM_NOT_LAUNCHED", "AM container is not launched", ""},
+	AMNotRegistered:     {"AM_NOT_REGISTERED", "AM container is launched, waiting for AM container to Register with RM", ""},
+	NoAsks:              {"NO_ASKS", "Application does not need more resource", "asks for nothing"},
+	NoNodes:             {"NO_NODES", "There is no running node", ""},
+	OwnPartitionFirst:   {"OWN_PARTITION_FIRST", "Request skipped because non-partitioned resource request should be scheduled to non-partitioned partition first", "has another label, and waits for the ask to miss more offers"},
+	OtherLabel:          {"OTHER_LABEL", "Node does not match partition or placement constraints", "has another label"},
+	LabelUnknown:        {"LABEL_UNKNOWN", "Cluster does not contain the label", "asks for a label that is not there"},
+	LabelNotAccessible:  {"LABEL_NOT_ACCESSIBLE", "Queue is not able to access partition", "may not use the label"},
+	GangIncomplete:      {"GANG_INCOMPLETE", "Application asks for fewer containers than its gang has", "asks for fewer than its gang has"},
+	GangWaits:           {"GANG_WAITS", "There is no room for all containers of the gang", "has no room for the whole gang"},
+	GangNever:           {"GANG_NEVER", "The containers of the gang can never run together", "can never run the whole gang"},
+	NodeSilent:          {"NODE_SILENT", "Node has not sent a heartbeat lately", "has room but is silent"},
+	NextPass:            {"NEXT_PASS", "Request is served at the next heartbeat of a node", ""},
+	BehindQueue:         {"BEHIND_QUEUE", "Other queues are served first", ""},
+	BehindOtherAsk:      {"BEHIND_OTHER_ASK", "Priority skipped because of another request of the application", "reserved for another ask of the application"},
+	ReservedElsewhere:   {"RESERVED_ELSEWHERE", "Queue has no room because of reservations on other nodes", "has room, but reservations on other nodes count as used"},
+	HoldsReservations:   {"HOLDS_RESERVATIONS", "Request has as many reservations as it needs", "has room, but its reservations suffice"},
+}
 
-// diagnostics has YARN's sentences, which YARN's reports contain.
-var diagnostics = [...]string{"", "Queue's AM resource limit exceeded.", "User's AM resource limit exceeded.",
-	"Queue is not in RUNNING state", "Queue hits max-capacity limit", "Parent queue hits max-capacity limit",
-	"User capacity has reached its maximum limit.", "The number of parallel applications has reached its limit",
-	"Node skipped because of locality delay", "Node is blacklisted by the application",
-	"Node's total resource is insufficient for request", "Node does not have sufficient resource for request",
-	"Node has been reserved", "Other applications are served first", "AM container is not launched", "AM container is launched, waiting for AM container to Register with RM",
-	"Application does not need more resource", "There is no running node", "Request skipped because non-partitioned resource request should be scheduled to non-partitioned partition first",
-	"Node does not match partition or placement constraints", "Cluster does not contain the label", "Queue is not able to access partition",
-	"Application asks for fewer containers than its gang has", "There is no room for all containers of the gang", "The containers of the gang can never run together",
-	"Node has not sent a heartbeat lately", "Request is served at the next heartbeat of a node", "Other queues are served first",
-	"Priority skipped because of another request of the application", "Queue has no room because of reservations on other nodes",
-	"Request has as many reservations as it needs"}
-
-func (r Reason) String() string { return reasonNames[r] }
+func (r Reason) String() string { return reasons[r].name }
 
 // MarshalText returns the reason's stable name.
-func (r Reason) MarshalText() ([]byte, error) { return []byte(reasonNames[r]), nil }
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Diagnostic returns YARN's sentence for the reason.
-func (r Reason) Diagnostic() string { return diagnostics[r] }
+func (r Reason) Diagnostic() string { return reasons[r].diagnostic }
+
+// Verdict returns a few words for a node, a queue or a user with the reason; "" if it is about none
+// of them.
+func (r Reason) Verdict() string { return reasons[r].verdict }

@@ -5,32 +5,35 @@ type PreemptionCause uint8
 
 // The values of PreemptionCause. Append only, and also to preemptionCauses.
 const (
-	PreemptGuarantee     PreemptionCause = 1 // a queue is below its entitlement
-	PreemptReservation   PreemptionCause = 2 // a reservation waits
-	PreemptQueuePriority PreemptionCause = 3 // a reservation of a queue of higher priority waits
-	PreemptBalance       PreemptionCause = 4 // queues above their guarantee share evenly
-	PreemptUserLimit     PreemptionCause = 5 // another user of the queue is below the user limit
-	PreemptPriority      PreemptionCause = 6 // an application of the queue has a higher priority
-	PreemptLease         PreemptionCause = 7 // the reservation needs the room that it has lent
+	PreemptGuarantee     PreemptionCause = 1
+	PreemptReservation   PreemptionCause = 2
+	PreemptQueuePriority PreemptionCause = 3
+	PreemptBalance       PreemptionCause = 4
+	PreemptUserLimit     PreemptionCause = 5
+	PreemptPriority      PreemptionCause = 6
+	PreemptLease         PreemptionCause = 7
 )
 
-var preemptionCauses = [...]string{
-	PreemptGuarantee:     "GUARANTEE",
-	PreemptReservation:   "RESERVATION",
-	PreemptQueuePriority: "QUEUE_PRIORITY",
-	PreemptBalance:       "BALANCE",
-	PreemptUserLimit:     "USER_LIMIT",
-	PreemptPriority:      "PRIORITY",
-	PreemptLease:         "LEASE",
+var preemptionCauses = causes{
+	PreemptGuarantee:     {"GUARANTEE", "a queue has less than its entitlement"},
+	PreemptReservation:   {"RESERVATION", "a reservation waits"},
+	PreemptQueuePriority: {"QUEUE_PRIORITY", "a reservation of a queue of higher priority waits"},
+	PreemptBalance:       {"BALANCE", "queues above their guarantee share evenly"},
+	PreemptUserLimit:     {"USER_LIMIT", "another user of the queue is below the user limit"},
+	PreemptPriority:      {"PRIORITY", "an application of the queue has a higher priority"},
+	PreemptLease:         {"LEASE", "the reservation needs the room that it has lent"},
 }
 
 // InsideQueue reports whether applications of one queue take from each other.
 func (c PreemptionCause) InsideQueue() bool { return c == PreemptUserLimit || c == PreemptPriority }
 
 // Known reports whether c is one of the causes.
-func (c PreemptionCause) Known() bool { return c > 0 && int(c) < len(preemptionCauses) }
+func (c PreemptionCause) Known() bool { return preemptionCauses.known(uint8(c)) }
 
-func (c PreemptionCause) String() string { return name(uint8(c), preemptionCauses[:]...) }
+func (c PreemptionCause) String() string { return preemptionCauses.name(uint8(c)) }
+
+// Text returns the cause in words, or "" for an unknown one.
+func (c PreemptionCause) Text() string { return preemptionCauses.text(uint8(c)) }
 
 // MarshalText returns the cause's name.
 func (c PreemptionCause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
@@ -41,29 +44,32 @@ type WithdrawalCause uint8
 
 // The values of WithdrawalCause. Append only, and also to withdrawalCauses.
 const (
-	WithdrawFulfilled   WithdrawalCause = 1 // the reservation was fulfilled before the container ended
-	WithdrawCancelled   WithdrawalCause = 2 // the reservation was cancelled
-	WithdrawNotEntitled WithdrawalCause = 3 // its queue need not give, or the other queue is entitled to nothing
-	WithdrawNotChosen   WithdrawalCause = 4 // the selectors choose other containers
-	WithdrawNoRoom      WithdrawalCause = 5 // its end would no longer free enough room
-	WithdrawMoved       WithdrawalCause = 6 // its application or the beneficiary moved to another queue
-	WithdrawDisabled    WithdrawalCause = 7 // preemption was switched off
+	WithdrawFulfilled   WithdrawalCause = 1
+	WithdrawCancelled   WithdrawalCause = 2
+	WithdrawNotEntitled WithdrawalCause = 3
+	WithdrawNotChosen   WithdrawalCause = 4
+	WithdrawNoRoom      WithdrawalCause = 5
+	WithdrawMoved       WithdrawalCause = 6
+	WithdrawDisabled    WithdrawalCause = 7
 )
 
-var withdrawalCauses = [...]string{
-	WithdrawFulfilled:   "FULFILLED",
-	WithdrawCancelled:   "CANCELLED",
-	WithdrawNotEntitled: "NOT_ENTITLED",
-	WithdrawNotChosen:   "NOT_CHOSEN",
-	WithdrawNoRoom:      "NO_ROOM",
-	WithdrawMoved:       "MOVED",
-	WithdrawDisabled:    "DISABLED",
+var withdrawalCauses = causes{
+	WithdrawFulfilled:   {"FULFILLED", "its room is not needed any more: other room came"},
+	WithdrawCancelled:   {"CANCELLED", "the reservation that it was to make room for was cancelled"},
+	WithdrawNotEntitled: {"NOT_ENTITLED", "its queue has nothing to give any more, or the other queue is owed nothing"},
+	WithdrawNotChosen:   {"NOT_CHOSEN", "the others that are warned free enough"},
+	WithdrawNoRoom:      {"NO_ROOM", "its end would not free enough any more"},
+	WithdrawMoved:       {"MOVED", "its application, or the one that waits, is in another queue now"},
+	WithdrawDisabled:    {"DISABLED", "preemption was switched off"},
 }
 
 // Known reports whether c is one of the causes.
-func (c WithdrawalCause) Known() bool { return c > 0 && int(c) < len(withdrawalCauses) }
+func (c WithdrawalCause) Known() bool { return withdrawalCauses.known(uint8(c)) }
 
-func (c WithdrawalCause) String() string { return name(uint8(c), withdrawalCauses[:]...) }
+func (c WithdrawalCause) String() string { return withdrawalCauses.name(uint8(c)) }
+
+// Text returns the cause in words, or "" for an unknown one.
+func (c WithdrawalCause) Text() string { return withdrawalCauses.text(uint8(c)) }
 
 // MarshalText returns the cause's name.
 func (c WithdrawalCause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }

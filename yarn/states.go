@@ -22,14 +22,20 @@ const (
 	AppFinished
 	AppFailed
 	AppKilled
+
+	// AppStates is one more than the highest state.
+	AppStates
 )
 
 // Ended reports whether the state is terminal.
 func (s ApplicationState) Ended() bool { return s >= AppFinished }
 
-func (s ApplicationState) String() string {
-	return name(uint8(s), "", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED")
-}
+var applicationStates = [AppStates]string{"", "SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
+
+// ApplicationStates returns all states of an application.
+func ApplicationStates() []ApplicationState { return known[ApplicationState](applicationStates[:]) }
+
+func (s ApplicationState) String() string { return name(uint8(s), applicationStates[:]...) }
 
 // FinalStatus is the result that an application has reported.
 type FinalStatus uint8
@@ -84,9 +90,12 @@ const (
 // usable node takes new containers; see state.Node.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
-func (s NodeState) String() string {
-	return name(uint8(s), "", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
-}
+var nodeStates = []string{"", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
+
+// NodeStates returns all states of a node.
+func NodeStates() []NodeState { return known[NodeState](nodeStates) }
+
+func (s NodeState) String() string { return name(uint8(s), nodeStates...) }
 
 // KeyKind is a kind of master key.
 type KeyKind uint8
@@ -143,57 +152,22 @@ func (c SizeChange) String() string {
 	return name(uint8(c), "KEPT", "INCREASED", "DECREASED")
 }
 
-// CancelCause is the reason why a reservation was cancelled. The numbers are in the log.
-type CancelCause uint8
-
-// The values of CancelCause. Append only, and also to cancelCauses.
-const (
-	CancelAskGone        CancelCause = 1
-	CancelExchanged      CancelCause = 2
-	CancelAttemptEnded   CancelCause = 3
-	CancelNodeNotRunning CancelCause = 4
-	CancelNodeRelabelled CancelCause = 5
-	CancelPreempted      CancelCause = 6
-	CancelResizeEnded    CancelCause = 7
-	CancelLargerThanNode CancelCause = 8
-	CancelBlacklisted    CancelCause = 9
-	CancelSizeChanged    CancelCause = 10
-	CancelOperator       CancelCause = 11
-	CancelGangStarted    CancelCause = 12 // its gang has started
-	CancelGangBroken     CancelCause = 13 // its gang has lost another reservation, or has ended
-	CancelGangLate       CancelCause = 14 // its gang did not start by the expected time
-	CancelNodeSilent     CancelCause = 15
-)
-
-// cancelCauses has the names of the causes by number. 0 is no cause.
-var cancelCauses = [...]string{
-	CancelAskGone:        "ASK_GONE",
-	CancelExchanged:      "EXCHANGED",
-	CancelAttemptEnded:   "ATTEMPT_ENDED",
-	CancelNodeNotRunning: "NODE_NOT_RUNNING",
-	CancelNodeRelabelled: "NODE_RELABELLED",
-	CancelPreempted:      "PREEMPTED",
-	CancelResizeEnded:    "RESIZE_ENDED",
-	CancelLargerThanNode: "LARGER_THAN_NODE",
-	CancelBlacklisted:    "BLACKLISTED",
-	CancelSizeChanged:    "SIZE_CHANGED",
-	CancelOperator:       "OPERATOR",
-	CancelGangStarted:    "GANG_STARTED",
-	CancelGangBroken:     "GANG_BROKEN",
-	CancelGangLate:       "GANG_LATE",
-	CancelNodeSilent:     "NODE_SILENT",
-}
-
-// Known reports whether c is one of the causes.
-func (c CancelCause) Known() bool { return c > 0 && int(c) < len(cancelCauses) }
-
-func (c CancelCause) String() string { return name(uint8(c), cancelCauses[:]...) }
-
 func name(v uint8, names ...string) string {
 	if int(v) < len(names) && names[v] != "" {
 		return names[v]
 	}
 	return fmt.Sprintf("UNKNOWN_%s", strconv.Itoa(int(v)))
+}
+
+// known returns the values that have a name, in the order of their numbers.
+func known[T ~uint8](names []string) []T {
+	var out []T
+	for i, n := range names {
+		if n != "" {
+			out = append(out, T(i))
+		}
+	}
+	return out
 }
 
 // Exit statuses of containers that the ResourceManager ends (YARN's ContainerExitStatus).
@@ -233,6 +207,3 @@ func (s QueueState) MarshalText() ([]byte, error) { return []byte(s.String()), n
 
 // MarshalText returns the locality's name.
 func (s Locality) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalText returns the cause's name.
-func (s CancelCause) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -43,7 +43,7 @@ func refuseUsage(c *processes) {
 		{2, `did you mean`, []string{"cluster", "remvoe", "rm1"}},
 		{2, `UNKNOWN_FLAG`, []string{"cluster", "members", "--colums", "ID"}},
 		{2, `USAGE: "rmd cluster init" acts on one replica, but --addr names 5; name only that replica with --addr`, []string{"cluster", "init"}},
-		{2, `USAGE: "boss" is not a role; write --role voter or --role nonvoter`, []string{"cluster", "token", "create", "--role", "boss"}},
+		{2, `USAGE: unknown value "boss" of --role; write voter or nonvoter`, []string{"cluster", "token", "create", "--role", "boss"}},
 		{2, `ttl is out of range`, []string{"cluster", "token", "create", "--ttl", "25h"}},
 		{2, `unknown setting "clenup"`, []string{"autopilot", "set", "clenup=1"}},
 		{2, `needs min_quorum`, []string{"autopilot", "set", "cleanup_dead_servers=true"}},

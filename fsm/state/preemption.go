@@ -172,7 +172,7 @@ func (p *Preempted) code(c *codec.Coder) {
 }
 
 func (t *PreemptionTotals) code(c *codec.Coder) {
-	for _, counts := range []*[16]uint64{&t.Preempted, &t.Withdrawn, &t.Unused} {
+	for _, counts := range []*[yarn.MaxCauses]uint64{(*[yarn.MaxCauses]uint64)(&t.Preempted), (*[yarn.MaxCauses]uint64)(&t.Withdrawn), (*[yarn.MaxCauses]uint64)(&t.Unused)} {
 		for i := range counts {
 			c.U64(&counts[i])
 		}

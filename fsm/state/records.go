@@ -105,6 +105,9 @@ const (
 	AttemptRegistered               // its AM has registered
 	AttemptFinishing                // its AM has unregistered; the AM's container still runs
 	AttemptEnded
+
+	// AttemptStates is one more than the highest state.
+	AttemptStates
 )
 
 // App is one application with its current attempt. The fields from ID to EndedMillis belong to the
@@ -407,11 +410,10 @@ type Preempted struct {
 
 // PreemptionTotals are counters since the cluster began. All but ResourceSeconds count containers.
 type PreemptionTotals struct {
-	Preempted [16]uint64 // by yarn.PreemptionCause
-	Withdrawn [16]uint64 // warnings, by yarn.WithdrawalCause
-	// Unused counts containers preempted for a reservation that was cancelled afterwards, by
-	// yarn.CancelCause.
-	Unused          [16]uint64
+	Preempted yarn.CauseCounts[yarn.PreemptionCause]
+	Withdrawn yarn.CauseCounts[yarn.WithdrawalCause] // warnings
+	// Unused counts containers preempted for a reservation that was cancelled afterwards.
+	Unused          yarn.CauseCounts[yarn.CancelCause]
 	ResourceSeconds yarn.Resource // what the preempted containers had used
 }
 
@@ -516,7 +518,7 @@ type Meta struct {
 	NewestRequest    uint32
 	// Counters of reservations since the cluster began.
 	Made, Fulfilled uint64
-	Cancelled       [16]uint64 // by cause
+	Cancelled       yarn.CauseCounts[yarn.CancelCause]
 	// Counters of containers since the cluster began.
 	Allocated, Completed uint64
 	Digest               uint64 // see State.Digest

@@ -221,7 +221,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	if err != nil {
 		return err
 	}
-	if e.Cause == 0 || int(e.Cause) >= len(s.Meta.Cancelled) {
+	if !e.Cause.Known() {
 		return broken(e, "no such cause")
 	}
 	if s.awaitsPreemption(r) {

@@ -41,13 +41,15 @@ var advice = map[string]map[string]string{
 	"cluster/recover.go": {
 		"name only %s, start it, and join the": "a recovery with several members; the disks of the others are of before it",
 	},
-	"cmd/rmd/internal/command/examples.go": {
-		"rmd cluster init --addr":     "an example in the help of the command",
-		"rmd cluster remove rm4":      "an example in the help of the command",
-		"rmd recover --data /var/lib": "an example in the help of the command, with --dry-run",
-	},
 	"cmd/rmd/internal/command/init.go": {
 		"first replica only:": "rmd init has just written the first configuration",
+	},
+	"cmd/rmd/internal/command/member.go": {
+		"rmd cluster init --addr": "an example in the help of the command",
+		"rmd cluster remove rm4":  "an example in the help of the command",
+	},
+	"cmd/rmd/internal/command/offline.go": {
+		"rmd recover --data /var/lib": "an example in the help of the command, with --dry-run",
 	},
 	"cmd/rmd/internal/command/snapshot.go": {
 		"choose another name, or use --overwrite": "the file exists; a snapshot without state, of another cluster or older than the file is refused",

@@ -26,7 +26,14 @@ func Parse(props []Property) (*Config, error) { return parseAs(props, false) }
 func ParseStored(props []Property) (*Config, error) { return parseAs(props, true) }
 
 func parseAs(props []Property, stored bool) (*Config, error) {
-	r := &reader{values: map[string]Property{}, seen: map[string]bool{}, stored: stored}
+	return newReader(stored).parse(props)
+}
+
+func newReader(stored bool) *reader {
+	return &reader{values: map[string]Property{}, seen: map[string]bool{}, stored: stored}
+}
+
+func (r *reader) parse(props []Property) (*Config, error) {
 	for _, p := range props {
 		if !Relevant(p.Name) {
 			r.warnStray(p)

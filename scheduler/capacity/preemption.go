@@ -15,26 +15,6 @@ const (
 	preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 )
 
-// preemptionKeys are the keys with preemptionPrefix, sorted.
-var preemptionKeys = []string{
-	"additional_res_balance_based_on_reserved_containers",
-	"conservative-drf",
-	"intra-queue-preemption.conservative-drf",
-	"intra-queue-preemption.enabled",
-	"intra-queue-preemption.max-allowable-limit",
-	"intra-queue-preemption.minimum-threshold",
-	"intra-queue-preemption.preemption-order-policy",
-	"max_ignored_over_capacity",
-	"max_wait_before_kill",
-	"monitoring_interval",
-	"natural_termination_factor",
-	"observe_only",
-	"preemption-to-balance-queue-after-satisfied.enabled",
-	"preemption-to-balance-queue-after-satisfied.max-wait-before-kill",
-	"select_based_on_reserved_containers",
-	"total_preemption_per_round",
-}
-
 // readPreemption reads the settings of preemption. As in Hadoop, preemption is on if the monitors
 // are enabled and include it.
 func (r *reader) readPreemption(c *Config) {

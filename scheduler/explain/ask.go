@@ -137,7 +137,7 @@ func (v view) tell(j judgment, app, ask uint32, all *survey) judgment {
 			v.tellReserved(say, a, k)
 		}
 	default:
-		say("it asks %s: %s on %s", size, verdicts[j.reason], nodes(j.nodes))
+		say("it asks %s: %s on %s", size, j.reason.Verdict(), nodes(j.nodes))
 	}
 	return j
 }
@@ -370,31 +370,6 @@ func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.AppByID(a.ID))))
 }
 
-// verdicts are short texts for the reasons of nodes, queues and users.
-var verdicts = map[scheduler.Reason]string{
-	scheduler.NoReason:            "has room",
-	scheduler.NodeTooSmall:        "too small in all",
-	scheduler.NodeTooSmallFree:    "too little is free",
-	scheduler.NodeReservedByOther: "reserved for another application",
-	scheduler.BehindOtherAsk:      "reserved for another ask of the application",
-	scheduler.ReservedElsewhere:   "has room, but reservations on other nodes count as used",
-	scheduler.HoldsReservations:   "has room, but its reservations suffice",
-	scheduler.Blacklisted:         "blacklisted by the application",
-	scheduler.LocalityDelay:       "waits for a nearer node",
-	scheduler.OwnPartitionFirst:   "has another label, and waits for the ask to miss more offers",
-	scheduler.OtherLabel:          "has another label",
-	scheduler.LabelUnknown:        "asks for a label that is not there",
-	scheduler.LabelNotAccessible:  "may not use the label",
-	scheduler.QueueMaxCapacity:    "at the queue's maximum",
-	scheduler.ParentMaxCapacity:   "at a parent queue's maximum",
-	scheduler.UserLimit:           "at the user's limit",
-	scheduler.NodeSilent:          "has room but is silent",
-	scheduler.GangIncomplete:      "asks for fewer than its gang has",
-	scheduler.GangWaits:           "has no room for the whole gang",
-	scheduler.GangNever:           "can never run the whole gang",
-	scheduler.NoAsks:              "asks for nothing",
-}
-
 // preference has the reasons of nodes in the order in which they are reported: the first that some
 // node has counts.
 var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeSilent, scheduler.HoldsReservations, scheduler.ReservedElsewhere,
@@ -476,7 +451,7 @@ func (s *survey) nearest() scheduler.Reason {
 func (x *Explanation) tellNodes(v view, all *survey) {
 	for _, r := range preference {
 		if all.count[r] > 0 {
-			x.Nodes = append(x.Nodes, NodeGroup{Reason: r.String(), Verdict: verdicts[r], Diagnostic: r.Diagnostic(), Count: all.count[r],
+			x.Nodes = append(x.Nodes, NodeGroup{Reason: r.String(), Verdict: r.Verdict(), Diagnostic: r.Diagnostic(), Count: all.count[r],
 				Example: v.st.Nodes.Get(all.example[r]).ID.String()})
 		}
 	}

@@ -17,24 +17,43 @@ type Cause uint8
 
 // Causes; append only.
 const (
-	NoCause        Cause = iota
-	FirstInLine          // its queue and the application were first in order
-	AppsHeldBack         // applications before it could not use the node
-	QueuesHeldBack       // queues before its own could not use the node
-	TooLittleFree        // the container does not fit yet, so the node is reserved
-	RoomFreed            // the room for which the reservation waited has become free
-	WithinAMLimit        // the AM limits have room for its AM
-	FirstAM              // no AM ran in the queue, and the limits allow one in any case
-	NoAM                 // its AM is unmanaged and counts in no limit
-
-	// Causes is the number of causes.
-	Causes = iota
+	NoCause Cause = iota
+	FirstInLine
+	AppsHeldBack
+	QueuesHeldBack
+	TooLittleFree
+	RoomFreed
+	WithinAMLimit
+	FirstAM
+	NoAM
 )
 
-var causeNames = [...]string{"", "FIRST_IN_LINE", "APPS_HELD_BACK", "QUEUES_HELD_BACK", "TOO_LITTLE_FREE", "ROOM_FREED",
-	"WITHIN_AM_LIMIT", "FIRST_AM", "NO_AM"}
+// causes has the stable name of each cause, and what it means.
+var causes = [...]struct{ name, text string }{
+	NoCause:        {},
+	FirstInLine:    {"FIRST_IN_LINE", "its queue was the first queue with pending asks, and the application was the first in it"},
+	AppsHeldBack:   {"APPS_HELD_BACK", "the applications before it could not use the node; the text names the first of them with the reason that `explain` would give"},
+	QueuesHeldBack: {"QUEUES_HELD_BACK", "the queues before its own could not use the node; the text names the first of them with the reason that `explain` would give"},
+	TooLittleFree:  {"TOO_LITTLE_FREE", "the container does not fit yet, so the node is reserved for it"},
+	RoomFreed:      {"ROOM_FREED", "the containers that the reservation waited for have ended"},
+	WithinAMLimit:  {"WITHIN_AM_LIMIT", "the limits on AMs have room for its AM"},
+	FirstAM:        {"FIRST_AM", "no AM ran in the queue, where one may always start"},
+	NoAM:           {"NO_AM", "its AM is unmanaged, and no limit counts it"},
+}
 
-func (c Cause) String() string { return causeNames[c] }
+// Causes returns all causes.
+func Causes() []Cause {
+	var out []Cause
+	for c := range causes[1:] {
+		out = append(out, Cause(c+1))
+	}
+	return out
+}
+
+func (c Cause) String() string { return causes[c].name }
+
+// Text returns the cause in words.
+func (c Cause) Text() string { return causes[c].text }
 
 // because returns why an event was decided, given the state just before it. The decision is empty
 // for events that only report something, and for events that contain their own reason.
@@ -176,7 +195,7 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 	for k := range min(n, named) {
 		name, why := tell(k)
 		if why != scheduler.NoReason {
-			name += " (" + verdicts[why] + ")"
+			name += " (" + why.Verdict() + ")"
 		}
 		parts = append(parts, name)
 	}

@@ -357,37 +357,16 @@ func (v view) becauseAsked(e *event.PreemptionAsked) Decision {
 }
 
 func (v view) becauseWithdrawn(e *event.PreemptionWithdrawn) Decision {
-	return Decision{e.Cause.String(), withdrawals[e.Cause]}
-}
-
-var withdrawals = map[yarn.WithdrawalCause]string{
-	yarn.WithdrawFulfilled:   "its room is not needed any more: other room came",
-	yarn.WithdrawCancelled:   "the reservation that it was to make room for was cancelled",
-	yarn.WithdrawNotEntitled: "its queue has nothing to give any more, or the other queue is owed nothing",
-	yarn.WithdrawNotChosen:   "the others that are warned free enough",
-	yarn.WithdrawNoRoom:      "its end would not free enough any more",
-	yarn.WithdrawMoved:       "its application, or the one that waits, is in another queue now",
-	yarn.WithdrawDisabled:    "preemption was switched off",
+	return Decision{e.Cause.String(), e.Cause.Text()}
 }
 
 func (v view) preemptionTotals() PreemptionTotals {
 	t := &v.st.PreemptionTotals
-	out := PreemptionTotals{Preempted: map[string]uint64{}, Withdrawn: map[string]uint64{}, Unused: map[string]uint64{}, ResourceSeconds: Amount{}}
-	for i := range t.Preempted {
-		count(out.Preempted, yarn.PreemptionCause(i), t.Preempted[i])
-		count(out.Withdrawn, yarn.WithdrawalCause(i), t.Withdrawn[i])
-		count(out.Unused, yarn.CancelCause(i), t.Unused[i])
-	}
+	out := PreemptionTotals{Preempted: t.Preempted.Named(), Withdrawn: t.Withdrawn.Named(), Unused: t.Unused.Named(), ResourceSeconds: Amount{}}
 	if v.cfg != nil {
 		out.ResourceSeconds = v.amount(t.ResourceSeconds)
 	}
 	return out
-}
-
-func count(in map[string]uint64, cause fmt.Stringer, n uint64) {
-	if n > 0 {
-		in[cause.String()] = n
-	}
 }
 
 // explainPreemption adds what preemption does for an application and takes from it.

@@ -43,32 +43,5 @@ func Operation(in Input) string {
 			return ""
 		}
 	}
-	return operations[in.Kind()]
-}
-
-var operations = map[Kind]string{
-	KindKillApplication:   "app kill",
-	KindMoveApplication:   "app move",
-	KindSetPriority:       "app priority",
-	KindSetLifetime:       "app lifetime",
-	KindSetGang:           "app gang",
-	KindFailAttempt:       "attempt fail",
-	KindSignalContainer:   "container signal",
-	KindSetQueues:         "conf set",
-	KindRollbackQueues:    "conf rollback",
-	KindAdoptQueue:        "queue adopt",
-	KindCancelReservation: "reservation cancel",
-	KindDrainNode:         "node drain",
-	KindDrainNodes:        "node drain",
-	KindForgetNode:        "node forget",
-	KindSetNodeResource:   "node resource",
-	KindLabelNodes:        "label map",
-	KindSetLabels:         "label add",
-	KindRemoveLabels:      "label remove",
-	KindSetHosts:          "node lists",
-	KindCreateJoinToken:   "cluster token create",
-	KindSetAccessToken:    "access token create",
-	KindRevokeAccessToken: "access token revoke",
-	KindSetAutopilot:      "autopilot set",
-	KindRaiseLevel:        "upgrade finalize",
+	return rowOf(in.Kind()).audit
 }

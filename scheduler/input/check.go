@@ -34,8 +34,8 @@ type check func(v reflect.Value) *Fault
 // type has nothing to check.
 var checks = func() map[Kind]check {
 	out := map[Kind]check{}
-	for k, mk := range makers { // order is harmless: each kind has its own entry
-		out[k] = checkOf(reflect.TypeOf(mk()).Elem(), "")
+	for k := Kind(1); k < KindsEnd; k++ {
+		out[k] = checkOf(reflect.TypeOf(New(k)).Elem(), "")
 	}
 	return out
 }()

@@ -40,7 +40,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 	left := maps.Clone(limits)
 	types := []reflect.Type{reflect.TypeFor[Caller]()}
 	for _, k := range kinds() {
-		types = append(types, reflect.TypeOf(makers[k]()).Elem())
+		types = append(types, reflect.TypeOf(New(k)).Elem())
 	}
 	for _, typ := range types {
 		bounded(typ, "", func(field string, _ reflect.Type) {
@@ -96,7 +96,7 @@ func filled(n int64) func(v reflect.Value) {
 // TestLimitsHold checks every field of every input at its limit and above it.
 func TestLimitsHold(t *testing.T) {
 	for _, k := range kinds() {
-		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, _ reflect.Type) {
+		bounded(reflect.TypeOf(New(k)).Elem(), "", func(field string, _ reflect.Type) {
 			l := limits[field]
 			if l.over == nothing {
 				return
@@ -133,7 +133,7 @@ func TestLimitsHold(t *testing.T) {
 // input. Check must refuse the input with the field's name, or clean the text.
 func TestHostileTexts(t *testing.T) {
 	for _, k := range kinds() {
-		bounded(reflect.TypeOf(makers[k]()).Elem(), "", func(field string, typ reflect.Type) {
+		bounded(reflect.TypeOf(New(k)).Elem(), "", func(field string, typ reflect.Type) {
 			if typ.Kind() != reflect.String {
 				return
 			}
@@ -225,7 +225,7 @@ func TestTextsAreShortened(t *testing.T) {
 func TestCheckArbitraryInput(t *testing.T) {
 	for _, k := range kinds() {
 		rapid.Check(t, func(t *rapid.T) {
-			in := makers[k]()
+			in := New(k)
 			codectest.Random(t, in)
 			if Check(Request{Input: in}) == nil && Check(Request{Input: in}) != nil {
 				t.Fatalf("Check accepts an input and refuses it when it is checked again: %+v", in)

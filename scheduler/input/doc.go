@@ -6,8 +6,8 @@
 // The codec has its own version, and DecodeRequest returns ErrVersion for a version that it does
 // not know.
 //
-// Begin with input.go (Input, Reply, Request, the kinds and the codec) and fault.go (refusals). The
-// other files have the inputs, grouped by what they are about: application.go, attempt.go (with
-// update.go), node.go, cluster.go and so on. Check (check.go) applies the limits of limits.go to
-// each request, and caller.go names the operations that the audit records.
+// Begin with input.go (Input, Reply, Request and the codec), kinds.go (one row for each kind) and
+// fault.go (refusals). The other files have the inputs, grouped by what they are about:
+// application.go, attempt.go (with update.go), node.go, cluster.go and so on. Check (check.go)
+// applies the limits of limits.go to each request, and caller.go says which calls the audit records.
 package input

@@ -78,126 +78,6 @@ type Request struct {
 	Input    Input
 }
 
-// Kinds of inputs; append only.
-const (
-	KindInitCluster Kind = 1 + iota
-	KindTick
-	KindSetQueues
-	KindSetQueueState
-	KindRegisterNode
-	KindNodeHeartbeat
-	KindExpireNode
-	KindDrainNode
-	KindSetNodeResource
-	KindUnregisterNode
-	KindSubmitApplication
-	KindKillApplication
-	KindMoveApplication
-	KindSetPriority
-	KindRegisterAttempt
-	KindAllocate
-	KindFinishAttempt
-	KindExpireAttempt
-	KindCancelReservation
-	KindCreateJoinToken
-	KindUseJoinToken
-	KindRaiseLevel
-	KindRaiseEpoch
-	KindAudit
-	KindRollbackQueues
-	KindNewApplication
-	KindSetLifetime
-	KindFailAttempt
-	KindSignalContainer
-	KindAttemptLaunched
-	KindAttemptLaunchFailed
-	KindNodesHeard
-	KindExpireContainers
-	KindIssueDelegationToken
-	KindRenewDelegationToken
-	KindCancelDelegationToken
-	KindSetHosts
-	KindSetAccessToken
-	KindRevokeAccessToken
-	KindSetAutopilot
-	KindForgetNode
-	KindSetLabels
-	KindRemoveLabels
-	KindLabelNodes
-	KindDrainNodes
-	KindPreemptionRound
-	KindRemoveIdleQueues
-	KindSetGang
-	KindAdoptQueue
-	KindManageQueues
-	KindNodeSilence
-)
-
-// KindsEnd is one more than the highest kind of this build.
-const KindsEnd = KindNodeSilence + 1
-
-// New returns an empty input of a kind, or nil if this build does not know the kind.
-func New(k Kind) Input {
-	if mk := makers[k]; mk != nil {
-		return mk()
-	}
-	return nil
-}
-
-var makers = map[Kind]func() Input{
-	KindInitCluster:           func() Input { return new(InitCluster) },
-	KindTick:                  func() Input { return new(Tick) },
-	KindForgetNode:            func() Input { return new(ForgetNode) },
-	KindSetQueues:             func() Input { return new(SetQueues) },
-	KindSetQueueState:         func() Input { return new(SetQueueState) },
-	KindRegisterNode:          func() Input { return new(RegisterNode) },
-	KindNodeHeartbeat:         func() Input { return new(NodeHeartbeat) },
-	KindExpireNode:            func() Input { return new(ExpireNode) },
-	KindDrainNode:             func() Input { return new(DrainNode) },
-	KindDrainNodes:            func() Input { return new(DrainNodes) },
-	KindSetNodeResource:       func() Input { return new(SetNodeResource) },
-	KindUnregisterNode:        func() Input { return new(UnregisterNode) },
-	KindSubmitApplication:     func() Input { return new(SubmitApplication) },
-	KindKillApplication:       func() Input { return new(KillApplication) },
-	KindMoveApplication:       func() Input { return new(MoveApplication) },
-	KindSetPriority:           func() Input { return new(SetPriority) },
-	KindRegisterAttempt:       func() Input { return new(RegisterAttempt) },
-	KindAllocate:              func() Input { return new(Allocate) },
-	KindFinishAttempt:         func() Input { return new(FinishAttempt) },
-	KindExpireAttempt:         func() Input { return new(ExpireAttempt) },
-	KindCancelReservation:     func() Input { return new(CancelReservation) },
-	KindCreateJoinToken:       func() Input { return new(CreateJoinToken) },
-	KindUseJoinToken:          func() Input { return new(UseJoinToken) },
-	KindRaiseLevel:            func() Input { return new(RaiseLevel) },
-	KindRaiseEpoch:            func() Input { return new(RaiseEpoch) },
-	KindAudit:                 func() Input { return new(Audit) },
-	KindRollbackQueues:        func() Input { return new(RollbackQueues) },
-	KindNewApplication:        func() Input { return new(NewApplication) },
-	KindSetGang:               func() Input { return new(SetGang) },
-	KindSetLifetime:           func() Input { return new(SetLifetime) },
-	KindFailAttempt:           func() Input { return new(FailAttempt) },
-	KindSignalContainer:       func() Input { return new(SignalContainer) },
-	KindAttemptLaunched:       func() Input { return new(AttemptLaunched) },
-	KindAttemptLaunchFailed:   func() Input { return new(AttemptLaunchFailed) },
-	KindNodesHeard:            func() Input { return new(NodesHeard) },
-	KindExpireContainers:      func() Input { return new(ExpireContainers) },
-	KindIssueDelegationToken:  func() Input { return new(IssueDelegationToken) },
-	KindRenewDelegationToken:  func() Input { return new(RenewDelegationToken) },
-	KindCancelDelegationToken: func() Input { return new(CancelDelegationToken) },
-	KindSetHosts:              func() Input { return new(SetHosts) },
-	KindSetAccessToken:        func() Input { return new(SetAccessToken) },
-	KindRevokeAccessToken:     func() Input { return new(RevokeAccessToken) },
-	KindSetAutopilot:          func() Input { return new(SetAutopilot) },
-	KindSetLabels:             func() Input { return new(SetLabels) },
-	KindRemoveLabels:          func() Input { return new(RemoveLabels) },
-	KindLabelNodes:            func() Input { return new(LabelNodes) },
-	KindPreemptionRound:       func() Input { return new(PreemptionRound) },
-	KindRemoveIdleQueues:      func() Input { return new(RemoveIdleQueues) },
-	KindAdoptQueue:            func() Input { return new(AdoptQueue) },
-	KindManageQueues:          func() Input { return new(ManageQueues) },
-	KindNodeSilence:           func() Input { return new(NodeSilence) },
-}
-
 // EncodeRequest appends the request's bytes to buf.
 func EncodeRequest(buf []byte, r Request) []byte {
 	c := codec.NewEncoder(buf)
@@ -232,11 +112,9 @@ func DecodeRequest(data []byte) (Request, error) {
 	if err := c.Err(); err != nil {
 		return r, fmt.Errorf("input: %w", err)
 	}
-	mk := makers[Kind(k)]
-	if mk == nil {
+	if r.Input = New(Kind(k)); r.Input == nil {
 		return r, fmt.Errorf("%w: %d", ErrKind, k)
 	}
-	r.Input = mk()
 	r.Input.Code(c)
 	if err := c.Finish(); err != nil {
 		return r, fmt.Errorf("input %d: %w", k, err)

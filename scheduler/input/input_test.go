@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,12 +12,13 @@ import (
 
 	"rmd/internal/codec"
 	"rmd/internal/codec/codectest"
+	"rmd/yarn"
 )
 
 func kinds() []Kind {
 	var out []Kind
 	for k := Kind(0); k < 255; k++ {
-		if makers[k] != nil {
+		if New(k) != nil {
 			out = append(out, k)
 		}
 	}
@@ -24,7 +26,7 @@ func kinds() []Kind {
 }
 
 func sample(k Kind) Input {
-	in := makers[k]()
+	in := New(k)
 	codectest.Distinct(in)
 	return in
 }
@@ -40,9 +42,32 @@ func TestInputKindTypes(t *testing.T) {
 		t.Errorf("%d kinds, numbered up to %d", len(kinds()), KindsEnd-1)
 	}
 	for _, k := range kinds() {
-		if got := makers[k]().Kind(); got != k {
+		if got := New(k).Kind(); got != k {
 			t.Errorf("kind %d makes a %d", k, got)
 		}
+	}
+}
+
+// TestSigns checks which inputs are a sign of life, and of whom, and which only replicas make.
+func TestSigns(t *testing.T) {
+	var signs, internal []string
+	for _, k := range kinds() {
+		in := sample(k)
+		if s := SignOf(in); s.Node != (yarn.NodeID{}) || len(s.Slots) > 0 || s.Attempt != (yarn.AttemptID{}) {
+			signs = append(signs, strings.TrimPrefix(reflect.TypeOf(in).String(), "*input."))
+		}
+		if Internal(in) {
+			internal = append(internal, strings.TrimPrefix(reflect.TypeOf(in).String(), "*input."))
+		}
+	}
+	if want := []string{"RegisterNode", "NodeHeartbeat", "RegisterAttempt", "Allocate", "FinishAttempt", "NodesHeard"}; !slices.Equal(signs, want) {
+		t.Errorf("signs of life: %v, want %v", signs, want)
+	}
+	if !slices.Equal(internal, []string{"Audit"}) {
+		t.Errorf("internal inputs: %v, want only Audit", internal)
+	}
+	if New(KindsEnd) != nil || SignOf(&NodeHeartbeat{ID: yarn.NodeID{Host: "a"}}).Node.Host != "a" {
+		t.Error("an unknown kind is made, or the node of a heartbeat is another one")
 	}
 }
 
@@ -64,7 +89,7 @@ func TestKindNumbersFixed(t *testing.T) {
 func TestRequestsRoundTrip(t *testing.T) {
 	for _, k := range kinds() {
 		rapid.Check(t, func(t *rapid.T) {
-			in := makers[k]()
+			in := New(k)
 			codectest.Random(t, in)
 			want := Request{Key: rapid.String().Draw(t, "key"), BodyHash: rapid.Uint64().Draw(t, "hash"), Input: in,
 				Caller: Caller{Who: rapid.String().Draw(t, "who"), From: rapid.String().Draw(t, "from")}}
@@ -79,7 +104,7 @@ func TestRequestsRoundTrip(t *testing.T) {
 func TestRepliesRoundTrip(t *testing.T) {
 	for _, k := range kinds() {
 		rapid.Check(t, func(t *rapid.T) {
-			in := makers[k]()
+			in := New(k)
 			want := in.NewReply()
 			codectest.Random(t, want)
 			got, err := DecodeReply(in, EncodeReply(nil, want))
@@ -215,7 +240,7 @@ func TestFieldOfALaterVersion(t *testing.T) {
 
 func TestRefuseReplyType(t *testing.T) {
 	for _, k := range kinds() {
-		in := makers[k]()
+		in := New(k)
 		f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
 		r := Refuse(in, f)
 		if reflect.TypeOf(r) != reflect.TypeOf(in.NewReply()) || r.Refused() != f {
@@ -258,11 +283,11 @@ func FuzzDecodeReply(f *testing.F) {
 		f.Add(uint8(k), EncodeReply(nil, sampleReply(sample(k))))
 	}
 	f.Fuzz(func(t *testing.T, k uint8, data []byte) {
-		mk := makers[Kind(k)]
-		if mk == nil {
+		in := New(Kind(k))
+		if in == nil {
 			return
 		}
-		r, err := DecodeReply(mk(), data)
+		r, err := DecodeReply(in, data)
 		if err != nil {
 			return
 		}

@@ -117,7 +117,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 			}
 		})
 	}
-	for g := range explain.Cause(explain.Causes) {
+	for _, g := range explain.Causes() {
 		if name := g.String(); name != "" && !told[name] {
 			t.Errorf("no story for %s", name)
 		}

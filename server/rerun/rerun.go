@@ -189,11 +189,9 @@ func (d *submitter) Do(_ context.Context, in input.Input) (input.Reply, error) {
 func (d *submitter) observe(context.Context) (workload.Observation, error) {
 	st := d.p.State()
 	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}}
-	for cause, n := range st.Meta.Cancelled {
-		if n > 0 {
-			out.Outcomes.Cancelled += int64(n)
-			out.Outcomes.Causes[yarn.CancelCause(cause).String()] = int64(n)
-		}
+	for cause, n := range st.Meta.Cancelled.Named() {
+		out.Outcomes.Cancelled += int64(n)
+		out.Outcomes.Causes[cause] = int64(n)
 	}
 	gpu := st.Kinds().Index(yarn.GPUName)
 	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {

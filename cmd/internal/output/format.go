@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/goccy/go-yaml"
-
-	"rmd/cmd/internal/clierr"
 )
 
 // Format is how a document is printed.
@@ -27,16 +24,6 @@ const (
 
 // Formats returns the names of all formats.
 func Formats() []string { return []string{"table", "wide", "json", "jsonl", "yaml", "name"} }
-
-// ParseFormat returns the format with the name s.
-func ParseFormat(s string) (Format, error) {
-	for _, f := range Formats() {
-		if f == s {
-			return Format(s), nil
-		}
-	}
-	return "", clierr.Usagef("write -o "+strings.Join(Formats(), "|"), "%q is not an output format", s)
-}
 
 // Machine reports whether the format prints the unchanged document.
 func (f Format) Machine() bool { return f == JSON || f == YAML }

@@ -351,28 +351,22 @@ func (g *gauges) reservations() {
 	for i, name := range g.v.Kinds {
 		g.set(descIdle, float64(idle[i]), name)
 	}
-	byCause[yarn.CancelCause](g, descCancelled, &g.v.State.Meta.Cancelled)
+	byCause(g, descCancelled, &g.v.State.Meta.Cancelled)
 }
 
 // byCause sends counters whose index is the number of a cause.
-func byCause[C interface {
-	~uint8
-	Known() bool
-	String() string
-}](g *gauges, d *prometheus.Desc, counts *[16]uint64) {
-	for number, n := range counts {
-		if cause := C(number); cause.Known() {
-			g.count(d, float64(n), cause.String())
-		}
+func byCause[C yarn.Cause](g *gauges, d *prometheus.Desc, counts *yarn.CauseCounts[C]) {
+	for _, cause := range yarn.Causes[C]() {
+		g.count(d, float64(counts[cause]), cause.String())
 	}
 }
 
 func (g *gauges) preemption() {
 	st := g.v.State
 	t := &st.PreemptionTotals
-	byCause[yarn.PreemptionCause](g, descPreempted, &t.Preempted)
-	byCause[yarn.WithdrawalCause](g, descWithdrawn, &t.Withdrawn)
-	byCause[yarn.CancelCause](g, descUnused, &t.Unused)
+	byCause(g, descPreempted, &t.Preempted)
+	byCause(g, descWithdrawn, &t.Withdrawn)
+	byCause(g, descUnused, &t.Unused)
 	for i, name := range g.v.Kinds {
 		g.count(descLost, float64(t.ResourceSeconds[i]), name)
 	}

@@ -64,19 +64,13 @@ func (a *App) Waits() bool {
 	return !a.State.Ended() && (a.State != yarn.AppRunning || a.Outstanding > 0)
 }
 
-// Numbers of states by which tallies count.
-const (
-	appStates     = int(yarn.AppKilled) + 1
-	attemptStates = int(state.AttemptEnded) + 1
-)
-
 // Tally counts applications.
 type Tally struct {
-	ByState [appStates]int32 // by State
-	ByShown [appStates]int32 // by Shown
+	ByState [yarn.AppStates]int32 // by State
+	ByShown [yarn.AppStates]int32 // by Shown
 	// Waiting counts the applications without a registered AM, by the state of the attempt.
 	// Unplaced counts those with an active attempt whose AM has no container.
-	Waiting  [attemptStates]int32
+	Waiting  [state.AttemptStates]int32
 	Unplaced int32
 	Waits    int32 // applications that wait for anything
 	// Outstanding and Reserving are sums over the applications that have not ended, OutstandingAll

@@ -8,47 +8,20 @@ import (
 	"strings"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 
-// prefix begins the keys of queues.
-const prefix = "yarn.scheduler.capacity."
+// setting is a key of a queue that the queue's page can edit. All other keys can be edited in the
+// text of the whole configuration.
+type setting struct{ Key, Name, Value, Now, Help string }
 
-// setting is a key of a queue that the queue's page can edit.
-type setting struct {
-	Key, Name, Value, Now, Help string
-
-	of uint8 // kinds of queues that have the key
-}
-
-const (
-	ofLeaf = 1 << iota
-	ofParent
-)
-
-// queueSettings lists the keys in the form of a queue. All other keys can be edited in the text of
-// the whole configuration.
-var queueSettings = []setting{
-	{Key: "capacity", of: ofLeaf | ofParent, Help: "guaranteed: 30, 3w or [memory=…,vcores=…]"},
-	{Key: "maximum-capacity", of: ofLeaf | ofParent, Help: "what it may grow to"},
-	{Key: "user-limit-factor", of: ofLeaf, Help: "one user's most, in guarantees"},
-	{Key: "minimum-user-limit-percent", of: ofLeaf, Help: "share of each user when there are many"},
-	{Key: "maximum-applications", of: ofLeaf, Help: "running and waiting"},
-	{Key: "maximum-am-resource-percent", of: ofLeaf, Help: "share for ApplicationMasters, 0 to 1"},
-	{Key: "maximum-allocation-mb", of: ofLeaf, Help: "largest container"},
-	{Key: "ordering-policy", of: ofLeaf, Help: "fifo or fair"},
-	{Key: "node-order", of: ofLeaf | ofParent, Help: "auto, spread, pack or lifetime"},
-	{Key: "priority", of: ofLeaf | ofParent, Help: "before its siblings"},
-	{Key: "queues", of: ofParent, Help: "its children, separated by commas"},
-}
+// queueKey returns the full name of a queue's key.
+func queueKey(path, key string) string { return capacity.Prefix + path + "." + key }
 
 // settings returns the keys in the form of a queue, with the configured values and those in force.
 func (q *query) settings(k *api.Queue) []setting {
-	var kind uint8 = ofParent
-	if k.Leaf {
-		kind = ofLeaf
-	}
 	written := map[string]string{}
 	if ver := q.v.State.Version(); ver != nil {
 		for _, p := range ver.Properties {
@@ -60,11 +33,10 @@ func (q *query) settings(k *api.Queue) []setting {
 	if k.MaxApps > 0 {
 		now["maximum-applications"] = strconv.FormatInt(k.MaxApps, 10)
 	}
-	out := slices.DeleteFunc(slices.Clone(queueSettings), func(s setting) bool { return s.of&kind == 0 })
-	for i := range out {
-		s := &out[i]
-		s.Name = prefix + k.Path + "." + s.Key
-		s.Value, s.Now = written[s.Name], now[s.Key]
+	var out []setting
+	for _, row := range capacity.FormKeys(k.Leaf) {
+		name := queueKey(k.Path, row.Name)
+		out = append(out, setting{row.Name, name, written[name], now[row.Name], row.Hint})
 	}
 	return out
 }
@@ -262,13 +234,10 @@ func queueProperties(v *view.View, r *http.Request, queue string) (map[string]st
 		return nil, err
 	}
 	now := view.ConfDoc(ver)
-	for _, s := range queueSettings {
-		values, given := r.PostForm["set."+s.Key]
-		if !given {
-			continue
+	for _, k := range capacity.Keys(capacity.OfQueue) {
+		if values, given := r.PostForm["set."+k.Name]; given && k.Hint != "" {
+			setProperty(now.Properties, queueKey(queue, k.Name), strings.TrimSpace(values[0]))
 		}
-		name := prefix + queue + "." + s.Key
-		setProperty(now.Properties, name, strings.TrimSpace(values[0]))
 	}
 	return now.Properties, nil
 }

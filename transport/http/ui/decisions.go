@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
+	"rmd/yarn"
 )
 
 // decisionRow is an event in words, with the reason for it.
@@ -182,7 +183,7 @@ func tell(e *api.Event) string {
 	case "ReservationFulfilled":
 		return "reservation fulfilled: its container is placed"
 	case "ReservationCancelled":
-		return reasoned("reservation cancelled", orWord(causes[text("cause")], text("cause")))
+		return reasoned("reservation cancelled", orWord(yarn.CauseNamed[yarn.CancelCause](text("cause")).Text(), text("cause")))
 	case "PreemptionAsked":
 		return "container warned: it is to end for " + e.Queue
 	case "PreemptionWithdrawn":
@@ -230,25 +231,6 @@ func labelWords(exclusive any) string {
 		}
 	}
 	return strings.Join(words, ", ")
-}
-
-// causes has the words for the causes of cancelled reservations.
-var causes = map[string]string{
-	"ASK_GONE":         "the application does not ask for it any more",
-	"EXCHANGED":        "given up for another node",
-	"ATTEMPT_ENDED":    "the application's attempt ended",
-	"NODE_NOT_RUNNING": "the node does not run any more",
-	"NODE_SILENT":      "the node has missed heartbeats",
-	"NODE_RELABELLED":  "the node's label changed",
-	"PREEMPTED":        "another queue needs its share",
-	"RESIZE_ENDED":     "the change of the container's size ended",
-	"LARGER_THAN_NODE": "the container is larger than the node is now",
-	"BLACKLISTED":      "the application does not want the node any more",
-	"SIZE_CHANGED":     "the application asks for another size",
-	"OPERATOR":         "an operator cancelled it",
-	"GANG_STARTED":     "its gang has started",
-	"GANG_BROKEN":      "its gang has lost another node, or is over",
-	"GANG_LATE":        "its gang looks for other nodes",
 }
 
 var localities = map[string]string{"NODE_LOCAL": "on a node it asked for", "RACK_LOCAL": "on a rack it asked for", "OFF_SWITCH": ""}

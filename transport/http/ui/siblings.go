@@ -49,7 +49,7 @@ func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 	return s
 }
 
-func capacityKey(path string) string { return prefix + path + ".capacity" }
+func capacityKey(path string) string { return queueKey(path, "capacity") }
 
 // siblingProperties returns the configuration in force, changed by the capacities in a form. It
 // also returns the form as it was sent.

@@ -111,7 +111,7 @@ func (s *API) slot(ctx context.Context) error {
 // frame says.
 func (s *API) runInput(ctx context.Context, c *route.Call, frame []byte, a *answer) {
 	req, err := input.DecodeRequest(frame)
-	if _, forged := req.Input.(*input.Audit); err == nil && forged {
+	if err == nil && input.Internal(req.Input) {
 		err = errors.New("the audit is written by replicas")
 	}
 	req.Caller = input.Caller{}

@@ -9,7 +9,7 @@ import (
 
 var AppStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
 
-var attemptStates = [...]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "FINISHING", "ENDED"}
+var attemptStates = [state.AttemptStates]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "FINISHING", "ENDED"}
 
 func AttemptState(s state.AttemptState) string {
 	if int(s) < len(attemptStates) {

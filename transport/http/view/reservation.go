@@ -42,15 +42,7 @@ func (v *View) Reservations(after uint64, pass func(r *state.Reservation) bool) 
 }
 
 // Cancelled counts the cancellations by cause.
-func (v *View) Cancelled() map[string]uint64 {
-	out := map[string]uint64{}
-	for cause, n := range v.State.Meta.Cancelled {
-		if n > 0 {
-			out[yarn.CancelCause(cause).String()] = n
-		}
-	}
-	return out
-}
+func (v *View) Cancelled() map[string]uint64 { return v.State.Meta.Cancelled.Named() }
 
 // demand is the size of containers for which an application waits.
 type demand struct {

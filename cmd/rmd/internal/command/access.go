@@ -34,19 +34,15 @@ func (p *program) access() *cli.Command {
 }
 
 func roleFlag() cli.Flag {
-	return &cli.StringFlag{Name: "role", Usage: "read|submit|operator|admin"}
+	return oneOf(&cli.StringFlag{Name: "role"}, named(yarn.Roles())...)
 }
 
 // role reads --role. The flag has no default, so nobody gets a role by mistake.
 func (c *call) role() (string, error) {
 	if c.String("role") == "" {
-		return "", clierr.Usagef("write --role read, submit, operator or admin", "--role is missing")
+		return "", clierr.Usagef("write --role "+alternatives(wordsOf(named(yarn.Roles()))), "--role is missing")
 	}
-	role, err := yarn.ParseRole(c.String("role"))
-	if err != nil {
-		return "", clierr.Usagef("write --role operator", "%v", err)
-	}
-	return role.String(), nil
+	return c.String("role"), nil
 }
 
 func (p *program) accessCreate() verb {
@@ -60,6 +56,7 @@ func (p *program) accessCreate() verb {
 			&cli.BoolFlag{Name: "replace", Usage: "give an existing token a new secret, role and expiry"},
 			&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"},
 		},
+		examples: []string{"(umask 077; rmd access token create --name ci --role submit --ttl 24h > token)"},
 		run: func(c *call) error {
 			role, err := c.role()
 			if err != nil {
@@ -108,21 +105,25 @@ func (p *program) accessList() verb {
 			{Head: "BY", Text: func(t api.AccessToken) string { return t.By }, Shrink: true},
 		},
 	}
-	return verb{name: "list", usage: "list access tokens, without their secrets", flags: listFlags(), run: func(c *call) error {
-		return showList(c, list, func(ctx context.Context) (f fetched[api.AccessToken], err error) {
-			var d api.AccessTokens
-			f.doc, err = c.get(ctx, "/v1/access/tokens", nil, &d)
-			f.things = d.Tokens
-			return f, err
-		})
-	}}
+	return verb{name: "list", usage: "list access tokens, without their secrets", flags: listFlags(list),
+		examples: []string{"rmd access token list"},
+		run: func(c *call) error {
+			return showList(c, list, func(ctx context.Context) (f fetched[api.AccessToken], err error) {
+				var d api.AccessTokens
+				f.doc, err = c.get(ctx, "/v1/access/tokens", nil, &d)
+				f.things = d.Tokens
+				return f, err
+			})
+		}}
 }
 
 func (p *program) accessRevoke() verb {
 	return verb{
 		name: "revoke", usage: "revoke an access token; it becomes invalid at once", args: "NAME", min: 1, max: 1,
-		long:  "After you revoke the last token, any program on the replicas' own machines may change everything again.",
-		flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"}},
+		long:     "After you revoke the last token, any program on the replicas' own machines may change everything again.",
+		flags:    []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"}},
+		examples: []string{"rmd access token revoke ci"},
+		complete: []source{accessTokens},
 		run: func(c *call) error {
 			cl, err := c.client()
 			if err != nil {
@@ -142,14 +143,16 @@ func (p *program) accessRevoke() verb {
 }
 
 func (p *program) accessWho() verb {
-	return verb{name: "whoami", usage: "show the name and role that the replica assigns to the caller", run: func(c *call) error {
-		return showFacts(c, func() string { return "access" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var d api.Access
-			doc, err := c.get(ctx, "/v1/access", nil, &d)
-			return doc, []output.Fact{{Name: "name", Value: fmt.Sprint(orDash(d.Name))}, {Name: "role", Value: d.Role}, {Name: "by", Value: d.By},
-				{Name: "http.auth", Value: d.Auth}, {Name: "changes need a role", Value: output.YesNo(d.Guarded)}}, err
-		})
-	}}
+	return verb{name: "whoami", usage: "show the name and role that the replica assigns to the caller",
+		examples: []string{"rmd access whoami -o json"},
+		run: func(c *call) error {
+			return showFacts(c, func() string { return "access" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var d api.Access
+				doc, err := c.get(ctx, "/v1/access", nil, &d)
+				return doc, []output.Fact{{Name: "name", Value: fmt.Sprint(orDash(d.Name))}, {Name: "role", Value: d.Role}, {Name: "by", Value: d.By},
+					{Name: "http.auth", Value: d.Auth}, {Name: "changes need a role", Value: output.YesNo(d.Guarded)}}, err
+			})
+		}}
 }
 
 var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
@@ -165,6 +168,7 @@ func (p *program) accessCertificate() verb {
 			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
 			spanFlag("ttl", "validity; at most ten years", certificateTTL),
 		},
+		examples: []string{"rmd access certificate create --name ann --role operator --dir /etc/rmd"},
 		run: func(c *call) error {
 			role, err := c.role()
 			if err != nil {
@@ -205,7 +209,7 @@ const tokenMax = 4096
 // tokenFileFlag names a file with an access token. "cluster join" has a flag of the same name for
 // its join token. With that command, this flag must be before the word "cluster".
 func (p *program) tokenFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "token-file", Usage: "file with an access token; $RMD_TOKEN can contain the token itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")}
+	return fill(files, &cli.StringFlag{Name: "token-file", Usage: "file with an access token; $RMD_TOKEN can contain the token itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")})
 }
 
 func (p *program) env(name string) string {

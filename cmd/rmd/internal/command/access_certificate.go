@@ -18,7 +18,7 @@ import (
 )
 
 func authorityFlag() cli.Flag {
-	return &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and ca-key.pem", Value: "."}
+	return fill(files, &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and ca-key.pem", Value: "."})
 }
 
 // authority opens the CA that --dir names.
@@ -37,8 +37,9 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 func (p *program) revokeCertificate() verb {
 	return verb{
 		name: "revoke", usage: "revoke a client's or a replica's certificate; needs the CA's key and contacts no replica", args: "FILE|SERIAL", min: 1, max: 1,
-		long:  "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the directory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that use the certificate.",
-		flags: []cli.Flag{authorityFlag()},
+		long:     "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the directory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that use the certificate.",
+		flags:    []cli.Flag{authorityFlag()},
+		examples: []string{"rmd access certificate revoke --dir /etc/rmd ann.pem"},
 		run: func(c *call) error {
 			ca, dir, err := c.authority("")
 			if err != nil {
@@ -76,16 +77,18 @@ func (p *program) listRevoked() verb {
 			{Head: "REVOKED", Text: func(r revokedCertificate) string { return output.Time(r.RevokedMillis) }, Key: func(r revokedCertificate) float64 { return float64(r.RevokedMillis) }},
 		},
 	}
-	flags := append(listFlags(), &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and crl.pem", Value: "."})
-	return verb{name: "list", usage: "list the revoked certificates of a directory", flags: flags, run: func(c *call) error {
-		return showList(c, list, func(context.Context) (f fetched[revokedCertificate], err error) {
-			f.things, err = readRevoked(c.String("dir"))
-			if err == nil {
-				f.doc, err = json.Marshal(map[string]any{"revoked": f.things})
-			}
-			return f, err
-		})
-	}}
+	flags := append(listFlags(list), fill(files, &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and crl.pem", Value: "."}))
+	return verb{name: "list", usage: "list the revoked certificates of a directory", flags: flags,
+		examples: []string{"rmd access certificate list --dir /etc/rmd"},
+		run: func(c *call) error {
+			return showList(c, list, func(context.Context) (f fetched[revokedCertificate], err error) {
+				f.things, err = readRevoked(c.String("dir"))
+				if err == nil {
+					f.doc, err = json.Marshal(map[string]any{"revoked": f.things})
+				}
+				return f, err
+			})
+		}}
 }
 
 // readRevoked reads the revocation list in a directory. Without a file, the list is empty.

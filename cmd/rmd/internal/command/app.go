@@ -71,15 +71,16 @@ func (p *program) appList() verb {
 		name: "list", aliases: []string{"ls"}, usage: "list applications; without --all or --state, those that have not ended",
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include ended applications"},
-			&cli.StringSliceFlag{Name: "state", Usage: "SUBMITTED ACCEPTED RUNNING FINISHED FAILED KILLED"},
-			&cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"},
+			manyOf(&cli.StringSliceFlag{Name: "state"}, named(yarn.ApplicationStates())...),
+			fill(queues, &cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"}),
 			&cli.StringFlag{Name: "user", Usage: "only of this user"},
 			&cli.StringFlag{Name: "type", Usage: "only of this type"},
 			&cli.StringFlag{Name: "name", Usage: "only with this name"},
 			&cli.StringFlag{Name: "tag", Usage: "only with this tag"},
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
 			&cli.BoolFlag{Name: "newest", Usage: "newest first"},
-		}, listFlags()...),
+		}, listFlags(appColumns)...),
+		examples: []string{"rmd app list --queue root.train --sort -wait", "rmd app list --all --state FAILED -o wide", "rmd app list --filter user=ann -o name"},
 		run: func(c *call) error {
 			q := url.Values{}
 			for _, name := range []string{"queue", "user", "type", "name", "tag"} {
@@ -87,7 +88,11 @@ func (p *program) appList() verb {
 					q.Set(name, v)
 				}
 			}
-			states := strings.ToUpper(strings.Join(c.StringSlice("state"), ","))
+			chosen, err := c.chosen("state")
+			if err != nil {
+				return err
+			}
+			states := strings.Join(chosen, ",")
 			if states != "" && c.Bool("all") {
 				return clierr.Usagef("use one of them", "--all and --state contradict each other")
 			}
@@ -172,17 +177,20 @@ func pages[T any](ctx context.Context, c *call, path, field string, q url.Values
 }
 
 func (p *program) appStatus() verb {
-	return verb{name: "status", usage: "show the details of an application", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
-		path, err := c.appPath("")
-		if err != nil {
-			return err
-		}
-		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var a api.App
-			doc, err := c.get(ctx, path, nil, &a)
-			return doc, appFacts(a), err
-		})
-	}}
+	return verb{name: "status", usage: "show the details of an application", args: "ID", min: 1, max: 1, flags: watchFlags(),
+		examples: []string{"rmd app status application_1780000000000_0107", "rmd app status application_1780000000000_0107 -o yaml"},
+		complete: []source{apps},
+		run: func(c *call) error {
+			path, err := c.appPath("")
+			if err != nil {
+				return err
+			}
+			return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var a api.App
+				doc, err := c.get(ctx, path, nil, &a)
+				return doc, appFacts(a), err
+			})
+		}}
 }
 
 func appFacts(a api.App) []output.Fact {
@@ -247,18 +255,21 @@ var attemptColumns = output.List[api.Attempt]{
 }
 
 func (p *program) appAttempts() verb {
-	return verb{name: "attempts", usage: "list the attempts of an application", args: "ID", min: 1, max: 1, flags: listFlags(), run: func(c *call) error {
-		path, err := c.appPath("/attempts")
-		if err != nil {
-			return err
-		}
-		return showList(c, attemptColumns, func(ctx context.Context) (f fetched[api.Attempt], err error) {
-			var d api.Attempts
-			f.doc, err = c.get(ctx, path, nil, &d)
-			f.things = d.Attempts
-			return f, err
-		})
-	}}
+	return verb{name: "attempts", usage: "list the attempts of an application", args: "ID", min: 1, max: 1, flags: listFlags(attemptColumns),
+		examples: []string{"rmd app attempts application_1780000000000_0107 -o wide"},
+		complete: []source{apps},
+		run: func(c *call) error {
+			path, err := c.appPath("/attempts")
+			if err != nil {
+				return err
+			}
+			return showList(c, attemptColumns, func(ctx context.Context) (f fetched[api.Attempt], err error) {
+				var d api.Attempts
+				f.doc, err = c.get(ctx, path, nil, &d)
+				f.things = d.Attempts
+				return f, err
+			})
+		}}
 }
 
 var containerColumns = output.List[api.Container]{
@@ -277,17 +288,20 @@ var containerColumns = output.List[api.Container]{
 }
 
 func (p *program) appContainers() verb {
-	return verb{name: "containers", usage: "list the containers of an application", args: "ID", min: 1, max: 1, flags: listFlags(), run: func(c *call) error {
-		path, err := c.appPath("/containers")
-		if err != nil {
-			return err
-		}
-		return showList(c, containerColumns, func(ctx context.Context) (fetched[api.Container], error) {
-			return pages(ctx, c, path, "containers", url.Values{}, 0, func(b []byte) ([]api.Container, string, error) {
-				var d api.Containers
-				err := json.Unmarshal(b, &d)
-				return d.Containers, d.Next, err
+	return verb{name: "containers", usage: "list the containers of an application", args: "ID", min: 1, max: 1, flags: listFlags(containerColumns),
+		examples: []string{"rmd app containers application_1780000000000_0107 --sort -size"},
+		complete: []source{apps},
+		run: func(c *call) error {
+			path, err := c.appPath("/containers")
+			if err != nil {
+				return err
+			}
+			return showList(c, containerColumns, func(ctx context.Context) (fetched[api.Container], error) {
+				return pages(ctx, c, path, "containers", url.Values{}, 0, func(b []byte) ([]api.Container, string, error) {
+					var d api.Containers
+					err := json.Unmarshal(b, &d)
+					return d.Containers, d.Next, err
+				})
 			})
-		})
-	}}
+		}}
 }

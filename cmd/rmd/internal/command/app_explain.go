@@ -17,6 +17,8 @@ func (p *program) appExplain() verb {
 		long: "Shows the asks of the application, its limits, the verdict of its queue and nodes, " +
 			"its reservation and the containers that must end first, the applications before " +
 			"and after it in the queue, and what-if results. rmd computes this on request.",
+		examples: []string{"rmd app explain application_1780000000000_0107", "rmd app explain application_1780000000000_0107 --watch"},
+		complete: []source{apps},
 		run: func(c *call) error {
 			path, err := c.appPath("/explain")
 			if err != nil {

@@ -18,6 +18,8 @@ func (p *program) appForecast() verb {
 			"and shows when the next container of each ask starts: the median, the times between which " +
 			"9 in 10 start, the containers and queues that it waits for most often, and what would make it start sooner. " +
 			"What will be submitted later is not foreseen.",
+		examples: []string{"rmd app forecast application_1780000000000_0107"},
+		complete: []source{apps},
 		run: func(c *call) error {
 			path, err := c.appPath("/forecast")
 			if err != nil {
@@ -39,6 +41,7 @@ func (p *program) forecastReport() verb {
 	return verb{name: "report", usage: "show how often the intervals of forecasts held on this cluster", flags: watchFlags(),
 		long: "Each replica forecasts once a minute when what waits will start, and compares that with when it starts. " +
 			"This shows the record of the replica that answers. Intervals of \"rmd app forecast\" come from it.",
+		examples: []string{"rmd forecast report", "rmd forecast report -o json"},
 		run: func(c *call) error {
 			return showText(c, func(ctx context.Context) ([]byte, func(io.Writer) error, error) {
 				var d api.ForecastReport

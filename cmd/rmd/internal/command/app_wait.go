@@ -24,9 +24,11 @@ func (p *program) appWait() verb {
 		name: "wait", usage: "wait until an application runs or has ended", args: "ID", min: 1, max: 1,
 		long: "Exit 0: it runs, or finished successfully. 4: it ended FAILED or KILLED. 6: --timeout expired.\nWithout --timeout it waits forever.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "for", Usage: "running|finished", Value: "finished"},
+			oneOf(&cli.StringFlag{Name: "for", Value: "finished"}, plainWords("running", "finished")...),
 		},
-		run: runWait,
+		examples: []string{"rmd app wait application_1780000000000_0107 --for running --timeout 5m"},
+		complete: []source{apps},
+		run:      runWait,
 	}
 }
 
@@ -36,9 +38,6 @@ func runWait(c *call) error {
 		return err
 	}
 	goal := c.String("for")
-	if goal != "running" && goal != "finished" {
-		return clierr.Usagef("write --for running or --for finished", "cannot wait for %q", goal)
-	}
 	ctx := c.ctx()
 	if c.IsSet("timeout") {
 		var cancel context.CancelFunc

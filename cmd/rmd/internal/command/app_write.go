@@ -22,21 +22,22 @@ func (p *program) appSubmit() verb {
 			&cli.StringFlag{Name: "id", Usage: "preallocated id (default: assigned)"},
 			&cli.StringFlag{Name: "name", Usage: "name"},
 			&cli.StringFlag{Name: "user", Usage: "owner", DefaultText: "the caller"},
-			&cli.StringFlag{Name: "queue", Usage: "leaf queue", DefaultText: "from the cluster's queue mappings"},
+			fill(leafQueues, &cli.StringFlag{Name: "queue", Usage: "leaf queue", DefaultText: "from the cluster's queue mappings"}),
 			&cli.StringFlag{Name: "type", Usage: "type", DefaultText: "YARN"},
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag; repeatable"},
 			&cli.IntFlag{Name: "priority", Usage: "priority; higher goes first"},
 			&cli.StringFlag{Name: "am", Usage: "size of the AM", Value: "memory-mb=1024,vcores=1"},
-			&cli.StringFlag{Name: "label", Usage: "node label of requests that name none", DefaultText: "the queue's"},
-			&cli.StringFlag{Name: "am-label", Usage: "node label of the AM", DefaultText: "the cluster's for AMs, or --label"},
+			fill(labels, &cli.StringFlag{Name: "label", Usage: "node label of requests that name none", DefaultText: "the queue's"}),
+			fill(labels, &cli.StringFlag{Name: "am-label", Usage: "node label of the AM", DefaultText: "the cluster's for AMs, or --label"}),
 			&cli.BoolFlag{Name: "unmanaged", Usage: "the AM runs outside of the cluster"},
 			&cli.BoolFlag{Name: "keep-containers", Usage: "containers survive a failed attempt"},
 			&cli.UintFlag{Name: "max-attempts", Usage: "maximum number of attempts", DefaultText: "the cluster's setting"},
 			spanFlag("lifetime", "maximum lifetime", 0),
-			&cli.StringFlag{Name: "context", Usage: "file with the launch context of the AM"},
+			fill(files, &cli.StringFlag{Name: "context", Usage: "file with the launch context of the AM"}),
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; predict the result"},
 		},
-		run: runSubmit,
+		examples: []string{"rmd app submit --queue root.batch --name nightly", "rmd app submit --queue root.train --am memory=4096,vcores=2 --dry-run"},
+		run:      runSubmit,
 	}
 }
 
@@ -97,13 +98,15 @@ func (p *program) appKill() verb {
 		name: "kill", usage: "kill applications by id, or all of a queue or a user that have not ended", args: "ID…", min: 0, max: -1,
 		long: "With --queue or --user, or both, the oldest --limit applications that match; the command lists them and asks before it kills any. It reports each, and goes on if one cannot be killed.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "queue", Usage: "all in this queue or below it"},
+			fill(queues, &cli.StringFlag{Name: "queue", Usage: "all in this queue or below it"}),
 			&cli.StringFlag{Name: "user", Usage: "all of this user"},
 			&cli.IntFlag{Name: "limit", Usage: "with --queue and --user: maximum number of applications", Value: 1000},
 			&cli.StringFlag{Name: "reason", Usage: "text for the diagnostics"},
 			dryRunFlag(), yesFlag(),
 		},
-		run: runKill,
+		examples: []string{"rmd app kill application_1780000000000_0107 --reason \"wrong input\""},
+		complete: []source{liveApps},
+		run:      runKill,
 	}
 }
 
@@ -210,53 +213,62 @@ func (c *call) killAll(cl *client.Client, ids []string) error {
 }
 
 func (p *program) appMove() verb {
-	return verb{name: "move", usage: "move an application to another leaf queue", args: "ID QUEUE", min: 2, max: 2, run: func(c *call) error {
-		path, err := c.appPath(":move")
-		if err != nil {
-			return err
-		}
-		return c.post(path, c.arg(0), api.Move{Queue: c.arg(1)}, "moved %s to %s", c.arg(0), c.arg(1))
-	}}
+	return verb{name: "move", usage: "move an application to another leaf queue", args: "ID QUEUE", min: 2, max: 2,
+		examples: []string{"rmd app move application_1780000000000_0107 root.adhoc"},
+		complete: []source{liveApps, leafQueues},
+		run: func(c *call) error {
+			path, err := c.appPath(":move")
+			if err != nil {
+				return err
+			}
+			return c.post(path, c.arg(0), api.Move{Queue: c.arg(1)}, "moved %s to %s", c.arg(0), c.arg(1))
+		}}
 }
 
 func (p *program) appGang() verb {
-	return verb{name: "gang", usage: "declare containers that start together or not at all, or \"none\"", args: "ID GANG", min: 2, max: 2, run: func(c *call) error {
-		path, err := c.appPath(":gang")
-		if err != nil {
-			return err
-		}
-		gang := strings.TrimPrefix(c.arg(1), "none")
-		return c.post(path, c.arg(0), api.Gang{Gang: &gang}, "%s has the gang %s", c.arg(0), c.arg(1))
-	}}
+	return verb{name: "gang", usage: "declare containers that start together or not at all, or \"none\"", args: "ID GANG", min: 2, max: 2,
+		examples: []string{"rmd app gang application_1780000000000_0107 priority=1,count=4,rack=one"},
+		complete: []source{liveApps},
+		run: func(c *call) error {
+			path, err := c.appPath(":gang")
+			if err != nil {
+				return err
+			}
+			gang := strings.TrimPrefix(c.arg(1), "none")
+			return c.post(path, c.arg(0), api.Gang{Gang: &gang}, "%s has the gang %s", c.arg(0), c.arg(1))
+		}}
 }
 
 func (p *program) appPriority() verb {
-	return verb{name: "priority", usage: "change an application's priority", args: "ID PRIORITY", min: 2, max: 2, run: func(c *call) error {
-		path, err := c.appPath(":priority")
-		if err != nil {
-			return err
-		}
-		n, err := strconv.ParseInt(c.arg(1), 10, 32)
-		if err != nil {
-			return clierr.Usagef("write a whole number", "%q is not a priority", c.arg(1))
-		}
-		cl, err := c.client()
-		if err != nil {
-			return err
-		}
-		a, err := cl.Post(c.ctx(), path, api.Priority{Priority: int32(n)})
-		if err != nil {
-			return err
-		}
-		var d api.Priority
-		if err := a.Decode(&d); err != nil {
-			return err
-		}
-		if int64(d.Priority) != n {
-			c.printMessage("the cluster's maximum is %d", d.Priority)
-		}
-		return showDone(c, a, c.arg(0), "%s has priority %d", c.arg(0), d.Priority)
-	}}
+	return verb{name: "priority", usage: "change an application's priority", args: "ID PRIORITY", min: 2, max: 2,
+		examples: []string{"rmd app priority application_1780000000000_0107 5"},
+		complete: []source{liveApps},
+		run: func(c *call) error {
+			path, err := c.appPath(":priority")
+			if err != nil {
+				return err
+			}
+			n, err := strconv.ParseInt(c.arg(1), 10, 32)
+			if err != nil {
+				return clierr.Usagef("write a whole number", "%q is not a priority", c.arg(1))
+			}
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			a, err := cl.Post(c.ctx(), path, api.Priority{Priority: int32(n)})
+			if err != nil {
+				return err
+			}
+			var d api.Priority
+			if err := a.Decode(&d); err != nil {
+				return err
+			}
+			if int64(d.Priority) != n {
+				c.printMessage("the cluster's maximum is %d", d.Priority)
+			}
+			return showDone(c, a, c.arg(0), "%s has priority %d", c.arg(0), d.Priority)
+		}}
 }
 
 // post sends a write whose answer has no content to show.

@@ -22,16 +22,18 @@ func (p *program) autopilot() *cli.Command {
 }
 
 func (p *program) autopilotGet() verb {
-	return verb{name: "get", usage: "show the settings", run: func(c *call) error {
-		return showFacts(c, func() string { return "autopilot" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var d api.AutopilotState
-			if _, err := c.get(ctx, "/v1/autopilot", nil, &d); err != nil {
-				return nil, nil, err
-			}
-			doc, err := json.Marshal(d.Settings)
-			return doc, settingFacts(doc), err
-		})
-	}}
+	return verb{name: "get", usage: "show the settings",
+		examples: []string{"rmd autopilot get"},
+		run: func(c *call) error {
+			return showFacts(c, func() string { return "autopilot" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var d api.AutopilotState
+				if _, err := c.get(ctx, "/v1/autopilot", nil, &d); err != nil {
+					return nil, nil, err
+				}
+				doc, err := json.Marshal(d.Settings)
+				return doc, settingFacts(doc), err
+			})
+		}}
 }
 
 // settingFacts returns the fields of a flat document, sorted by name.
@@ -48,29 +50,60 @@ func settingFacts(doc []byte) []output.Fact {
 }
 
 func (p *program) autopilotSet() verb {
-	return verb{name: "set", usage: "change settings", args: "NAME=VALUE…", min: 1, max: -1, run: func(c *call) error {
-		cl, err := c.client()
-		if err != nil {
-			return err
-		}
-		a, err := cl.Get(c.ctx(), "/v1/autopilot", nil)
-		if err != nil {
-			return err
-		}
-		var d api.AutopilotState
-		if err := a.Decode(&d); err != nil {
-			return err
-		}
-		for _, pair := range c.Args().Slice() {
-			if err := setAutopilot(&d.Settings, pair); err != nil {
+	return verb{name: "set", usage: "change settings", args: "NAME=VALUE…", min: 1, max: -1,
+		examples: []string{"rmd autopilot set min_quorum=3"},
+		complete: []source{fixed(assigned(plainWords(sorted(autopilotSettings)...)))},
+		run: func(c *call) error {
+			cl, err := c.client()
+			if err != nil {
 				return err
 			}
-		}
-		if a, err = cl.Put(c.ctx(), "/v1/autopilot", nil, d.Settings); err != nil {
-			return err
-		}
-		return showDone(c, a, "autopilot", "%s", strings.Join(c.Args().Slice(), ", "))
-	}}
+			a, err := cl.Get(c.ctx(), "/v1/autopilot", nil)
+			if err != nil {
+				return err
+			}
+			var d api.AutopilotState
+			if err := a.Decode(&d); err != nil {
+				return err
+			}
+			for _, pair := range c.Args().Slice() {
+				if err := setAutopilot(&d.Settings, pair); err != nil {
+					return err
+				}
+			}
+			if a, err = cl.Put(c.ctx(), "/v1/autopilot", nil, d.Settings); err != nil {
+				return err
+			}
+			return showDone(c, a, "autopilot", "%s", strings.Join(c.Args().Slice(), ", "))
+		}}
+}
+
+// autopilotSettings parse each setting and store it.
+var autopilotSettings = map[string]func(s *api.Autopilot, value string) error{
+	"cleanup_dead_servers": func(s *api.Autopilot, v string) (err error) {
+		s.CleanupDeadServers, err = strconv.ParseBool(v)
+		return err
+	},
+	"dead_server_last_contact_threshold": func(s *api.Autopilot, v string) error {
+		return parseSpan(v, &s.DeadServerLastContactThreshold)
+	},
+	"min_quorum": func(s *api.Autopilot, v string) error {
+		n, err := strconv.ParseUint(v, 10, 16)
+		s.MinQuorum = uint(n)
+		return err
+	},
+	"last_contact_threshold": func(s *api.Autopilot, v string) error { return parseSpan(v, &s.LastContactThreshold) },
+	"max_trailing_logs": func(s *api.Autopilot, v string) (err error) {
+		s.MaxTrailingLogs, err = strconv.ParseUint(v, 10, 63)
+		return err
+	},
+	"server_stabilization_time": func(s *api.Autopilot, v string) error { return parseSpan(v, &s.ServerStabilizationTime) },
+}
+
+func parseSpan(text string, to *api.Duration) error {
+	d, err := config.ParseDuration(text)
+	*to = api.Duration(d)
+	return err
 }
 
 // setAutopilot changes one setting.
@@ -79,36 +112,16 @@ func setAutopilot(s *api.Autopilot, pair string) error {
 	if !ok {
 		return clierr.Usagef("write NAME=VALUE", "%q is not an assignment", pair)
 	}
-	spanTo := func(at *api.Duration) error {
-		d, err := config.ParseDuration(value)
-		*at = api.Duration(d)
-		return err
-	}
-	var err error
-	switch name {
-	case "cleanup_dead_servers":
-		s.CleanupDeadServers, err = strconv.ParseBool(value)
-	case "dead_server_last_contact_threshold":
-		err = spanTo(&s.DeadServerLastContactThreshold)
-	case "min_quorum":
-		var n uint64
-		n, err = strconv.ParseUint(value, 10, 16)
-		s.MinQuorum = uint(n)
-	case "last_contact_threshold":
-		err = spanTo(&s.LastContactThreshold)
-	case "max_trailing_logs":
-		s.MaxTrailingLogs, err = strconv.ParseUint(value, 10, 63)
-	case "server_stabilization_time":
-		err = spanTo(&s.ServerStabilizationTime)
-	default:
-		names := []string{"cleanup_dead_servers", "dead_server_last_contact_threshold", "min_quorum", "last_contact_threshold", "max_trailing_logs", "server_stabilization_time"}
+	set, ok := autopilotSettings[name]
+	if !ok {
+		names := sorted(autopilotSettings)
 		do := "the settings are " + strings.Join(names, ", ")
 		if n := nearest.Name(name, names); n != "" {
 			do = "did you mean " + n + "?"
 		}
 		return clierr.Usagef(do, "unknown setting %q", name)
 	}
-	if err != nil {
+	if err := set(s, value); err != nil {
 		return clierr.Usagef("see rmd autopilot get", "%s: invalid value %q", name, value)
 	}
 	return nil
@@ -125,13 +138,15 @@ func (p *program) autopilotState() verb {
 			{Head: "WHY", Text: func(s api.ServerVerdict) string { return s.Why }, Shrink: true},
 		},
 	}
-	return verb{name: "state", usage: "show autopilot's verdict on each replica", flags: listFlags(), run: func(c *call) error {
-		return showList(c, list, func(ctx context.Context) (f fetched[api.ServerVerdict], err error) {
-			var d api.AutopilotState
-			f.doc, err = c.get(ctx, "/v1/autopilot", nil, &d)
-			f.things = d.Servers
-			f.head = fmt.Sprintf("%s   can lose %d", map[bool]string{true: "healthy", false: "NOT healthy"}[d.Healthy], d.FailureTolerance)
-			return f, err
-		})
-	}}
+	return verb{name: "state", usage: "show autopilot's verdict on each replica", flags: listFlags(list),
+		examples: []string{"rmd autopilot state -o json"},
+		run: func(c *call) error {
+			return showList(c, list, func(ctx context.Context) (f fetched[api.ServerVerdict], err error) {
+				var d api.AutopilotState
+				f.doc, err = c.get(ctx, "/v1/autopilot", nil, &d)
+				f.things = d.Servers
+				f.head = fmt.Sprintf("%s   can lose %d", map[bool]string{true: "healthy", false: "NOT healthy"}[d.Healthy], d.FailureTolerance)
+				return f, err
+			})
+		}}
 }

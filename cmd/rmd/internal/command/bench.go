@@ -20,26 +20,28 @@ import (
 
 func (p *program) bench() *cli.Command {
 	return noun("bench", "load a running cluster with simulated nodes and AMs, and measure it",
-		p.command(p.benchOf(load.Heartbeats, "measure heartbeats of idle nodes", "")),
+		p.command(p.benchOf(load.Heartbeats, "measure heartbeats of idle nodes", "", "--nodes 1000 --addr rm1,rm2,rm3")),
 		p.command(p.benchOf(load.Allocations, "measure the full life of containers",
-			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted containers. A container counts after its ask, grant, run and completion, when its AM has received the completion and the node has the acknowledgement.")),
-		p.command(p.benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "")))
+			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted containers. A container counts after its ask, grant, run and completion, when its AM has received the completion and the node has the acknowledgement.",
+			"--conf-dir /etc/hadoop/conf --nodes 500 --masters 50 --duration 1m -o json --yes")),
+		p.command(p.benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "", "--conf-dir /etc/hadoop/conf")))
 }
 
-func (p *program) benchOf(kind load.Kind, usage, long string) verb {
+func (p *program) benchOf(kind load.Kind, usage, long, example string) verb {
 	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir, "+
 		"or with --addr HOST,... for YARN's default ports, or one by one.\n"+
 		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they "+
 		"share connections, so one machine can simulate a larger cluster. The command asks for confirmation, refuses to use a node that the cluster already has, and unregisters its own nodes at the end. Do not load a production cluster.", "\n")
 	return verb{name: string(kind), usage: usage, long: long, flags: benchFlags(kind),
-		run: func(c *call) error { return runBench(c, kind) }}
+		examples: []string{"rmd bench " + string(kind) + " " + example},
+		run:      func(c *call) error { return runBench(c, kind) }}
 }
 
 func benchFlags(kind load.Kind) []cli.Flag {
 	d := load.DefaultConfig(kind)
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "wire", Usage: "protocol: hadoop", Value: "hadoop"},
-		&cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files that name the ports"},
+		oneOf(&cli.StringFlag{Name: "wire", Usage: ": the protocol", Value: "hadoop"}, plainWords("hadoop")...),
+		fill(files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files that name the ports"}),
 		&cli.StringFlag{Name: "tracker", Usage: "ResourceTracker ports, HOST:PORT,..."},
 		&cli.IntFlag{Name: "nodes", Usage: "number of simulated nodes", Value: d.Nodes},
 		&cli.IntFlag{Name: "connections", Usage: "number of connections that the nodes share", DefaultText: "one for each node"},
@@ -57,7 +59,7 @@ func benchFlags(kind load.Kind) []cli.Flag {
 	flags = append(flags,
 		&cli.StringFlag{Name: "scheduler", Usage: "scheduler ports, HOST:PORT,..."},
 		&cli.StringFlag{Name: "client", Usage: "client ports, HOST:PORT,..."},
-		&cli.StringFlag{Name: "queue", Usage: "queue of the applications", Value: d.Queue},
+		fill(queues, &cli.StringFlag{Name: "queue", Usage: "queue of the applications", Value: d.Queue}),
 		spanFlag("am-interval", "pause between two calls of an AM; 0: no pause", d.MasterInterval),
 		&cli.IntFlag{Name: "node-containers", Usage: "number of containers that fit on a node", Value: d.NodeContainers},
 		&cli.Int64Flag{Name: "mb", Usage: "memory of a container, MiB", Value: d.MemoryMB},
@@ -132,9 +134,6 @@ func (c *call) mayBench(cfg load.Config) error {
 // benchConfig reads the flags.
 func (c *call) benchConfig(kind load.Kind) (load.Config, error) {
 	cfg := load.DefaultConfig(kind)
-	if w := c.String("wire"); w != "hadoop" {
-		return cfg, clierr.Usagef("write --wire hadoop", "%q is not a known protocol", w)
-	}
 	var err error
 	if cfg.Addresses, err = c.benchAddresses(kind); err != nil {
 		return cfg, err

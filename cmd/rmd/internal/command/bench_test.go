@@ -120,7 +120,7 @@ func TestBenchRefusals(t *testing.T) {
 		"more than one way":                       {"heartbeat", "--addr", "h", "--tracker", "h:1"},
 		"needs the ports of all three":            {"allocate", "--tracker", "h:1"},
 		"has one port; three are needed":          {"allocate", "--addr", "h:8032"},
-		"is not a known protocol":                 {"heartbeat", "--wire", "rest"},
+		`unknown value "rest" of --wire; write hadoop`:                 {"heartbeat", "--wire", "rest"},
 		"is not a process id":                     {"heartbeat", "--tracker", "h:1", "--pids", "x"},
 		"0 nodes are not":                         {"heartbeat", "--tracker", "h:1", "--nodes", "0"},
 		"is not HOST:PORT":                        {"heartbeat", "--tracker", "h"},

@@ -93,14 +93,16 @@ func memberContact(m api.Member) string {
 }
 
 func (p *program) clusterStatus() verb {
-	return verb{name: "status", usage: "show the cluster's status and its replicas", flags: listFlags(), run: func(c *call) error {
-		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
-			var d api.Cluster
-			f.doc, err = c.clusterDoc(ctx, &d)
-			f.things, f.head = d.Members, statusHead(d)
-			return f, err
-		})
-	}}
+	return verb{name: "status", usage: "show the cluster's status and its replicas", flags: listFlags(memberColumns),
+		examples: []string{"rmd cluster status", "rmd cluster status --watch -o wide"},
+		run: func(c *call) error {
+			return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
+				var d api.Cluster
+				f.doc, err = c.clusterDoc(ctx, &d)
+				f.things, f.head = d.Members, statusHead(d)
+				return f, err
+			})
+		}}
 }
 
 // clusterDoc reads /v1/cluster. It does not wait for a leader, because users need the document most
@@ -208,34 +210,38 @@ func pack(parts []string, between string, most int) string {
 }
 
 func (p *program) clusterMembers() verb {
-	return verb{name: "members", usage: "list the replicas", flags: listFlags(), run: func(c *call) error {
-		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
-			cl, err := c.client()
-			if err != nil {
+	return verb{name: "members", usage: "list the replicas", flags: listFlags(memberColumns),
+		examples: []string{"rmd cluster members -o json"},
+		run: func(c *call) error {
+			return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
+				cl, err := c.client()
+				if err != nil {
+					return f, err
+				}
+				a, err := cl.Plain(ctx, "/v1/cluster/members")
+				if err != nil {
+					return f, err
+				}
+				var d api.Members
+				f.doc, err = a.Body, a.Decode(&d)
+				f.things = d.Members
 				return f, err
-			}
-			a, err := cl.Plain(ctx, "/v1/cluster/members")
-			if err != nil {
-				return f, err
-			}
-			var d api.Members
-			f.doc, err = a.Body, a.Decode(&d)
-			f.things = d.Members
-			return f, err
-		})
-	}}
+			})
+		}}
 }
 
 func (p *program) clusterHealth() verb {
-	return verb{name: "health", usage: "check that there is a quorum, one replica can fail, all digests are equal, and no replica has a problem; else exit 9", flags: watchFlags(), run: func(c *call) error {
-		return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
-			var d api.Cluster
-			f.doc, err = c.clusterDoc(ctx, &d)
-			f.things, f.head = d.Members, verdictLine(d)
-			f.verify = func() error { return judgeHealth(d) }
-			return f, err
-		})
-	}}
+	return verb{name: "health", usage: "check that there is a quorum, one replica can fail, all digests are equal, and no replica has a problem; else exit 9", flags: watchFlags(),
+		examples: []string{"rmd cluster health --quiet || echo look at it"},
+		run: func(c *call) error {
+			return showList(c, memberColumns, func(ctx context.Context) (f fetched[api.Member], err error) {
+				var d api.Cluster
+				f.doc, err = c.clusterDoc(ctx, &d)
+				f.things, f.head = d.Members, verdictLine(d)
+				f.verify = func() error { return judgeHealth(d) }
+				return f, err
+			})
+		}}
 }
 
 func judgeHealth(d api.Cluster) error {
@@ -261,25 +267,27 @@ func judgeHealth(d api.Cluster) error {
 }
 
 func (p *program) clusterVerify() verb {
-	return verb{name: "verify", usage: "compare the digests of all replicas at one index", flags: listFlags(), run: func(c *call) error {
-		list := output.List[api.ReplicaDigest]{
-			Name: func(r api.ReplicaDigest) string { return r.ID },
-			Columns: []output.Column[api.ReplicaDigest]{
-				{Head: "ID", Text: func(r api.ReplicaDigest) string { return r.ID }},
-				{Head: "DIGEST", Text: func(r api.ReplicaDigest) string { return r.Digest }},
-				{Head: "ERROR", Text: func(r api.ReplicaDigest) string { return r.Error }, Shrink: true},
-			},
-		}
-		return showList(c, list, func(ctx context.Context) (f fetched[api.ReplicaDigest], err error) {
-			var d api.Verify
-			f.doc, err = c.get(ctx, "/v1/cluster/verify", nil, &d)
-			slices.SortFunc(d.Digests, func(a, b api.ReplicaDigest) int { return output.Natural(a.ID, b.ID) })
-			f.things = d.Digests
-			f.head = fmt.Sprintf("at index %s %s", output.Count(d.Index), map[bool]string{true: "the digests are equal", false: "not all replicas reported the same digest"}[d.Equal])
-			f.verify = func() error { return judgeDigests(d) }
-			return f, err
-		})
-	}}
+	list := output.List[api.ReplicaDigest]{
+		Name: func(r api.ReplicaDigest) string { return r.ID },
+		Columns: []output.Column[api.ReplicaDigest]{
+			{Head: "ID", Text: func(r api.ReplicaDigest) string { return r.ID }},
+			{Head: "DIGEST", Text: func(r api.ReplicaDigest) string { return r.Digest }},
+			{Head: "ERROR", Text: func(r api.ReplicaDigest) string { return r.Error }, Shrink: true},
+		},
+	}
+	return verb{name: "verify", usage: "compare the digests of all replicas at one index", flags: listFlags(list),
+		examples: []string{"rmd cluster verify"},
+		run: func(c *call) error {
+			return showList(c, list, func(ctx context.Context) (f fetched[api.ReplicaDigest], err error) {
+				var d api.Verify
+				f.doc, err = c.get(ctx, "/v1/cluster/verify", nil, &d)
+				slices.SortFunc(d.Digests, func(a, b api.ReplicaDigest) int { return output.Natural(a.ID, b.ID) })
+				f.things = d.Digests
+				f.head = fmt.Sprintf("at index %s %s", output.Count(d.Index), map[bool]string{true: "the digests are equal", false: "not all replicas reported the same digest"}[d.Equal])
+				f.verify = func() error { return judgeDigests(d) }
+				return f, err
+			})
+		}}
 }
 
 // judgeDigests returns an error that says whether digests differ or replicas only did not answer.
@@ -303,31 +311,34 @@ func judgeDigests(d api.Verify) error {
 }
 
 func (p *program) clusterTransfer() verb {
-	return verb{name: "transfer", usage: "transfer leadership to a replica, by default to the best one", args: "[ID]", max: 1, run: func(c *call) error {
-		cl, err := c.client()
-		if err != nil {
-			return err
-		}
-		before, err := cl.Cluster(c.ctx())
-		if err != nil {
-			return err
-		}
-		a, err := cl.Post(c.ctx(), "/v1/cluster:transfer", api.TransferRequest{ID: c.arg(0)})
-		if err != nil {
-			return err
-		}
-		if c.arg(0) != "" && c.arg(0) == before.Leader {
-			return showDone(c, a, before.Leader, "%s leads already; nothing was changed", before.Leader)
-		}
-		switch to := c.leaderAfter(cl, before); to {
-		case "":
-			return showDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"", before.Leader)
-		case before.Leader:
-			return showDone(c, a, to, "%s leads again; see \"rmd cluster members\" for why no other replica could", to)
-		default:
-			return showDone(c, a, to, "transferred leadership from %s to %s", before.Leader, to)
-		}
-	}}
+	return verb{name: "transfer", usage: "transfer leadership to a replica, by default to the best one", args: "[ID]", max: 1,
+		examples: []string{"rmd cluster transfer", "rmd cluster transfer rm2"},
+		complete: []source{replicas},
+		run: func(c *call) error {
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			before, err := cl.Cluster(c.ctx())
+			if err != nil {
+				return err
+			}
+			a, err := cl.Post(c.ctx(), "/v1/cluster:transfer", api.TransferRequest{ID: c.arg(0)})
+			if err != nil {
+				return err
+			}
+			if c.arg(0) != "" && c.arg(0) == before.Leader {
+				return showDone(c, a, before.Leader, "%s leads already; nothing was changed", before.Leader)
+			}
+			switch to := c.leaderAfter(cl, before); to {
+			case "":
+				return showDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"", before.Leader)
+			case before.Leader:
+				return showDone(c, a, to, "%s leads again; see \"rmd cluster members\" for why no other replica could", to)
+			default:
+				return showDone(c, a, to, "transferred leadership from %s to %s", before.Leader, to)
+			}
+		}}
 }
 
 // transferMost is how long to wait until the called replica knows the new leader.

@@ -3,7 +3,6 @@ package command
 import (
 	_ "embed"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,11 +22,14 @@ var (
 	powershellScript string
 )
 
-var scripts = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript, "powershell": powershellScript}
+var (
+	shells  = plainWords("bash", "zsh", "fish", "powershell")
+	scripts = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript, "powershell": powershellScript}
+)
 
 func (p *program) completion() verb {
 	return verb{
-		name: "completion", usage: "print the completion script for a shell", args: "bash|zsh|fish|powershell", min: 1, max: 1,
+		name: "completion", usage: "print the completion script for a shell", args: helpOf(shells), min: 1, max: 1,
 		long: "The script completes commands, flags and their values, and the names that the cluster " +
 			"at --addr or RMD_ADDR has: applications, queues, nodes, reservations, replicas, versions.\n" +
 			"It waits at most one second for the cluster, and needs no leader.\n\n" +
@@ -35,10 +37,12 @@ func (p *program) completion() verb {
 			"zsh:         rmd completion zsh > \"${fpath[1]}/_rmd\"\n" +
 			"fish:        rmd completion fish > ~/.config/fish/completions/rmd.fish\n" +
 			"powershell:  rmd completion powershell >> $PROFILE",
+		examples: []string{"rmd completion bash > /etc/bash_completion.d/rmd"},
+		complete: []source{fixed(shells)},
 		run: func(c *call) error {
 			s, ok := scripts[c.arg(0)]
 			if !ok {
-				return clierr.Usagef("one of "+strings.Join(sorted(scripts), ", "), "unknown shell %q", c.arg(0))
+				return clierr.Usagef("write "+alternatives(wordsOf(shells)), "unknown shell %q", c.arg(0))
 			}
 			_, err := fmt.Fprint(c.p.Out, s)
 			return err

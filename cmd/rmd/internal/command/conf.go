@@ -50,11 +50,13 @@ func (p *program) confGet() verb {
 	return verb{
 		name: "get", usage: "show the current configuration, or the keys that contain a word", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
-			&cli.Uint64Flag{Name: "version", Usage: "show this version", DefaultText: "the newest"},
+			fill(versions, &cli.Uint64Flag{Name: "version", Usage: "show this version", DefaultText: "the newest"}),
 			&cli.BoolFlag{Name: "xml", Usage: "write a capacity-scheduler.xml, to edit, compare and apply"},
 			&cli.BoolFlag{Name: "ignored", Usage: "show keys that rmd does not honor, in the cluster's queues and in this machine's Hadoop files"},
-			&cli.StringFlag{Name: "conf-dir", Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"},
-		}, listFlags()...),
+			fill(files, &cli.StringFlag{Name: "conf-dir", Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
+		}, listFlags(propertyColumns)...),
+		examples: []string{"rmd conf get root.train", "rmd conf get --version 3 -o json", "rmd conf get --xml > queues.xml", "rmd conf get --ignored"},
+		complete: []source{confKeys},
 		run: func(c *call) error {
 			path := "/v1/conf"
 			if c.IsSet("version") {
@@ -185,7 +187,9 @@ func (p *program) confDiff() verb {
 			"at once, wait, gain or lose. It changes nothing.",
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "whatif", Usage: "show which applications would gain, lose, wait or start at once"},
-		}, listFlags()...),
+		}, listFlags(changeColumns)...),
+		examples: []string{"rmd conf diff capacity-scheduler.xml", "rmd conf diff 3 5", "rmd conf diff --whatif capacity-scheduler.xml"},
+		complete: []source{versionsOrFiles, versions},
 		run: func(c *call) error {
 			if c.Bool("whatif") {
 				return showWhatIf(c)
@@ -267,25 +271,29 @@ var versionColumns = output.List[api.ConfVersion]{
 }
 
 func (p *program) confHistory() verb {
-	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}}, listFlags()...), run: func(c *call) error {
-		return showList(c, versionColumns, func(ctx context.Context) (f fetched[api.ConfVersion], err error) {
-			q := url.Values{}
-			if n := c.Int("limit"); n > 0 {
-				q.Set("limit", strconv.Itoa(n))
-			}
-			var d api.ConfVersions
-			f.doc, err = c.get(ctx, "/v1/conf/versions", q, &d)
-			f.things = d.Versions
-			return f, err
-		})
-	}}
+	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}}, listFlags(versionColumns)...),
+		examples: []string{"rmd conf history --limit 10"},
+		run: func(c *call) error {
+			return showList(c, versionColumns, func(ctx context.Context) (f fetched[api.ConfVersion], err error) {
+				q := url.Values{}
+				if n := c.Int("limit"); n > 0 {
+					q.Set("limit", strconv.Itoa(n))
+				}
+				var d api.ConfVersions
+				f.doc, err = c.get(ctx, "/v1/conf/versions", q, &d)
+				f.things = d.Versions
+				return f, err
+			})
+		}}
 }
 
 func (p *program) confValidate() verb {
 	return verb{
 		name: "validate", usage: "check a configuration; without --online it contacts no cluster", args: "FILE | DIR", min: 1, max: 1,
-		long:  "Exit 9 if the configuration is not valid.",
-		flags: []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also check against the cluster's queues and applications"}},
+		long:     "Exit 9 if the configuration is not valid.",
+		flags:    []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also check against the cluster's queues and applications"}},
+		examples: []string{"rmd conf validate capacity-scheduler.xml", "rmd conf validate /etc/hadoop/conf --online"},
+		complete: []source{files},
 		run: func(c *call) error {
 			var v api.Validation
 			var doc []byte

@@ -117,7 +117,7 @@ func faultDocs(in []capacity.Fault) []api.Fault {
 func applyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
-		&cli.Uint64Flag{Name: "if-version", Usage: "only if this is the current version", DefaultText: "the version at the start of the command"},
+		fill(versions, &cli.Uint64Flag{Name: "if-version", Usage: "only if this is the current version", DefaultText: "the version at the start of the command"}),
 		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"},
 	}
 }
@@ -128,20 +128,24 @@ const statesKept = "If the file does not state the state of a queue, the queue k
 	"stopped queues with their new state, also with --dry-run."
 
 func (p *program) confApply() verb {
-	return verb{name: "apply", usage: "replace the configuration with a file", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: applyFlags(), run: func(c *call) error {
-		props, err := readProperties(c.arg(0))
-		if err != nil {
-			return err
-		}
-		return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
-	}}
+	return verb{name: "apply", usage: "replace the configuration with a file", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: applyFlags(),
+		examples: []string{"rmd conf apply capacity-scheduler.xml -m \"ticket 4711\"", "rmd conf apply queues.json --dry-run"},
+		complete: []source{files},
+		run: func(c *call) error {
+			props, err := readProperties(c.arg(0))
+			if err != nil {
+				return err
+			}
+			return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
+		}}
 }
 
 func (p *program) confRefresh() verb {
 	return verb{
 		name: "refresh", usage: "replace the configuration with this machine's Hadoop files", long: statesKept, flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"},
+			fill(files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
 		}, applyFlags()...),
+		examples: []string{"rmd conf refresh --conf-dir /etc/hadoop/conf"},
 		run: func(c *call) error {
 			dir := c.confDir()
 			if dir == "" {
@@ -159,7 +163,9 @@ func (p *program) confRefresh() verb {
 func (p *program) confSet() verb {
 	return verb{
 		name: "set", usage: "change keys; KEY= deletes a key", args: "KEY=VALUE…", min: 1, max: -1, flags: applyFlags(),
-		long: "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
+		long:     "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
+		examples: []string{"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"", "rmd conf set root.batch.maximum-capacity= --dry-run"},
+		complete: []source{confKeysAssigned},
 		run: func(c *call) error {
 			return c.putConf(func(now api.Conf) (map[string]string, error) {
 				before := maps.Clone(now.Properties)
@@ -290,26 +296,29 @@ func (c *call) unchanged(version uint64) error {
 func (p *program) confRollback() verb {
 	return verb{name: "rollback", usage: "make the content of an earlier version the newest version", args: "VERSION", min: 1, max: 1, flags: []cli.Flag{
 		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"}, yesFlag(),
-	}, run: func(c *call) error {
-		to, err := strconv.ParseUint(c.arg(0), 10, 63)
-		if err != nil || to == 0 {
-			return clierr.Usagef("see rmd conf history", "%q is not a version", c.arg(0))
-		}
-		if err := c.confirm(c.arg(0), "replace the queue configuration with version %d", to); err != nil {
-			return err
-		}
-		cl, err := c.client()
-		if err != nil {
-			return err
-		}
-		a, err := cl.Post(c.ctx(), "/v1/conf:rollback", api.Rollback{To: to, Comment: c.String("comment")})
-		if err != nil {
-			return err
-		}
-		var d api.ConfApplied
-		if err := a.Decode(&d); err != nil {
-			return err
-		}
-		return showDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force, equal to %d", d.Version, to)
-	}}
+	},
+		examples: []string{"rmd conf rollback 3 -m \"back to Friday\""},
+		complete: []source{versions},
+		run: func(c *call) error {
+			to, err := strconv.ParseUint(c.arg(0), 10, 63)
+			if err != nil || to == 0 {
+				return clierr.Usagef("see rmd conf history", "%q is not a version", c.arg(0))
+			}
+			if err := c.confirm(c.arg(0), "replace the queue configuration with version %d", to); err != nil {
+				return err
+			}
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			a, err := cl.Post(c.ctx(), "/v1/conf:rollback", api.Rollback{To: to, Comment: c.String("comment")})
+			if err != nil {
+				return err
+			}
+			var d api.ConfApplied
+			if err := a.Decode(&d); err != nil {
+				return err
+			}
+			return showDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force, equal to %d", d.Version, to)
+		}}
 }

@@ -45,18 +45,19 @@ func (p *program) dev() verb {
 		long: "The replicas use Raft on disk, in --data DIR or in a directory that is removed at the end.\nREST: replica 1 at port 8088, 2 at 8188, 3 at 8288. Ctrl-C stops the cluster.",
 		flags: []cli.Flag{
 			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
-			&cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "4"},
-			&cli.StringFlag{Name: "workload", Usage: "mixed|none", Value: "mixed"},
-			&cli.StringFlag{Name: "trace", Usage: "trace to use instead of the built-in workload: demo or a file"},
+			fill(files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "4"}),
+			oneOf(&cli.StringFlag{Name: "workload", Value: "mixed"}, plainWords("mixed", "none")...),
+			fill(demoOrFiles, &cli.StringFlag{Name: "trace", Usage: "trace to use instead of the built-in workload: demo or a file"}),
 			&cli.Float64Flag{Name: "speed", Usage: "workload time over real time", Value: 300},
 			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload requests", Value: devLoad},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of the workload", Value: 1},
-			&cli.StringFlag{Name: "data", Usage: "store the cluster in this directory and keep it"},
+			fill(files, &cli.StringFlag{Name: "data", Usage: "store the cluster in this directory and keep it"}),
 			&cli.IntFlag{Name: "port", Usage: "REST port of replica 1", Value: httpPort},
 			spanFlag("for", "stop after this time", 0),
 			&cli.BoolFlag{Name: "open", Usage: "open the web page"},
 		},
-		run: runDev,
+		examples: []string{"rmd dev --open", "rmd dev --replicas 5 --nodes 20 --speed 1000", "rmd dev --data ./cluster --workload none"},
+		run:      runDev,
 	}
 }
 
@@ -103,9 +104,6 @@ func (d *devCluster) plan() (err error) {
 		return clierr.Usagef("write --port 8088", "port %d leaves not enough ports for all replicas", p)
 	}
 	w := c.String("workload")
-	if w != "mixed" && w != "none" {
-		return clierr.Usagef("write --workload mixed or --workload none", "unknown workload %q", w)
-	}
 	d.trace = &trace.Trace{}
 	if file := c.String("trace"); file != "" {
 		if c.IsSet("workload") {

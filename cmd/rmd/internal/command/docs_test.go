@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/argparse"
+	"rmd/internal/exitcode"
 )
 
 // manDir is the directory of the manual pages in the repository.
@@ -60,18 +62,16 @@ func TestPlainEscapes(t *testing.T) {
 	}
 }
 
-// TestExamples checks that every command has examples with correct usage, and that every example
-// belongs to an existing command.
+// TestExamples checks that every command has examples of itself with correct usage.
 func TestExamples(t *testing.T) {
-	app := (&program{}).app()
-	known := map[string]bool{}
+	p := &program{}
+	app := p.app()
 	for _, l := range leaves(app.Commands, nil) {
-		path := strings.Join(l.path, " ")
-		known[path] = true
-		if len(examples[path]) == 0 && !hidden(app.Commands, l.path) {
+		path, examples := strings.Join(l.path, " "), p.verbs[l.cmd].examples
+		if len(examples) == 0 && !hidden(app.Commands, l.path) {
 			t.Errorf("%s has no example", path)
 		}
-		for _, line := range examples[path] {
+		for _, line := range examples {
 			line, _, _ = strings.Cut(strings.TrimPrefix(line, "(umask 077; "), " > ") // the example writes a secret to a file
 			line, _, _ = strings.Cut(line, " || ")
 			given, err := split(line)
@@ -82,11 +82,6 @@ func TestExamples(t *testing.T) {
 			if _, err := argparse.Arrange(app, given); err != nil {
 				t.Errorf("%q would not be understood: %v", line, err)
 			}
-		}
-	}
-	for path := range examples {
-		if !known[path] {
-			t.Errorf("there is no command %q", path)
 		}
 	}
 }
@@ -109,40 +104,63 @@ func split(line string) ([]string, error) {
 	return out, nil
 }
 
-// TestCompletionTablesMatchCommands checks that the tables of completion name only existing
-// commands and flags.
-func TestCompletionTablesMatchCommands(t *testing.T) {
-	app := (&program{}).app()
-	flags, commands := map[string]bool{}, map[string]*cli.Command{}
-	add := func(path string, all []cli.Flag) {
-		for _, f := range all {
-			flags["--"+f.Names()[0]] = true
-			flags[strings.TrimSpace(path+" --"+f.Names()[0])] = true
-		}
-	}
-	add("", app.Flags)
-	for _, l := range leaves(app.Commands, nil) {
+// TestEveryID checks that every command completes its IDs.
+func TestEveryID(t *testing.T) {
+	p := &program{}
+	for _, l := range leaves(p.app().Commands, nil) {
 		path := strings.Join(l.path, " ")
-		commands[path] = l.cmd
-		add(path, l.cmd.Flags)
-		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") && len(argumentValues[path]) == 0 {
+		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") && len(p.verbs[l.cmd].complete) == 0 {
 			t.Errorf("%s %s is not completed", path, args)
 		}
 	}
-	for f := range flagValues {
-		if !flags[f] {
-			t.Errorf("there is no flag %q", f)
+}
+
+// TestValuesOfFlags checks for every flag with a fixed set of values that the help, the completion,
+// the check and its error have the same values. A flag whose help lists values must be one of them.
+func TestValuesOfFlags(t *testing.T) {
+	app := (&program{}).app()
+	listed := regexp.MustCompile(`^[a-z]+(\|[a-z]+)+`)
+	tried := 0
+	for _, l := range leaves(app.Commands, nil) {
+		if l.cmd.SkipFlagParsing {
+			continue
+		}
+		path := strings.Join(l.path, " ")
+		for _, flag := range slices.Concat(l.cmd.Flags, app.Flags) {
+			f, ok := flag.(filled)
+			name := "--" + flag.Names()[0]
+			if !ok || len(f.only) == 0 {
+				if d, ok := flag.(cli.DocGenerationFlag); ok && listed.MatchString(d.GetUsage()) {
+					t.Errorf("%s %s: its help lists values, but it takes any: %s", path, name, d.GetUsage())
+				}
+				continue
+			}
+			tried++
+			var offered []string
+			out := rmd(t, nil, slices.Concat([]string{"__complete"}, l.path, []string{name, ""})...).out
+			for line := range strings.Lines(out) {
+				word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+				offered = append(offered, word)
+			}
+			if !slices.Equal(offered, wordsOf(f.only)) {
+				t.Errorf("%s %s completes %q, want %q", path, name, offered, wordsOf(f.only))
+			}
+			r := rmd(t, nil, append(slices.Clone(l.path), name+"=@")...)
+			if r.exit != exitcode.Usage || !strings.Contains(r.err, `unknown value "@" of `+name) {
+				t.Errorf("rmd %s %s=@: exit %d, stderr %q; want exit %d and the flag in the error", path, name, r.exit, r.err, exitcode.Usage)
+			}
+			for _, v := range f.only {
+				if len(f.only) <= mostInHelp && (!strings.Contains(f.GetUsage(), v.word) || !strings.Contains(r.err, v.word)) {
+					t.Errorf("%s %s: %s is not in the help %q or not in the error %q", path, name, v.word, f.GetUsage(), r.err)
+				}
+				if word, err := f.find(strings.ToUpper(v.word)); err != nil || word != v.word {
+					t.Errorf("%s %s=%s is read as %q, %v", path, name, strings.ToUpper(v.word), word, err)
+				}
+			}
 		}
 	}
-	for path := range argumentValues {
-		if c := commands[path]; c == nil || c.ArgsUsage == "" {
-			t.Errorf("%q takes no arguments", path)
-		}
-	}
-	for path, heads := range listHeads {
-		if c := commands[path]; c == nil || len(heads) == 0 {
-			t.Errorf("%q is no list", path)
-		}
+	if tried < 100 {
+		t.Errorf("only %d flags have values", tried)
 	}
 }
 
@@ -151,7 +169,8 @@ func TestCompletionOfWords(t *testing.T) {
 		"cl": "cluster\tcreate a cluster, change its members, check its health\n", "cluster tr": "transfer\ttransfer leadership to a replica, by default to the best one\n",
 		"app list --state=run": "", "app list --state=RUN": "--state=RUNNING\n", "app list --columns id,quEUE": "", "app list --columns id,que": "id,queue\n",
 		"--output ya": "yaml\n", "app wait --for": "--for\trunning|finished\n", "top --by node --sort -us": "-used\n", "replay x --speed m": "max\n",
-		"check --data ": ":files\n", "replay de": "demo\tone day of a GPU cluster\n:files\n", "version ": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",
+		"check --data ": ":files\n", "replay de": "demo\tone day of a GPU cluster\n:files\n", "version ": "", "replay --compare ba": "backfill\trun with and without lending the idle room of reserved nodes\n",
+		"autopilot set min": "min_quorum=\n", "access token list --sort na": "name\n", "bench heartbeat --nodes ": "", "app list --state run": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",
 	} {
 		typed := strings.Split(line, " ")
 		if r := rmd(t, nil, append([]string{"__complete"}, typed...)...); r.out != want {

@@ -15,17 +15,16 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/fsm/event"
-	"rmd/internal/nearest"
 	"rmd/transport/http/v1/api"
 )
 
 func (p *program) events() verb {
 	return verb{
 		name: "events", usage: "show committed events", flags: []cli.Flag{
-			&cli.StringFlag{Name: "app", Usage: "only of this application"},
-			&cli.StringFlag{Name: "node", Usage: "only on this node"},
-			&cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"},
-			&cli.StringSliceFlag{Name: "kind", Usage: "only of this kind, for instance ReservationMade; repeatable"},
+			fill(apps, &cli.StringFlag{Name: "app", Usage: "only of this application"}),
+			fill(nodes, &cli.StringFlag{Name: "node", Usage: "only on this node"}),
+			fill(queues, &cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"}),
+			manyOf(&cli.StringSliceFlag{Name: "kind", Usage: "only of this kind, for instance ReservationMade; repeatable"}, named(event.Kinds())...),
 			&cli.StringFlag{Name: "since", Usage: "start at this age (10m) or time (15:04, 2006-01-02T15:04:05Z)"},
 			&cli.Uint64Flag{Name: "after", Usage: "start after this log index", DefaultText: "now"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new events until Ctrl-C; otherwise show the last entries of the log"},
@@ -38,7 +37,8 @@ func (p *program) events() verb {
 			"-o jsonl prints one line for each log entry.\n" +
 			"-o json and yaml, without --follow, print one document.\n" +
 			"With --follow, if the replica fails, the command continues at another replica of --addr after the last entry seen. It loses and repeats no entry.",
-		run: runEvents,
+		examples: []string{"rmd events --follow --app application_1780000000000_0107", "rmd events --since 10m --kind ReservationMade -o jsonl", "rmd events --follow --queue root.train --since 15:00"},
+		run:      runEvents,
 	}
 }
 
@@ -96,36 +96,11 @@ func runEvents(c *call) error {
 	return output.WriteDocument(c.p.Out, c.format(), doc)
 }
 
-// eventFilter reads the flags. It refuses an unknown kind, because no event would ever match.
-func (c *call) eventFilter() (eventFilter, error) {
-	f := eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue"), why: c.Bool("why")}
-	known := eventKinds()
-	for _, k := range c.StringSlice("kind") {
-		i := -1
-		for j, have := range known {
-			if strings.EqualFold(have, strings.TrimSpace(k)) {
-				i = j
-			}
-		}
-		if i < 0 {
-			do := "see \"rmd events --kind <TAB>\", or rmd log show"
-			if n := nearest.Name(k, known); n != "" {
-				do = "did you mean " + n + "?"
-			}
-			return f, clierr.Usagef(do, "unknown kind of event %q", k)
-		}
-		f.kinds = append(f.kinds, known[i])
-	}
-	return f, nil
-}
-
-// eventKinds returns the names of all kinds of events.
-func eventKinds() []string {
-	var out []string
-	for _, k := range event.Kinds() {
-		out = append(out, k.String())
-	}
-	return out
+// eventFilter reads the flags.
+func (c *call) eventFilter() (f eventFilter, err error) {
+	f = eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue"), why: c.Bool("why")}
+	f.kinds, err = c.chosen("kind")
+	return f, err
 }
 
 // query returns the filter as URL parameters.

@@ -62,16 +62,17 @@ func globalFlags(env func(string) (string, bool)) []cli.Flag {
 	}
 	return []cli.Flag{
 		&cli.StringFlag{Name: "addr", Usage: "REST addresses of replicas, comma list; any replica will do [$RMD_ADDR]", Value: from("RMD_ADDR", strings.Join(def.Addrs, ","))},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: strings.Join(output.Formats(), "|") + " [$RMD_OUTPUT]", Value: from("RMD_OUTPUT", "table")},
+		oneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: " [$RMD_OUTPUT]", Value: from("RMD_OUTPUT", "table")}, plainWords(output.Formats()...)...),
 		&cli.GenericFlag{Name: "timeout", Usage: "time limit; a bare number is seconds [$RMD_TIMEOUT]", Value: timeout},
-		&cli.StringFlag{Name: "cacert", Usage: "CA of the replicas' certificates, PEM [$RMD_CACERT]", Value: from("RMD_CACERT", "")},
-		&cli.StringFlag{Name: "cert", Usage: "client certificate, PEM [$RMD_CERT]", Value: from("RMD_CERT", "")},
-		&cli.StringFlag{Name: "key", Usage: "key of the client certificate, PEM [$RMD_KEY]", Value: from("RMD_KEY", "")},
+		fill(files, &cli.StringFlag{Name: "cacert", Usage: "CA of the replicas' certificates, PEM [$RMD_CACERT]", Value: from("RMD_CACERT", "")}),
+		fill(files, &cli.StringFlag{Name: "cert", Usage: "client certificate, PEM [$RMD_CERT]", Value: from("RMD_CERT", "")}),
+		fill(files, &cli.StringFlag{Name: "key", Usage: "key of the client certificate, PEM [$RMD_KEY]", Value: from("RMD_KEY", "")}),
 		&cli.StringFlag{Name: "as", Usage: "the user to act as [$RMD_USER]", Value: from("RMD_USER", ""), DefaultText: "the login name"},
 		&cli.BoolFlag{Name: "stale", Usage: "read the called replica's own state, which may be outdated, without the leader", Value: from("RMD_STALE", "") == "true"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no headers and no messages"},
 		&cli.BoolFlag{Name: "no-color", Usage: "print without colors [$NO_COLOR]", Value: from("NO_COLOR", "") != ""},
-		&cli.StringFlag{Name: "log-level", Usage: "trace|debug|info|warn|error|off [$RMD_LOG_LEVEL]", Value: from("RMD_LOG_LEVEL", ""), DefaultText: "depends on the command"},
+		oneOf(&cli.StringFlag{Name: "log-level", Usage: " [$RMD_LOG_LEVEL]", Value: from("RMD_LOG_LEVEL", ""), DefaultText: "depends on the command"},
+			plainWords("trace", "debug", "info", "warn", "error", "off")...),
 		&cli.StringFlag{Name: badTimeoutFlag, Hidden: true, Value: badTimeout},
 	}
 }
@@ -79,15 +80,6 @@ func globalFlags(env func(string) (string, bool)) []cli.Flag {
 // badTimeoutFlag contains an invalid RMD_TIMEOUT until the command checks the flags and refuses the
 // value.
 const badTimeoutFlag = "bad-timeout-in-environment"
-
-// listFlags returns the flags of every command that shows a list.
-func listFlags() []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "columns", Usage: "columns to show, comma list"},
-		&cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending"},
-		&cli.StringSliceFlag{Name: "filter", Usage: "show only rows with column=value, column!=value or column~part"},
-	}, watchFlags()...)
-}
 
 // watchFlags returns the flags of every command with --watch.
 func watchFlags() []cli.Flag {

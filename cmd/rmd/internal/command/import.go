@@ -43,14 +43,15 @@ func (p *program) importZK() verb {
 			"It reads rmd.yaml and Hadoop's files for everything that the flags do not say. It only reads ZooKeeper, and makes the data directory whole or not at all. " +
 			"Start this replica then, and join the others.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "config", Usage: "rmd.yaml of the replica", EnvVars: []string{"RMD_CONFIG"}},
+			fill(files, &cli.StringFlag{Name: "config", Usage: "rmd.yaml of the replica", EnvVars: []string{"RMD_CONFIG"}}),
 			&cli.StringSliceFlag{Name: "zk", Usage: "HOST:PORT of ZooKeeper", DefaultText: "hadoop.zk.address of core-site.xml"},
 			&cli.StringFlag{Name: "root", Usage: "parent path of the state store", DefaultText: "yarn.resourcemanager.zk-state-store.parent-path, or /rmstore"},
-			&cli.StringFlag{Name: "auth-file", Usage: "file with credentials for ZooKeeper, as digest:USER:PASSWORD"},
+			fill(files, &cli.StringFlag{Name: "auth-file", Usage: "file with credentials for ZooKeeper, as digest:USER:PASSWORD"}),
 			&cli.StringSliceFlag{Name: "skip", Usage: "leave out what cannot be taken, by the name that the refusal gives; repeatable"},
 			dryRunFlag(),
 		},
-		run: runImportZK,
+		examples: []string{"rmd import zk --config /etc/rmd/rmd.yaml --dry-run"},
+		run:      runImportZK,
 	}
 }
 

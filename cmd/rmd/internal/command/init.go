@@ -27,14 +27,15 @@ func (p *program) initFiles() verb {
 			"Without --replicas it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "replicas", Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"},
-			&cli.StringFlag{Name: "dir", Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."},
+			fill(files, &cli.StringFlag{Name: "dir", Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."}),
 			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
 			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
-			&cli.StringFlag{Name: "data", Usage: "data directory of the replica", Value: "/var/lib/rmd"},
+			fill(files, &cli.StringFlag{Name: "data", Usage: "data directory of the replica", Value: "/var/lib/rmd"}),
 			&cli.StringFlag{Name: "advertise", Usage: "HOST:PORT that the other replicas dial", DefaultText: "loopback only"},
 			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
 			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
+		examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 		run: func(c *call) error {
 			if c.IsSet("replicas") {
 				return runInitReplicas(c)

@@ -70,29 +70,34 @@ func exclusiveText(l api.Label) string {
 }
 
 func (p *program) labelList() verb {
-	return verb{name: "list", aliases: []string{"ls"}, usage: "list the labels; the first line is the nodes without a label", flags: listFlags(), run: func(c *call) error {
-		return showList(c, labelColumns, func(ctx context.Context) (fetched[api.Label], error) {
-			var d api.Labels
-			doc, err := c.get(ctx, "/v1/labels", nil, &d)
-			if err == nil && !d.Enabled {
-				c.printMessage("node labels are off: yarn.node-labels.enabled is not true")
-			}
-			if c.format() == output.Name && len(d.Labels) > 0 {
-				d.Labels = d.Labels[1:] // the row of nodes without a label has no name
-			}
-			return fetched[api.Label]{doc: doc, things: d.Labels}, err
-		})
-	}}
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the labels; the first line is the nodes without a label", flags: listFlags(labelColumns),
+		examples: []string{"rmd label list", "rmd label list -o wide --sort -wait"},
+		run: func(c *call) error {
+			return showList(c, labelColumns, func(ctx context.Context) (fetched[api.Label], error) {
+				var d api.Labels
+				doc, err := c.get(ctx, "/v1/labels", nil, &d)
+				if err == nil && !d.Enabled {
+					c.printMessage("node labels are off: yarn.node-labels.enabled is not true")
+				}
+				if c.format() == output.Name && len(d.Labels) > 0 {
+					d.Labels = d.Labels[1:] // the row of nodes without a label has no name
+				}
+				return fetched[api.Label]{doc: doc, things: d.Labels}, err
+			})
+		}}
 }
 
 func (p *program) labelStatus() verb {
-	return verb{name: "status", usage: "show the details of a label: its queues, and what waits for it", args: "LABEL", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
-		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var d api.LabelDetails
-			doc, err := c.get(ctx, "/v1/labels/"+url.PathEscape(c.arg(0)), nil, &d)
-			return doc, labelFacts(d), err
-		})
-	}}
+	return verb{name: "status", usage: "show the details of a label: its queues, and what waits for it", args: "LABEL", min: 1, max: 1, flags: watchFlags(),
+		examples: []string{"rmd label status gpu"},
+		complete: []source{labels},
+		run: func(c *call) error {
+			return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var d api.LabelDetails
+				doc, err := c.get(ctx, "/v1/labels/"+url.PathEscape(c.arg(0)), nil, &d)
+				return doc, labelFacts(d), err
+			})
+		}}
 }
 
 func labelFacts(d api.LabelDetails) []output.Fact {
@@ -152,9 +157,11 @@ func (p *program) labelNodes() verb {
 		long: "A host stands for all its NodeManagers. A NodeManager (HOST:PORT) is listed if its label is not its host's. " +
 			"REGISTERED is the number of NodeManagers that have the label from this line.",
 		flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "label", Usage: "only with this label"},
+			fill(labels, &cli.StringFlag{Name: "label", Usage: "only with this label"}),
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
-		}, listFlags()...), run: func(c *call) error {
+		}, listFlags(mappedColumns)...),
+		examples: []string{"rmd label nodes --label gpu"},
+		run: func(c *call) error {
 			return showList(c, mappedColumns, func(ctx context.Context) (fetched[api.MappedNode], error) {
 				return pages(ctx, c, "/v1/labels:map", "nodes", c.labelQuery(), c.Int("limit"), func(b []byte) ([]api.MappedNode, string, error) {
 					var d api.LabelMap
@@ -191,6 +198,7 @@ func (p *program) labelAdd() verb {
 			&cli.BoolFlag{Name: "change", Usage: "change the exclusivity of labels that exist"},
 			dryRunFlag(),
 		},
+		examples: []string{"rmd label add gpu", "rmd label add spot --non-exclusive"},
 		run: func(c *call) error {
 			exclusive, names := !c.Bool("non-exclusive"), c.Args().Slice()
 			body := api.AddLabels{Change: c.Bool("change"), DryRun: c.Bool("dry-run")}
@@ -209,7 +217,9 @@ func (p *program) labelRemove() verb {
 	return verb{name: "remove", aliases: []string{"rm"}, usage: "remove labels from the cluster and from its nodes", args: "LABEL…", min: 1, max: -1,
 		long: "Nodes with the label have no label then, and running containers go on. Requests for the label wait until it is added again. " +
 			"A label that a queue lists in accessible-node-labels cannot be removed: change the queue first.",
-		flags: []cli.Flag{dryRunFlag(), yesFlag()},
+		flags:    []cli.Flag{dryRunFlag(), yesFlag()},
+		examples: []string{"rmd label remove gpu --dry-run"},
+		complete: []source{labels},
 		run: func(c *call) error {
 			names := c.Args().Slice()
 			if !c.Bool("dry-run") {
@@ -227,12 +237,14 @@ func (p *program) labelMap() verb {
 			"The command changes all nodes or none, also 10,000 at once. A node has one label.\n" +
 			"Containers that run on a node go on, and count in its new label. A reservation of the node is cancelled.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "label", Usage: "label of nodes given without =LABEL; - for none"},
-			&cli.StringFlag{Name: "file", Usage: "file with one NODE[=LABEL] a line; - for standard input"},
+			fill(labels, &cli.StringFlag{Name: "label", Usage: "label of nodes given without =LABEL; - for none"}),
+			fill(files, &cli.StringFlag{Name: "file", Usage: "file with one NODE[=LABEL] a line; - for standard input"}),
 			&cli.BoolFlag{Name: "known-only", Usage: "refuse hosts that never registered"},
 			dryRunFlag(),
 		},
-		run: runLabelMap}
+		examples: []string{"rmd label map worker-1=gpu worker-2:8041=gpu", "rmd label map worker-1= --dry-run", "rmd label map --label gpu --file nodes.txt"},
+		complete: []source{nodesAssigned},
+		run:      runLabelMap}
 }
 
 func runLabelMap(c *call) error {

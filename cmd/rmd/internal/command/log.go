@@ -67,8 +67,9 @@ func (p *program) logShow() verb {
 			&cli.IntFlag{Name: "count", Usage: "number of entries", Value: 20},
 			&cli.BoolFlag{Name: "events", Usage: "print each event on its own line"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue with new entries until Ctrl-C"},
-		}, listFlags()[:3]...),
-		run: runLogShow,
+		}, listFlags(entryColumns)[:3]...),
+		examples: []string{"rmd log show --count 5 --events", "rmd log show --from 184000 --follow"},
+		run:      runLogShow,
 	}
 }
 
@@ -172,7 +173,8 @@ func (p *program) auditTail() verb {
 			&cli.StringFlag{Name: "since", Usage: "only since 10m ago, or since 15:04 or 2006-01-02T15:04:05Z"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue with new entries until Ctrl-C"},
 		},
-		run: runAudit,
+		examples: []string{"rmd audit tail --who alice --action kill --since 24h", "rmd audit tail --follow -o jsonl"},
+		run:      runAudit,
 	}
 }
 

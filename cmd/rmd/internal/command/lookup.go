@@ -23,7 +23,7 @@ type lookup struct {
 	p     *program
 	ctx   context.Context
 	app   *cli.App
-	path  []string          // commands such as app, list
+	cmd   *cli.Command      // the command so far; nil: none
 	args  []string          // arguments before the current word
 	flags map[string]string // flags with values, by their first name
 	last  string            // the current word
@@ -45,7 +45,7 @@ func (l *lookup) candidates(typed []string) []candidate {
 	if strings.HasPrefix(l.last, "-") && !slices.Contains(typed, "--") {
 		return l.matching(flagWords(flags), "")
 	}
-	if len(commands) > 0 || len(l.path) == 0 {
+	if len(commands) > 0 || l.cmd == nil {
 		return l.matching(commandWords(commands), "")
 	}
 	return l.matching(l.arguments(), "")
@@ -76,9 +76,8 @@ func (l *lookup) walk(typed []string) ([]*cli.Command, []cli.Flag) {
 			l.args = append(l.args, w)
 			continue
 		}
-		c := commands[next]
-		l.path = append(l.path, c.Name)
-		commands, flags = c.Subcommands, append(flags, c.Flags...)
+		l.cmd = commands[next]
+		commands, flags = l.cmd.Subcommands, append(flags, l.cmd.Flags...)
 	}
 	return commands, flags
 }
@@ -103,54 +102,46 @@ func flagNamed(flags []cli.Flag, name string) cli.Flag {
 
 // valueOf returns the flag whose value is the current word: the flag in the word before, or in the
 // current word itself. prefix is the part of the current word before the value.
-func (l *lookup) valueOf(typed []string, flags []cli.Flag) (flag, prefix string, ok bool) {
+func (l *lookup) valueOf(typed []string, flags []cli.Flag) (flag cli.Flag, prefix string, ok bool) {
 	if name, _, joined, is := flagWord(l.last); is && joined {
 		if f := flagNamed(flags, name); f != nil && argparse.TakesValue(f) {
-			return f.Names()[0], l.last[:strings.IndexByte(l.last, '=')+1], true
+			return f, l.last[:strings.IndexByte(l.last, '=')+1], true
 		}
 	}
 	if n := len(typed); n > 0 {
 		if name, _, joined, is := flagWord(typed[n-1]); is && !joined {
 			if f := flagNamed(flags, name); f != nil && argparse.TakesValue(f) {
-				return f.Names()[0], "", true
+				return f, "", true
 			}
 		}
 	}
-	return "", "", false
+	return nil, "", false
 }
 
 // values returns the candidates for a flag's value. In a comma list, they are for the last part.
-func (l *lookup) values(flag, prefix string) []candidate {
-	from, ok := flagValues[strings.Join(l.path, " ")+" --"+flag]
-	if !ok {
-		from, ok = flagValues["--"+flag]
-	}
+func (l *lookup) values(flag cli.Flag, prefix string) []candidate {
+	f, ok := flag.(filled)
 	if !ok {
 		return nil
 	}
-	if listed[flag] {
+	if f.IsSliceFlag() {
 		if i := strings.LastIndexByte(l.last, ','); i >= len(prefix) {
 			prefix = l.last[:i+1]
 		}
 	}
-	return l.matching(from(l), prefix)
+	return l.matching(f.from(l), prefix)
 }
-
-// listed are the flags whose value is a comma list.
-var listed = map[string]bool{"state": true, "kind": true, "columns": true, "addr": true}
 
 // arguments returns the candidates for the next argument of the command.
 func (l *lookup) arguments() []candidate {
-	places := argumentValues[strings.Join(l.path, " ")]
-	if len(places) == 0 {
-		return nil
-	}
+	v := l.p.verbs[l.cmd]
+	places := v.complete
 	i := len(l.args)
+	if v.max < 0 && len(places) > 0 { // the last argument may be repeated
+		i = min(i, len(places)-1)
+	}
 	if i >= len(places) {
-		if !slices.Contains(repeated, strings.Join(l.path, " ")) {
-			return nil
-		}
-		i = len(places) - 1
+		return nil
 	}
 	return slices.DeleteFunc(places[i](l), func(c candidate) bool { return slices.Contains(l.args, c.word) })
 }

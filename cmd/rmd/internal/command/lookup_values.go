@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"rmd/cmd/internal/output"
@@ -12,45 +13,6 @@ import (
 	"rmd/workload/trace"
 )
 
-// argumentValues has the kinds of arguments of each command. The arguments of a command that is not
-// listed are free text.
-var argumentValues = map[string][]source{
-	"app status": {apps}, "app explain": {apps}, "app forecast": {apps}, "app wait": {apps}, "app attempts": {apps}, "app containers": {apps},
-	"app kill": {liveApps}, "app move": {liveApps, leafQueues}, "app priority": {liveApps}, "app gang": {liveApps},
-	"node status": {nodes}, "node drain": {nodes}, "node forget": {nodes}, "node resource": {nodes},
-	"label status": {labels}, "label remove": {labels}, "label add": {noCandidates}, "label map": {nodesAssigned},
-	"queue status": {queues}, "queue stop": {queues}, "queue start": {queues},
-	"reservation status": {reservationIDs}, "reservation cancel": {reservationIDs},
-	"conf get": {confKeys}, "conf set": {confKeysAssigned}, "shadow start": {confKeysAssigned, files}, "conf diff": {versionsOrFiles, versions}, "conf validate": {files}, "conf apply": {files}, "conf rollback": {versions},
-	"access token revoke": {accessTokens},
-	"cluster promote":     {replicas}, "cluster demote": {replicas}, "cluster remove": {replicas}, "cluster transfer": {replicas},
-	"autopilot set": {noCandidates}, "snapshot save": {files}, "snapshot inspect": {files}, "snapshot restore": {files},
-	"replay": {demoOrFiles}, "completion": {fixed("bash", "zsh", "fish", "powershell")},
-}
-
-// repeated are the commands whose last argument may be repeated.
-var repeated = []string{"app kill", "conf set", "label remove", "label map"}
-
-// flagValues has the kind of value of a flag, for one command or for all commands with the flag.
-var flagValues = map[string]source{
-	"--output": fixed(output.Formats()...), "--log-level": fixed("trace", "debug", "info", "warn", "error", "off"),
-	"--cacert": files, "--cert": files, "--key": files, "--config": files, "--report": files, "--queues": files, "--nodes": files, "--trace": demoOrFiles,
-	"--token-file": files, "--peers": files, "--context": files, "--data": files, "--dir": files, "--conf-dir": files,
-	"--app": apps, "--queue": queues, "--node": nodes, "--kind": func(*lookup) []candidate { return wordsOf(eventKinds()) },
-	"--label": labels, "--am-label": labels,
-	"app submit --queue": leafQueues,
-	"app list --state":   fixed("SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"),
-	"node list --state":  fixed("RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"),
-	"app wait --for":     fixed("running", "finished"),
-	"--workload":         fixed("mixed", "none"), "--compare": fixed(noReservations, comparePreemption, compareForecasts, compareShadow, compareBackfill, compareNodes), "--scheduling": fixed("eager", "heartbeat"), "--format": fixed(trace.Formats()...),
-	"--by": fixed(topViews...), "cluster token create --role": fixed("voter", "nonvoter"), "--role": fixed("read", "submit", "operator", "admin"), "--speed": fixed("max"),
-	"--version": versions, "--if-version": versions,
-	"--columns": columnHeads(""), "--sort": columnHeads("-"),
-	"server --set": func(*lookup) []candidate { return suffixed(config.Keys(), "=") },
-}
-
-func noCandidates(*lookup) []candidate { return nil }
-
 func files(l *lookup) []candidate {
 	l.files = true
 	return nil
@@ -58,28 +20,11 @@ func files(l *lookup) []candidate {
 
 func demoOrFiles(l *lookup) []candidate {
 	l.files = true
-	return []candidate{{trace.Demo, "one day of a GPU cluster"}, {trace.GoogleLike, "generated: CPU jobs of three classes"}, {trace.PhillyLike, "generated: GPU jobs of five teams"}}
+	return builtinTraces
 }
 
-func wordsOf(list []string) []candidate {
-	out := make([]candidate, len(list))
-	for i, w := range list {
-		out[i].word = w
-	}
-	return out
-}
-
-func suffixed(list []string, suffix string) []candidate {
-	out := wordsOf(list)
-	for i := range out {
-		out[i].word += suffix
-	}
-	return out
-}
-
-func fixed(list ...string) source {
-	return func(*lookup) []candidate { return wordsOf(list) }
-}
+// builtinTraces are the traces that need no file.
+var builtinTraces = []candidate{{trace.Demo, "one day of a GPU cluster"}, {trace.GoogleLike, "generated: CPU jobs of three classes"}, {trace.PhillyLike, "generated: GPU jobs of five teams"}}
 
 // ask reads a document for completion. If the cluster does not answer, the document is empty.
 func ask[T any](l *lookup, path string, q url.Values) (d T) {
@@ -115,13 +60,7 @@ func nodes(l *lookup) (out []candidate) {
 	return out
 }
 
-func nodesAssigned(l *lookup) []candidate {
-	out := nodes(l)
-	for i := range out {
-		out[i].word += "="
-	}
-	return out
-}
+func nodesAssigned(l *lookup) []candidate { return assigned(nodes(l)) }
 
 func labels(l *lookup) (out []candidate) {
 	for _, k := range ask[api.Labels](l, "/v1/labels", nil).Labels {
@@ -190,37 +129,21 @@ func confKeys(l *lookup) (out []candidate) {
 }
 
 func confKeysAssigned(l *lookup) []candidate {
-	out := confKeys(l)
+	return assigned(confKeys(l))
+}
+
+func keysAssignedOrFiles(l *lookup) []candidate {
+	l.files = true
+	return confKeysAssigned(l)
+}
+
+func settingsAssigned(*lookup) []candidate { return assigned(plainWords(config.Keys()...)) }
+
+// assigned returns the candidates with "=" after them.
+func assigned(all []candidate) []candidate {
+	out := slices.Clone(all)
 	for i := range out {
 		out[i].word += "="
 	}
 	return out
-}
-
-// listHeads are the columns of each command that shows a list.
-var listHeads = map[string][]string{
-	"app list": appColumns.Heads(), "app attempts": attemptColumns.Heads(), "app containers": containerColumns.Heads(),
-	"node list": nodeColumns.Heads(), "label list": labelColumns.Heads(), "label nodes": mappedColumns.Heads(), "queue list": queueColumns(false).Heads(), "queue tree": queueColumns(true).Heads(), "reservation list": reservationColumns.Heads(),
-	"conf get": propertyColumns.Heads(), "conf diff": changeColumns.Heads(), "conf history": versionColumns.Heads(),
-	"cluster status": memberColumns.Heads(), "cluster members": memberColumns.Heads(), "log show": entryColumns.Heads(),
-}
-
-// columnHeads returns the columns of the command. down is a prefix for the reverse order.
-func columnHeads(down string) source {
-	return func(l *lookup) (out []candidate) {
-		heads := listHeads[strings.Join(l.path, " ")]
-		if by := l.flags["by"]; strings.Join(l.path, " ") == "top" {
-			if by == "" {
-				by = topViews[0]
-			}
-			heads = topTables[by].heads
-		}
-		out = wordsOf(heads)
-		if down != "" {
-			for _, h := range heads {
-				out = append(out, candidate{word: down + h})
-			}
-		}
-		return out
-	}
 }

@@ -27,10 +27,11 @@ func dryRunFlag() cli.Flag {
 func (p *program) clusterInit() verb {
 	return verb{
 		name: "init", usage: "create a cluster with the replica at --addr as its first member", flags: []cli.Flag{
-			&cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the first queue configuration", DefaultText: "the replica's own files"},
+			fill(files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the first queue configuration", DefaultText: "the replica's own files"}),
 			&cli.StringFlag{Name: "cluster-id", Usage: "id of the new cluster", DefaultText: "random"},
 			dryRunFlag(),
 		},
+		examples: []string{"rmd cluster init --addr rm1:8088 --queues capacity-scheduler.xml"},
 		run: func(c *call) error {
 			cl, err := c.singleClient()
 			if err != nil {
@@ -63,14 +64,12 @@ func (p *program) clusterInit() verb {
 func (p *program) tokenCreate() verb {
 	return verb{
 		name: "create", usage: "create a token with which one replica can join, once", flags: []cli.Flag{
-			&cli.StringFlag{Name: "role", Usage: "voter|nonvoter; autopilot promotes a healthy voter", Value: "voter"},
+			oneOf(&cli.StringFlag{Name: "role", Usage: "; autopilot promotes a healthy voter", Value: "voter"}, plainWords("voter", "nonvoter")...),
 			spanFlag("ttl", "validity; at most 24h", time.Hour),
 		},
+		examples: []string{"(umask 077; rmd cluster token create --ttl 1h > token)"},
 		run: func(c *call) error {
 			role := c.String("role")
-			if role != "voter" && role != "nonvoter" {
-				return clierr.Usagef("write --role voter or --role nonvoter", "%q is not a role", role)
-			}
 			cl, err := c.client()
 			if err != nil {
 				return err
@@ -98,10 +97,11 @@ func (p *program) clusterJoin() verb {
 		name: "join", usage: "join the replica at --addr to a cluster", args: "PEER…", min: 1, max: -1,
 		long: "PEER is the peer address (port 8034) of any member of the cluster. You may name several.\nAutopilot makes the new replica a voter after it has been healthy for some time.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "token-file", Usage: "file with the join token; \"-\" reads stdin"},
+			fill(files, &cli.StringFlag{Name: "token-file", Usage: "file with the join token; \"-\" reads stdin"}),
 			&cli.BoolFlag{Name: "wait", Usage: "wait until the replica has caught up and, with a token for a voter, votes; at most 5m"},
 			dryRunFlag(),
 		},
+		examples: []string{"rmd cluster join 10.0.0.11:8034 --token-file token --addr rm4:8088"},
 		run: func(c *call) error {
 			token, err := c.token()
 			if err != nil {
@@ -189,7 +189,7 @@ func (c *call) token() (string, error) {
 
 // memberChange returns the command that promotes or demotes a replica.
 func (p *program) memberChange(op string) verb {
-	v := verb{name: op, args: "ID", min: 1, max: 1}
+	v := verb{name: op, args: "ID", min: 1, max: 1, examples: []string{"rmd cluster " + op + " rm4"}, complete: []source{replicas}}
 	done := "is a voter now"
 	v.usage = "make a non-voter a voter"
 	if op == "promote" {
@@ -259,6 +259,8 @@ func (p *program) clusterRemove() verb {
 			&cli.BoolFlag{Name: "force", Usage: "even if the cluster loses its majority of healthy voters"},
 			dryRunFlag(), yesFlag(),
 		},
+		examples: []string{"rmd cluster remove rm4 --dry-run", "rmd cluster remove rm4 --yes"},
+		complete: []source{replicas},
 		run: func(c *call) error {
 			id := c.arg(0)
 			if !c.Bool("dry-run") {

@@ -15,7 +15,8 @@ import (
 func (p *program) metrics() verb {
 	return verb{
 		name: "metrics", usage: "show the Prometheus metrics of a replica", args: "[WORD]", max: 1, flags: watchFlags(),
-		long: "With WORD: only metrics whose name contains it, without comments. A metric without a value is not shown.",
+		long:     "With WORD: only metrics whose name contains it, without comments. A metric without a value is not shown.",
+		examples: []string{"rmd metrics raft", "rmd metrics --addr rm2:8088"},
 		run: func(c *call) error {
 			if f := c.format(); f != output.Table && f != output.Wide {
 				return clierr.Usagef("omit -o", "metrics have only the Prometheus format")

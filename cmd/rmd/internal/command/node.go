@@ -57,26 +57,30 @@ func freeMemory(n api.Node) float64 {
 
 func (p *program) nodeList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the nodes", flags: append([]cli.Flag{
-		&cli.StringSliceFlag{Name: "state", Usage: "RUNNING UNHEALTHY DECOMMISSIONING DECOMMISSIONED LOST REBOOTED SHUTDOWN"},
+		manyOf(&cli.StringSliceFlag{Name: "state"}, named(yarn.NodeStates())...),
 		&cli.StringFlag{Name: "rack", Usage: "only in this rack"},
-		&cli.StringFlag{Name: "label", Usage: "only with this label; - for none"},
+		fill(labels, &cli.StringFlag{Name: "label", Usage: "only with this label; - for none"}),
 		&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
-	}, listFlags()...), run: func(c *call) error {
-		q := c.labelQuery()
-		if s := c.StringSlice("state"); len(s) > 0 {
-			q.Set("state", strings.ToUpper(strings.Join(s, ",")))
-		}
-		if r := c.String("rack"); r != "" {
-			q.Set("rack", r)
-		}
-		return showList(c, nodeColumns, func(ctx context.Context) (fetched[api.Node], error) {
-			return pages(ctx, c, "/v1/nodes", "nodes", q, c.Int("limit"), func(b []byte) ([]api.Node, string, error) {
-				var d api.Nodes
-				err := json.Unmarshal(b, &d)
-				return d.Nodes, d.Next, err
+	}, listFlags(nodeColumns)...),
+		examples: []string{"rmd node list --state RUNNING --sort -used", "rmd node list --filter reserved!=- -o name"},
+		run: func(c *call) error {
+			q := c.labelQuery()
+			if s, err := c.chosen("state"); err != nil {
+				return err
+			} else if len(s) > 0 {
+				q.Set("state", strings.Join(s, ","))
+			}
+			if r := c.String("rack"); r != "" {
+				q.Set("rack", r)
+			}
+			return showList(c, nodeColumns, func(ctx context.Context) (fetched[api.Node], error) {
+				return pages(ctx, c, "/v1/nodes", "nodes", q, c.Int("limit"), func(b []byte) ([]api.Node, string, error) {
+					var d api.Nodes
+					err := json.Unmarshal(b, &d)
+					return d.Nodes, d.Next, err
+				})
 			})
-		})
-	}}
+		}}
 }
 
 // nodePath returns the REST path of the node in the first argument.
@@ -92,17 +96,20 @@ func nodePathOf(id, tail string) (string, error) {
 }
 
 func (p *program) nodeStatus() verb {
-	return verb{name: "status", usage: "show the details of a node and its containers", args: "ID", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
-		path, err := c.nodePath("/placement")
-		if err != nil {
-			return err
-		}
-		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var d api.Placement
-			doc, err := c.get(ctx, path, nil, &d)
-			return doc, nodeFacts(d), err
-		})
-	}}
+	return verb{name: "status", usage: "show the details of a node and its containers", args: "ID", min: 1, max: 1, flags: watchFlags(),
+		examples: []string{"rmd node status sim-03:45454"},
+		complete: []source{nodes},
+		run: func(c *call) error {
+			path, err := c.nodePath("/placement")
+			if err != nil {
+				return err
+			}
+			return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var d api.Placement
+				doc, err := c.get(ctx, path, nil, &d)
+				return doc, nodeFacts(d), err
+			})
+		}}
 }
 
 func nodeFacts(d api.Placement) []output.Fact {
@@ -145,6 +152,8 @@ func (p *program) nodeDrain() verb {
 			&cli.BoolFlag{Name: "undo", Usage: "put the node back into service"},
 			yesFlag(),
 		},
+		examples: []string{"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo", "rmd node drain --choose 2 --dry-run"},
+		complete: []source{nodes},
 		run: func(c *call) error {
 			switch {
 			case c.IsSet("choose"):
@@ -247,7 +256,9 @@ func (p *program) nodeForget() verb {
 	return verb{name: "forget", usage: "remove an inactive node from the cluster's state", args: "ID", min: 1, max: 1,
 		long: "The node must be DECOMMISSIONED, LOST, SHUTDOWN or REBOOTED. If its NodeManager starts again and the lists of hosts admit it, it registers as a new node. " +
 			"Inactive nodes that no list of hosts names are removed without this command, after yarn.resourcemanager.node-removal-untracked.timeout-ms.",
-		flags: []cli.Flag{yesFlag()},
+		flags:    []cli.Flag{yesFlag()},
+		examples: []string{"rmd node forget sim-03:45454"},
+		complete: []source{nodes},
 		run: func(c *call) error {
 			path, err := c.nodePath(":forget")
 			if err != nil {
@@ -262,7 +273,9 @@ func (p *program) nodeForget() verb {
 
 func (p *program) nodeResource() verb {
 	return verb{name: "resource", usage: "set the total resources of a node", args: "ID RESOURCE", min: 2, max: 2,
-		long: "RESOURCE is the whole total, for example memory-mb=393216,vcores=96,yarn.io/gpu=8.\nOf a kind that it does not name the node has nothing.",
+		long:     "RESOURCE is the whole total, for example memory-mb=393216,vcores=96,yarn.io/gpu=8.\nOf a kind that it does not name the node has nothing.",
+		examples: []string{"rmd node resource sim-03:45454 memory-mb=393216,vcores=96,gpu=8"},
+		complete: []source{nodes},
 		run: func(c *call) error {
 			path, err := c.nodePath(":resource")
 			if err != nil {

@@ -26,8 +26,9 @@ import (
 func (p *program) check() verb {
 	return verb{
 		name: "check", usage: "check an offline data directory: log, checksums, snapshots, store",
-		long:  "It changes nothing. Exit 9 if it finds a fault.",
-		flags: []cli.Flag{&cli.StringFlag{Name: "data", Usage: "the data directory"}},
+		long:     "It changes nothing. Exit 9 if it finds a fault.",
+		flags:    []cli.Flag{fill(files, &cli.StringFlag{Name: "data", Usage: "the data directory"})},
+		examples: []string{"rmd check --data /var/lib/rmd"},
 		run: func(c *call) error {
 			dir := c.String("data")
 			if err := needDir(dir); err != nil {
@@ -103,12 +104,13 @@ func (p *program) recover() verb {
 			"and index, and copy its data directory. Recover only this one: a second recovery makes a second cluster. " +
 			"--peers FILE contains [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "data", Usage: "data directory of the surviving replica"},
-			&cli.StringFlag{Name: "peers", Usage: "file with the surviving replica as the member of the new cluster"},
+			fill(files, &cli.StringFlag{Name: "data", Usage: "data directory of the surviving replica"}),
+			fill(files, &cli.StringFlag{Name: "peers", Usage: "file with the surviving replica as the member of the new cluster"}),
 			&cli.StringFlag{Name: "without", Usage: "ids of all other voters, whose disks are given up"},
 			dryRunFlag(), yesFlag(),
 		},
-		run: runRecover,
+		examples: []string{"rmd recover --data /var/lib/rmd --peers peers.json --without rm2,rm3 --dry-run"},
+		run:      runRecover,
 	}
 }
 

@@ -24,6 +24,7 @@ func (p *program) preempt() verb {
 			"The round runs on a copy of the state and changes nothing. It also runs where preemption is off.\n" +
 			"--over plays a part of the past again on a copy of the state: what applications asked for then, and how long their containers ran, without preemption, " +
 			"with the selector planned, and with YARN's. A replica can go back as far as its log and snapshots do. This needs the role operator.",
+		examples: []string{"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --over 24h", "rmd preempt --over 14:00 --until 15:30 -o json"},
 		run: func(c *call) error {
 			switch over := c.String("over") != ""; {
 			case over && (c.Bool("dry-run") || c.Bool("watch")):

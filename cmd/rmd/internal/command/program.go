@@ -98,9 +98,10 @@ func writeError(s Streams, err error) int {
 // program is one run of the command line.
 type program struct {
 	Streams
-	tokenFile string            // file with the access token
-	warned    map[string]bool   // token files that others can read
-	lines     *logwriter.Writer // of a server, which also prints errors through it; nil for other commands
+	verbs     map[*cli.Command]verb // of the command tree
+	tokenFile string                // file with the access token
+	warned    map[string]bool       // token files that others can read
+	lines     *logwriter.Writer     // of a server, which also prints errors through it; nil for other commands
 }
 
 // app returns the command tree.

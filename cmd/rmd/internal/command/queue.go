@@ -19,7 +19,7 @@ import (
 
 func (p *program) queues() *cli.Command {
 	return noun("queue", "the queues and their usage",
-		p.command(p.queueList("list", "list the queues", false)), p.command(p.queueList("tree", "show the queues as a tree", true)),
+		p.command(p.queueList("list", "list the queues", false, "--sort -used", "-o wide")), p.command(p.queueList("tree", "show the queues as a tree", true, "--watch")),
 		p.command(p.queueStatus()), p.command(p.queuePlace()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")), p.command(p.queueAdopt()))
 }
 
@@ -86,11 +86,14 @@ func queueColumns(tree bool) output.List[flatQueue] {
 	}
 }
 
-func (p *program) queueList(name, usage string, tree bool) verb {
+func (p *program) queueList(name, usage string, tree bool, examples ...string) verb {
+	for i := range examples {
+		examples[i] = "rmd queue " + name + " " + examples[i]
+	}
 	long := fmt.Sprintf("Of the dynamic queues below a queue, which submissions created, a table has the %d with the most applications. "+
 		"With --all or --filter, and with -o name, jsonl, json or yaml, it has all.", view.SomeQueues)
-	flags := append([]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "show all dynamic queues"}}, listFlags()...)
-	return verb{name: name, usage: usage, long: long, flags: flags, run: func(c *call) error {
+	flags := append([]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "show all dynamic queues"}}, listFlags(queueColumns(tree))...)
+	return verb{name: name, usage: usage, long: long, flags: flags, examples: examples, run: func(c *call) error {
 		ask := url.Values{}
 		if f := c.format(); !c.Bool("all") && !c.IsSet("filter") && (f == output.Table || f == output.Wide) {
 			ask.Set("dynamic", strconv.Itoa(view.SomeQueues))
@@ -110,13 +113,16 @@ func (p *program) queueList(name, usage string, tree bool) verb {
 }
 
 func (p *program) queueStatus() verb {
-	return verb{name: "status", usage: "show the details of a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(), run: func(c *call) error {
-		return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var q api.Queue
-			doc, err := c.get(ctx, "/v1/queues/"+url.PathEscape(c.arg(0)), url.Values{"dynamic": {strconv.Itoa(view.SomeQueues)}}, &q)
-			return doc, queueFacts(q), err
-		})
-	}}
+	return verb{name: "status", usage: "show the details of a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(),
+		examples: []string{"rmd queue status root.train"},
+		complete: []source{queues},
+		run: func(c *call) error {
+			return showFacts(c, func() string { return c.arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var q api.Queue
+				doc, err := c.get(ctx, "/v1/queues/"+url.PathEscape(c.arg(0)), url.Values{"dynamic": {strconv.Itoa(view.SomeQueues)}}, &q)
+				return doc, queueFacts(q), err
+			})
+		}}
 }
 
 func queueFacts(q api.Queue) []output.Fact {
@@ -150,26 +156,30 @@ func queueFacts(q api.Queue) []output.Fact {
 
 func (p *program) queueState(name, usage string) verb {
 	long := "The state lasts until the opposite command, or until a new configuration states the queue's state."
-	return verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1, run: func(c *call) error {
-		done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
-		return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)
-	}}
+	return verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1,
+		examples: []string{"rmd queue " + name + " root.adhoc"}, complete: []source{queues},
+		run: func(c *call) error {
+			done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
+			return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)
+		}}
 }
 
 func (p *program) queueAdopt() verb {
 	long := "A submission created the queue, and it is removed when it is idle. Adopted, it is in the configuration with the properties that it has now, and stays. " +
 		"Dynamic queues above it are adopted with it; those below it stay dynamic."
-	return verb{name: "adopt", usage: "make a dynamic queue one of the configuration", long: long, args: "QUEUE", min: 1, max: 1, flags: applyFlags(), run: func(c *call) error {
-		cl, err := c.client()
-		if err != nil {
-			return err
-		}
-		q := url.Values{}
-		if text := c.String("comment"); text != "" {
-			q.Set("comment", text)
-		}
-		return c.sendConf(cl, client.Request{Method: http.MethodPost, Path: "/v1/queues/" + url.PathEscape(c.arg(0)) + ":adopt", Query: q}, c.Uint64("if-version"))
-	}}
+	return verb{name: "adopt", usage: "make a dynamic queue one of the configuration", long: long, args: "QUEUE", min: 1, max: 1, flags: applyFlags(),
+		examples: []string{"rmd queue adopt root.users.ann --dry-run", "rmd queue adopt root.users.ann"},
+		run: func(c *call) error {
+			cl, err := c.client()
+			if err != nil {
+				return err
+			}
+			q := url.Values{}
+			if text := c.String("comment"); text != "" {
+				q.Set("comment", text)
+			}
+			return c.sendConf(cl, client.Request{Method: http.MethodPost, Path: "/v1/queues/" + url.PathEscape(c.arg(0)) + ":adopt", Query: q}, c.Uint64("if-version"))
+		}}
 }
 
 func (p *program) queuePlace() verb {
@@ -181,11 +191,12 @@ func (p *program) queuePlace() verb {
 			&cli.StringFlag{Name: "user", Usage: "user who submits", DefaultText: "who runs the command"},
 			&cli.StringFlag{Name: "groups", Usage: "groups of the user, the primary one first, separated by commas"},
 			&cli.StringFlag{Name: "name", Usage: "name of the application", Value: "N/A"},
-			&cli.StringFlag{Name: "queue", Usage: "queue that the client names"},
+			fill(queues, &cli.StringFlag{Name: "queue", Usage: "queue that the client names"}),
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag of the application; repeatable"},
 			&cli.StringFlag{Name: "tag-groups", Usage: "groups of the user that a tag userid=NAME names"},
-			&cli.StringFlag{Name: "file", Usage: "queue configuration to look at, in place of the one in force"},
+			fill(files, &cli.StringFlag{Name: "file", Usage: "queue configuration to look at, in place of the one in force"}),
 		}, watchFlags()...),
+		examples: []string{"rmd queue place --user ann --groups staff,etl --name nightly", "rmd queue place --user ann --file capacity-scheduler.xml"},
 		run: func(c *call) error {
 			ask := api.PlaceInQueue{User: c.String("user"), Groups: commaList(c.String("groups")), Name: c.String("name"), Queue: c.String("queue"),
 				Tags: c.StringSlice("tag"), TagGroups: commaList(c.String("tag-groups"))}

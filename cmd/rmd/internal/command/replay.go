@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,22 +26,64 @@ import (
 	"rmd/yarn"
 )
 
-// Values of --compare.
+// comparison is one value of --compare.
+type comparison struct {
+	name, about string
+	copies      bool // with --copies
+	run         func(*call, replay.Options) error
+}
+
+// The values of --compare that other flags depend on.
 const (
-	noReservations    = "no-reservations"
-	comparePreemption = "preemption"
-	compareForecasts  = "forecasts"
-	compareShadow     = "shadow"
-	compareBackfill   = "backfill"
-	compareNodes      = "nodes"
+	noReservations = "no-reservations"
+	compareNodes   = "nodes"
 )
+
+// comparisons are the values of --compare. Without run it is a replay that runs a second time.
+func comparisons() []comparison {
+	return []comparison{
+		{name: noReservations, about: "also run without reservations"},
+		{name: "preemption", about: "run without preemption and with each selector of containers",
+			run: compareWith(replay.ComparePreemption, report.WritePreemptionText, report.WritePreemptionJSON)},
+		{name: "forecasts", about: "forecast when what waits will start, and compare that with when it starts",
+			run: compareWith(replay.MeasureForecasts, report.WriteForecastText, report.WriteForecastJSON)},
+		{name: "shadow", about: "run --shadow beside the queues, and compare what it says with what happens with these keys",
+			run: (*call).compareShadow},
+		{name: "backfill", about: "run with and without lending the idle room of reserved nodes", copies: true,
+			run: compareWith(replay.CompareBackfill, report.WriteBackfillText, report.WriteBackfillJSON)},
+		{name: compareNodes, about: "run with each rule that chooses the node of a container", copies: true,
+			run: compareWith(replay.CompareNodes, report.WriteNodesText, report.WriteNodesJSON)},
+	}
+}
+
+// comparedWith returns the values of --compare, and the names of those with copies.
+func comparedWith() (all []candidate, copied []string) {
+	for _, k := range comparisons() {
+		all = append(all, candidate{k.name, k.about})
+		if k.copies {
+			copied = append(copied, k.name)
+		}
+	}
+	return all, copied
+}
+
+// comparison returns the value of --compare; without a name if there is none.
+func (c *call) comparison() comparison {
+	for _, k := range comparisons() {
+		if k.name == c.String("compare") {
+			return k
+		}
+	}
+	return comparison{}
+}
 
 // maxCopies is the maximum of --copies, which is how often a trace is replayed with each setting.
 const maxCopies = 1000
 
 func (p *program) replay() verb {
+	compared, copied := comparedWith()
 	return verb{
-		name: "replay", usage: "replay a recorded workload and report its waiting times", args: "demo|google-like|philly-like|FILE", min: 1, max: 1,
+		name: "replay", usage: "replay a recorded workload and report its waiting times", args: strings.Join(wordsOf(builtinTraces), "|") + "|FILE", min: 1, max: 1,
 		long: "\"demo\" is a trace that this program contains: 1,192 applications of one day of a GPU cluster, on four nodes.\n" +
 			"\"google-like\" and \"philly-like\" are generated from --seed: lines in them are deep.\n" +
 			"It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after " +
@@ -48,26 +91,23 @@ func (p *program) replay() verb {
 			"It refuses to use a node that the cluster already has. $RMD_ADDR alone does not select a running cluster.\n" +
 			"Formats: " + strings.Join(trace.Formats(), ", ") + ".",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "format of the file", Value: trace.FormatAuto},
-			&cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "the nodes of the trace"},
-			&cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queues", DefaultText: "derived from the trace"},
-			&cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max for as fast as the cluster answers", Value: "max"},
+			oneOf(&cli.StringFlag{Name: "format", Usage: ": format of the file", Value: trace.FormatAuto}, plainWords(trace.Formats()...)...),
+			fill(files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "the nodes of the trace"}),
+			fill(files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queues", DefaultText: "derived from the trace"}),
+			fill(fixed(plainWords("max")), &cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max for as fast as the cluster answers", Value: "max"}),
 			&cli.Float64Flag{Name: "load", Usage: "factor by which arrivals are faster", Value: 1},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of generated values", Value: 1},
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"},
 			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
-			&cli.StringFlag{Name: "compare", Usage: noReservations + ": also run without reservations; " + comparePreemption +
-				": run without preemption and with each selector of containers; " +
-				compareForecasts + ": forecast when what waits will start, and compare that with when it starts; " +
-				compareShadow + ": run --shadow beside the queues, and compare what it says with what happens with these keys; " +
-				compareBackfill + ": run with and without lending the idle room of reserved nodes; " +
-				compareNodes + ": run with each rule that chooses the node of a container"},
-			&cli.IntFlag{Name: "copies", Usage: "with --compare backfill and nodes: copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
+			oneOf(&cli.StringFlag{Name: "compare"}, compared...),
+			&cli.IntFlag{Name: "copies", Usage: "with --compare " + strings.Join(copied, " and ") + ": copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
 			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow", DefaultText: "the same queues"},
-			&cli.StringFlag{Name: "scheduling", Usage: "eager|heartbeat", Value: "eager"},
+			oneOf(&cli.StringFlag{Name: "scheduling", Value: "eager"}, plainWords("eager", "heartbeat")...),
 			reportFlag(), yesFlag(),
 		},
-		run: runReplay,
+		examples: []string{"rmd replay demo --compare no-reservations --report page.html", "rmd replay trace.csv --addr rm1:8088 --speed 60 --yes"},
+		complete: []source{demoOrFiles},
+		run:      runReplay,
 	}
 }
 
@@ -81,34 +121,17 @@ func runReplay(c *call) error {
 			return err
 		}
 	}
-	if c.String("compare") == comparePreemption {
-		return c.comparePreemption(o)
-	}
-	if c.String("compare") == compareForecasts {
-		return c.compareForecasts(o)
-	}
-	if c.String("compare") == compareShadow {
-		return c.compareShadow(o)
-	}
-	if c.String("compare") == compareBackfill {
-		return c.compareBackfill(o)
-	}
-	if c.String("compare") == compareNodes {
-		return c.compareNodes(o)
+	if run := c.comparison().run; run != nil {
+		return run(c, o)
 	}
 	page, err := c.openReport()
 	if err != nil {
 		return err
 	}
 	defer page.abandon()
-	bar := c.progressBar(o)
-	if bar != nil {
-		o.Progress = bar.show
-	}
+	bar := c.progressBar(&o)
 	with, without, err := replay.Run(c.ctx(), o)
-	if bar != nil {
-		bar.end()
-	}
+	bar.end()
 	if err != nil {
 		return err
 	}
@@ -123,76 +146,17 @@ func runReplay(c *call) error {
 		func(w io.Writer) error { return report.WriteJSON(w, with, without) })
 }
 
-// comparePreemption replays in virtual time without preemption and with each selector.
-func (c *call) comparePreemption(o replay.Options) error {
-	bar := c.progressBar(o)
-	if bar != nil {
-		o.Progress = bar.show
-	}
-	runs, err := replay.ComparePreemption(c.ctx(), o)
-	if bar != nil {
+// compareWith returns a comparison that measures in virtual time and writes what it measured.
+func compareWith[T any](measure func(context.Context, replay.Options) (T, error), text, document func(io.Writer, T) error) func(*call, replay.Options) error {
+	return func(c *call, o replay.Options) error {
+		bar := c.progressBar(&o)
+		out, err := measure(c.ctx(), o)
 		bar.end()
+		if err != nil {
+			return err
+		}
+		return c.writeRuns(func(w io.Writer) error { return text(w, out) }, func(w io.Writer) error { return document(w, out) })
 	}
-	if err != nil {
-		return err
-	}
-	return c.writeRuns(
-		func(w io.Writer) error { return report.WritePreemptionText(w, runs) },
-		func(w io.Writer) error { return report.WritePreemptionJSON(w, runs) })
-}
-
-// compareBackfill replays in virtual time with and without backfill.
-func (c *call) compareBackfill(o replay.Options) error {
-	bar := c.progressBar(o)
-	if bar != nil {
-		o.Progress = bar.show
-	}
-	runs, err := replay.CompareBackfill(c.ctx(), o)
-	if bar != nil {
-		bar.end()
-	}
-	if err != nil {
-		return err
-	}
-	return c.writeRuns(
-		func(w io.Writer) error { return report.WriteBackfillText(w, runs) },
-		func(w io.Writer) error { return report.WriteBackfillJSON(w, runs) })
-}
-
-// compareNodes replays in virtual time with each rule that chooses nodes.
-func (c *call) compareNodes(o replay.Options) error {
-	bar := c.progressBar(o)
-	if bar != nil {
-		o.Progress = bar.show
-	}
-	n, err := replay.CompareNodes(c.ctx(), o)
-	if bar != nil {
-		bar.end()
-	}
-	if err != nil {
-		return err
-	}
-	return c.writeRuns(
-		func(w io.Writer) error { return report.WriteNodesText(w, n) },
-		func(w io.Writer) error { return report.WriteNodesJSON(w, n) })
-}
-
-// compareForecasts replays in virtual time and forecasts when waiting containers start.
-func (c *call) compareForecasts(o replay.Options) error {
-	bar := c.progressBar(o)
-	if bar != nil {
-		o.Progress = bar.show
-	}
-	methods, err := replay.MeasureForecasts(c.ctx(), o)
-	if bar != nil {
-		bar.end()
-	}
-	if err != nil {
-		return err
-	}
-	return c.writeRuns(
-		func(w io.Writer) error { return report.WriteForecastText(w, methods) },
-		func(w io.Writer) error { return report.WriteForecastJSON(w, methods) })
 }
 
 // compareShadow replays in virtual time with a shadow, then again with the shadow's configuration.
@@ -205,24 +169,14 @@ func (c *call) compareShadow(o replay.Options) error {
 	for _, name := range sorted(keys) {
 		list = append(list, capacity.Property{Name: name, Value: keys[name]})
 	}
-	bar := c.progressBar(o)
-	if bar != nil {
-		o.Progress = bar.show
+	measure := func(ctx context.Context, o replay.Options) (*replay.ShadowRun, error) {
+		return replay.MeasureShadow(ctx, o, list)
 	}
-	run, err := replay.MeasureShadow(c.ctx(), o, list)
-	if bar != nil {
-		bar.end()
-	}
-	if err != nil {
-		return err
-	}
-	return c.writeRuns(
-		func(w io.Writer) error { return c.writeShadowRun(w, run) },
-		func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			return enc.Encode(run)
-		})
+	return compareWith(measure, c.writeShadowRun, func(w io.Writer, run *replay.ShadowRun) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(run)
+	})(c, o)
 }
 
 // writeShadowRun prints the cluster and the shadow. If the configurations differ, it also prints
@@ -267,27 +221,19 @@ func (c *call) replayOptions() (replay.Options, error) {
 	if o.Replicas < 1 || o.Replicas > 7 {
 		return o, clierr.Usagef("write --replicas 3", "the number of replicas, %d, is not 1 to 7", o.Replicas)
 	}
-	if o.Scheduling != "eager" && o.Scheduling != "heartbeat" {
-		return o, clierr.Usagef("write --scheduling eager or heartbeat", "unknown scheduling mode %q", o.Scheduling)
+	k := c.comparison()
+	_, copied := comparedWith()
+	if o.Copies < 1 || o.Copies > maxCopies || o.Copies > 1 && !k.copies {
+		return o, clierr.Usagef("write --compare backfill --copies 20", "--copies is a number of 1 to %d, and only for --compare %s", maxCopies, alternatives(copied))
 	}
-	if o.Copies < 1 || o.Copies > maxCopies || o.Copies > 1 && c.String("compare") != compareBackfill && c.String("compare") != compareNodes {
-		return o, clierr.Usagef("write --compare backfill --copies 20", "--copies is a number of 1 to %d, and only for --compare backfill or nodes", maxCopies)
+	o.Without = k.name == noReservations
+	if k.name == compareNodes && c.IsSet("scheduling") {
+		return o, clierr.Usagef("omit --scheduling", "--compare %s has rows of both modes", compareNodes)
 	}
-	switch c.String("compare") {
-	case "":
-	case noReservations:
-		o.Without = true
-	case comparePreemption, compareForecasts, compareShadow, compareBackfill, compareNodes:
-		if c.String("compare") == compareNodes && c.IsSet("scheduling") {
-			return o, clierr.Usagef("omit --scheduling", "--compare %s has rows of both modes", compareNodes)
+	for _, flag := range []string{"addr", "speed", "replicas", "report"} {
+		if k.run != nil && c.IsSet(flag) {
+			return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", k.name)
 		}
-		for _, flag := range []string{"addr", "speed", "replicas", "report"} {
-			if c.IsSet(flag) {
-				return o, clierr.Usagef("omit --"+flag, "--compare %s runs in virtual time, without replicas and page", c.String("compare"))
-			}
-		}
-	default:
-		return o, clierr.Usagef("write --compare "+noReservations+", "+comparePreemption+", "+compareForecasts+", "+compareShadow+", "+compareBackfill+" or "+compareNodes, "cannot compare with %q", c.String("compare"))
 	}
 	var err error
 	if s := c.String("speed"); s != "max" {
@@ -427,11 +373,14 @@ type replayBar struct {
 	bar   *progressbar.ProgressBar
 }
 
-func (c *call) progressBar(o replay.Options) *replayBar {
+// progressBar lets the runs report to a new bar. Without a terminal it returns nil.
+func (c *call) progressBar(o *replay.Options) *replayBar {
 	if !c.p.ErrTerminal || c.quiet() {
 		return nil
 	}
-	return &replayBar{c: c, total: max(len(o.Trace.Jobs), 1)}
+	b := &replayBar{c: c, total: max(len(o.Trace.Jobs), 1)}
+	o.Progress = b.show
+	return b
 }
 
 func (b *replayBar) show(run string, p workload.Progress) {
@@ -451,7 +400,7 @@ func (b *replayBar) show(run string, p workload.Progress) {
 }
 
 func (b *replayBar) end() {
-	if b.bar != nil {
+	if b != nil && b.bar != nil {
 		_ = b.bar.Finish()
 		b.bar = nil
 	}

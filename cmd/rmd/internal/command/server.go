@@ -48,16 +48,17 @@ func (p *program) server() verb {
 			"Exit codes for supervisors: 70 disk or data fault, 71 disk full at start, 72 disk hung, 73 removed from the " +
 			"cluster, 74 state differs, 75 log entry or snapshot of a newer version. Do not restart it after 73, 74 or 75.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "config", Usage: "rmd.yaml", EnvVars: []string{"RMD_CONFIG"}},
+			fill(files, &cli.StringFlag{Name: "config", Usage: "rmd.yaml", EnvVars: []string{"RMD_CONFIG"}}),
 			&cli.StringFlag{Name: "id", Usage: "key id"}, &cli.StringFlag{Name: "cluster", Usage: "key cluster"},
-			&cli.StringFlag{Name: "data", Usage: "key data"}, &cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
+			fill(files, &cli.StringFlag{Name: "data", Usage: "key data"}), &cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
 			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"}, &cli.StringFlag{Name: "http", Usage: "key http.listen"},
-			&cli.StringSliceFlag{Name: "set", Usage: "any other key, for instance raft.heartbeat=1s; repeatable"},
-			&cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queue configuration of a new cluster", DefaultText: "the files of hadoop.conf_dir, else root.default"},
+			fill(settingsAssigned, &cli.StringSliceFlag{Name: "set", Usage: "any other key, for instance raft.heartbeat=1s; repeatable"}),
+			fill(files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queue configuration of a new cluster", DefaultText: "the files of hadoop.conf_dir, else root.default"}),
 			&cli.BoolFlag{Name: "print-config", Usage: "print the configuration and the origin of each value, and exit"},
 			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos", Hidden: true},
 		},
-		run: runServer,
+		examples: []string{"rmd server --config /etc/rmd/rmd.yaml", "rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
+		run:      runServer,
 	}
 }
 

@@ -34,6 +34,8 @@ func (p *program) shadowStart() verb {
 		long: "Runs a file of queues, or the current configuration with some keys changed, on what happens in the cluster. A follower does so, on a copy of its state: " +
 			"nothing is written to the log, and nobody gets a container of it. Of several addresses it takes the first whose replica does not lead. " +
 			"A KEY that begins with root. stands for yarn.scheduler.capacity.root.…; KEY= deletes a key.",
+		examples: []string{"rmd shadow start capacity-scheduler.xml", "rmd shadow start root.train.capacity=40 root.batch.capacity=10 --behind 1h"},
+		complete: []source{keysAssignedOrFiles},
 		run: func(c *call) error {
 			in, err := c.wantedShadow()
 			if err != nil {
@@ -49,28 +51,32 @@ func (p *program) shadowStart() verb {
 
 func (p *program) shadowStatus() verb {
 	return verb{name: "status", usage: "say whether a shadow runs, where, and whether it differs from the cluster", flags: watchFlags(),
-		run: func(c *call) error { return c.watchShadow(writeShadowStatus) }}
+		examples: []string{"rmd shadow status"},
+		run:      func(c *call) error { return c.watchShadow(writeShadowStatus) }}
 }
 
 func (p *program) shadowReport() verb {
 	return verb{name: "report", usage: "compare waits, use, preemptions and fairness of each queue", flags: watchFlags(),
 		long: "Shows each leaf queue in the cluster and in the shadow, since the shadow began. Once the shadow goes its own way its figures are estimates. " +
 			"OWED is the part of the guarantee that the queue wanted and did not have, as a mean over the time. The page /ui/shadow has the plots.",
-		run: func(c *call) error { return c.watchShadow(writeShadowReport) }}
+		examples: []string{"rmd shadow report --watch", "rmd shadow report -o json"},
+		run:      func(c *call) error { return c.watchShadow(writeShadowReport) }}
 }
 
 func (p *program) shadowStop() verb {
-	return verb{name: "stop", usage: "end the shadow, and show its last report", run: func(c *call) error {
-		cl, _, err := c.shadowReplica(c.ctx())
-		if err != nil {
-			return err
-		}
-		a, err := cl.Delete(c.ctx(), shadowPath, nil)
-		if err != nil {
-			return err
-		}
-		return c.showShadow(a, writeShadowReport)
-	}}
+	return verb{name: "stop", usage: "end the shadow, and show its last report",
+		examples: []string{"rmd shadow stop"},
+		run: func(c *call) error {
+			cl, _, err := c.shadowReplica(c.ctx())
+			if err != nil {
+				return err
+			}
+			a, err := cl.Delete(c.ctx(), shadowPath, nil)
+			if err != nil {
+				return err
+			}
+			return c.showShadow(a, writeShadowReport)
+		}}
 }
 
 // wantedShadow reads the arguments: a file, or keys to change in the configuration in force.

@@ -32,9 +32,11 @@ func (p *program) snapshots() *cli.Command {
 func (p *program) snapshotSave() verb {
 	return verb{
 		name: "save", usage: "write the state to a file", args: "FILE", min: 1, max: 1,
-		long:  "It reads from the leader, with --stale from the called replica. It verifies the data before the file gets its name.",
-		flags: []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"}},
-		run:   runSave,
+		long:     "It reads from the leader, with --stale from the called replica. It verifies the data before the file gets its name.",
+		flags:    []cli.Flag{&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"}},
+		examples: []string{"rmd snapshot save state.snap"},
+		complete: []source{files},
+		run:      runSave,
 	}
 }
 
@@ -117,25 +119,28 @@ func inspectFile(path string) (snapshot.Info, error) {
 func digestText(d uint64) string { return fmt.Sprintf("%016x", d) }
 
 func (p *program) snapshotInspect() verb {
-	return verb{name: "inspect", usage: "verify a snapshot file and show its content", args: "FILE", min: 1, max: 1, run: func(c *call) error {
-		info, err := inspectFile(c.arg(0))
-		if err != nil {
-			return err
-		}
-		return showFacts(c, func() string { return c.arg(0) }, func(context.Context) ([]byte, []output.Fact, error) {
-			doc, err := json.Marshal(info)
-			facts := []output.Fact{
-				{Name: "file", Value: c.arg(0)}, {Name: "format", Value: fmt.Sprint(info.Format)}, {Name: "cluster id", Value: info.ClusterID},
-				{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)}, {Name: "feature level", Value: output.Number(info.Level)},
-				{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: output.Bytes(uint64(info.Bytes))},
-				{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
+	return verb{name: "inspect", usage: "verify a snapshot file and show its content", args: "FILE", min: 1, max: 1,
+		examples: []string{"rmd snapshot inspect state.snap"},
+		complete: []source{files},
+		run: func(c *call) error {
+			info, err := inspectFile(c.arg(0))
+			if err != nil {
+				return err
 			}
-			for _, s := range info.Sections {
-				facts = append(facts, output.Fact{Name: "  " + s.Name, Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), output.Bytes(uint64(s.Bytes)))})
-			}
-			return doc, facts, err
-		})
-	}}
+			return showFacts(c, func() string { return c.arg(0) }, func(context.Context) ([]byte, []output.Fact, error) {
+				doc, err := json.Marshal(info)
+				facts := []output.Fact{
+					{Name: "file", Value: c.arg(0)}, {Name: "format", Value: fmt.Sprint(info.Format)}, {Name: "cluster id", Value: info.ClusterID},
+					{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)}, {Name: "feature level", Value: output.Number(info.Level)},
+					{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: output.Bytes(uint64(info.Bytes))},
+					{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
+				}
+				for _, s := range info.Sections {
+					facts = append(facts, output.Fact{Name: "  " + s.Name, Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), output.Bytes(uint64(s.Bytes)))})
+				}
+				return doc, facts, err
+			})
+		}}
 }
 
 func (p *program) snapshotRestore() verb {
@@ -146,7 +151,9 @@ func (p *program) snapshotRestore() verb {
 			&cli.StringFlag{Name: "replace-state", Usage: "id of the cluster whose state is replaced"},
 			dryRunFlag(), yesFlag(),
 		},
-		run: runRestore,
+		examples: []string{"rmd snapshot restore state.snap --dry-run"},
+		complete: []source{files},
+		run:      runRestore,
 	}
 }
 
@@ -229,22 +236,24 @@ func (p *program) snapshotList() verb {
 			{Head: "WHEN", Text: func(s api.Snapshot) string { return output.Time(s.AtMillis) }, Key: func(s api.Snapshot) float64 { return float64(s.AtMillis) }},
 		},
 	}
-	return verb{name: "list", aliases: []string{"ls"}, usage: "list the snapshots on a replica's disk", flags: listFlags(), run: func(c *call) error {
-		return showList(c, list, func(ctx context.Context) (f fetched[api.Snapshot], err error) {
-			cl, err := c.client()
-			if err != nil {
+	return verb{name: "list", aliases: []string{"ls"}, usage: "list the snapshots on a replica's disk", flags: listFlags(list),
+		examples: []string{"rmd snapshot list --addr rm2:8088"},
+		run: func(c *call) error {
+			return showList(c, list, func(ctx context.Context) (f fetched[api.Snapshot], err error) {
+				cl, err := c.client()
+				if err != nil {
+					return f, err
+				}
+				a, err := cl.Plain(ctx, "/v1/snapshots")
+				if err != nil {
+					return f, err
+				}
+				var d api.Snapshots
+				f.doc, err = a.Body, a.Decode(&d)
+				f.things = d.Snapshots
 				return f, err
-			}
-			a, err := cl.Plain(ctx, "/v1/snapshots")
-			if err != nil {
-				return f, err
-			}
-			var d api.Snapshots
-			f.doc, err = a.Body, a.Decode(&d)
-			f.things = d.Snapshots
-			return f, err
-		})
-	}}
+			})
+		}}
 }
 
 // readAll reads at most most bytes.

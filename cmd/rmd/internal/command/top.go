@@ -28,13 +28,23 @@ func (p *program) top() verb {
 			"interval. Into a pipe it prints one screen after another, without keys. With " +
 			"-o jsonl each screen is a line of JSON.",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "by", Usage: "app|queue|node", Value: "app"},
-			&cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending", DefaultText: "-wait, -used"},
+			oneOf(&cli.StringFlag{Name: "by", Value: topViews[0]}, plainWords(topViews...)...),
+			fill(columnsOf(topHeads, "-"), &cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending", DefaultText: "-wait, -used"}),
 			spanFlag("every", "interval between two screens", 2*time.Second),
 			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "stop after this many screens", DefaultText: "never"},
 		},
-		run: runTop,
+		examples: []string{"rmd top", "rmd top --by node --sort -used", "rmd top --by queue --count 1 > queues.txt"},
+		run:      runTop,
 	}
+}
+
+// topHeads returns the columns of the view that the command line chooses.
+func topHeads(l *lookup) []string {
+	by := l.flags["by"]
+	if by == "" {
+		by = topViews[0]
+	}
+	return topTables[by].heads
 }
 
 // topScreen is the state of `rmd top` between pictures.
@@ -56,9 +66,6 @@ type topScreen struct {
 func runTop(c *call) error {
 	t := &topScreen{c: c, by: c.String("by"), every: max(c.span("every").Duration, 200*time.Millisecond), live: c.p.OutTerminal,
 		sort: map[string]string{"app": "-wait", "queue": "", "node": "-used"}}
-	if _, ok := t.sort[t.by]; !ok {
-		return clierr.Usagef("one of app, queue, node", "unknown view %q", t.by)
-	}
 	if s := c.String("sort"); s != "" {
 		t.sort[t.by] = s
 	}

@@ -20,6 +20,5 @@ func (p *program) tree() []*cli.Command {
 	all = append(all, group("Offline", p.command(p.check()), p.command(p.recover()), p.imports())...)
 	all = append(all, group("Other", p.command(p.version()), p.command(p.completion()))...)
 	all = append(all, p.complete(), p.docs())
-	addExamples(all, "")
 	return all
 }

@@ -15,26 +15,29 @@ func (p *program) upgrade() *cli.Command {
 }
 
 func (p *program) upgradeStatus() verb {
-	return verb{name: "status", usage: "show versions and feature level", flags: watchFlags(), run: func(c *call) error {
-		return showFacts(c, func() string { return "upgrade" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-			var d api.Upgrade
-			doc, err := c.get(ctx, "/v1/upgrade", nil, &d)
-			facts := []output.Fact{{Name: "level in force", Value: output.Number(d.Level)}, {Name: "all voters know", Value: output.Number(d.Available)}}
-			for _, id := range sorted(d.Versions) {
-				facts = append(facts, output.Fact{Name: "version of " + id, Value: d.Versions[id]})
-			}
-			turns := strings.Join(d.TurnsOn, "\n")
-			if turns == "" {
-				turns = "nothing"
-			}
-			return doc, append(facts, output.Fact{Name: "finalize turns on", Value: turns}), err
-		})
-	}}
+	return verb{name: "status", usage: "show versions and feature level", flags: watchFlags(),
+		examples: []string{"rmd upgrade status"},
+		run: func(c *call) error {
+			return showFacts(c, func() string { return "upgrade" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
+				var d api.Upgrade
+				doc, err := c.get(ctx, "/v1/upgrade", nil, &d)
+				facts := []output.Fact{{Name: "level in force", Value: output.Number(d.Level)}, {Name: "all voters know", Value: output.Number(d.Available)}}
+				for _, id := range sorted(d.Versions) {
+					facts = append(facts, output.Fact{Name: "version of " + id, Value: d.Versions[id]})
+				}
+				turns := strings.Join(d.TurnsOn, "\n")
+				if turns == "" {
+					turns = "nothing"
+				}
+				return doc, append(facts, output.Fact{Name: "finalize turns on", Value: turns}), err
+			})
+		}}
 }
 
 func (p *program) upgradeFinalize() verb {
 	return verb{
 		name: "finalize", usage: "raise the feature level; after that, older versions can no longer join", flags: []cli.Flag{dryRunFlag(), yesFlag()},
+		examples: []string{"rmd upgrade finalize"},
 		run: func(c *call) error {
 			cl, err := c.client()
 			if err != nil {

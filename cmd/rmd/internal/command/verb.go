@@ -22,6 +22,8 @@ type verb struct {
 	min, max int    // number of arguments; max < 0: any number
 	long     string
 	flags    []cli.Flag
+	examples []string // for the help and the manual page
+	complete []source // of each argument; the last one repeats if max < 0
 	hidden   bool
 	run      func(*call) error
 }
@@ -30,7 +32,8 @@ type verb struct {
 func (p *program) command(v verb) *cli.Command {
 	c := &cli.Command{
 		Name: v.name, Aliases: v.aliases, Usage: v.usage, ArgsUsage: v.args, Description: v.long,
-		Flags: v.flags, HideHelpCommand: true, Hidden: v.hidden, CustomHelpTemplate: verbHelp,
+		UsageText: exampleText(v.examples), // the library has no field for examples
+		Flags:     v.flags, HideHelpCommand: true, Hidden: v.hidden, CustomHelpTemplate: verbHelp,
 	}
 	c.Action = func(ctx *cli.Context) error {
 		cl := &call{Context: ctx, p: p, path: ctx.Command.HelpName}
@@ -42,7 +45,18 @@ func (p *program) command(v verb) *cli.Command {
 		}
 		return nil
 	}
+	if p.verbs == nil {
+		p.verbs = map[*cli.Command]verb{}
+	}
+	p.verbs[c] = v
 	return c
+}
+
+func exampleText(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "   " + strings.Join(lines, "\n   ")
 }
 
 // noun groups the commands of one noun.
@@ -67,6 +81,9 @@ type call struct {
 
 // check checks what is common to all commands.
 func (c *call) check(v verb) error {
+	if err := c.checkValues(); err != nil {
+		return err
+	}
 	n := c.NArg()
 	switch {
 	case n < v.min && v.max == v.min && v.min == 1:
@@ -79,8 +96,7 @@ func (c *call) check(v verb) error {
 	if bad := c.String(badTimeoutFlag); bad != "" {
 		return clierr.Usagef("write RMD_TIMEOUT=30s", "RMD_TIMEOUT: %q is not a duration", bad)
 	}
-	_, err := output.ParseFormat(c.String("output"))
-	return err
+	return nil
 }
 
 func (c *call) usage() string {
@@ -107,11 +123,8 @@ func (c *call) span(name string) span {
 	return span{}
 }
 
-// format returns the output format, which check has validated.
-func (c *call) format() output.Format {
-	f, _ := output.ParseFormat(c.String("output"))
-	return f
-}
+// format returns the output format, which checkValues has checked.
+func (c *call) format() output.Format { return output.Format(c.String("output")) }
 
 // quiet reports whether only data must be printed.
 func (c *call) quiet() bool { return c.Bool("quiet") }

@@ -39,23 +39,25 @@ func Commit() string {
 }
 
 func (p *program) version() verb {
-	return verb{name: "version", usage: "show the version of this program and the commit that it was built from", run: func(c *call) error {
-		if f := c.format(); f != output.Table && f != output.Wide && f != output.Name {
-			doc, err := json.Marshal(map[string]string{"version": Version(), "commit": Commit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
-			if err != nil {
+	return verb{name: "version", usage: "show the version of this program and the commit that it was built from",
+		examples: []string{"rmd version -o json"},
+		run: func(c *call) error {
+			if f := c.format(); f != output.Table && f != output.Wide && f != output.Name {
+				doc, err := json.Marshal(map[string]string{"version": Version(), "commit": Commit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				if err != nil {
+					return err
+				}
+				if f == output.JSONL {
+					return writeCompact(c.p.Out, doc)
+				}
+				return output.WriteDocument(c.p.Out, f, doc)
+			}
+			if c.format() == output.Name || c.quiet() {
+				_, err := fmt.Fprintln(c.p.Out, Version())
 				return err
 			}
-			if f == output.JSONL {
-				return writeCompact(c.p.Out, doc)
-			}
-			return output.WriteDocument(c.p.Out, f, doc)
-		}
-		if c.format() == output.Name || c.quiet() {
-			_, err := fmt.Fprintln(c.p.Out, Version())
-			return err
-		}
-		return output.WriteFacts(c.p.Out, []output.Fact{
-			{Name: "rmd", Value: Version()}, {Name: "commit", Value: Commit()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
-		})
-	}}
+			return output.WriteFacts(c.p.Out, []output.Fact{
+				{Name: "rmd", Value: Version()}, {Name: "commit", Value: Commit()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
+			})
+		}}
 }

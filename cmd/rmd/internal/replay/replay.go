@@ -236,11 +236,9 @@ func observer(r *server.Replica) func(context.Context) (workload.Observation, er
 func observe(st *state.State) workload.Observation {
 	var out workload.Observation
 	out.Outcomes = report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}
-	for cause, n := range st.Meta.Cancelled {
-		if n > 0 {
-			out.Outcomes.Cancelled += int64(n)
-			out.Outcomes.Causes[yarn.CancelCause(cause).String()] = int64(n)
-		}
+	for cause, n := range st.Meta.Cancelled.Named() {
+		out.Outcomes.Cancelled += int64(n)
+		out.Outcomes.Causes[cause] = int64(n)
 	}
 	var held, idle yarn.Resource
 	for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
