@@ -3,7 +3,7 @@ package yarn
 // MaxCauses is the number of causes of one kind for which the state has a counter, with 0, which is
 // no cause. A table with a higher number does not compile: more causes need a new format of
 // snapshots.
-const MaxCauses = 16
+const MaxCauses = 32
 
 // causes has the row of each cause of one kind, by number: its stable name, and what it means in a
 // sentence that follows what it is the cause of.
