@@ -75,8 +75,8 @@ func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
 				return turns, false
 			}
 			turns++
-			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{n}}})
-			placed = placed || slices.ContainsFunc(events, places)
+			p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{n}}})
+			placed = placed || slices.ContainsFunc(p.Scheduler().Changes(), places)
 		}
 		if !placed {
 			return turns, true
@@ -84,10 +84,13 @@ func serveAll(p Planner, now int64, lim WhatIfLimits) (turns int, whole bool) {
 	}
 }
 
-func places(e event.Event) bool {
-	switch e.(type) {
-	case *event.ContainerAllocated, *event.ContainerLent, *event.ReservationMade, *event.ResizeReserved, *event.GangReserved, *event.ReservationFulfilled:
+// places reports whether a change starts or reserves something, or fulfils a reservation.
+func places(c state.Change) bool {
+	switch c.Kind {
+	case state.ContainerStarted, state.ReservationOpened:
 		return true
+	case state.ReservationClosed:
+		return c.Cancelled == 0
 	}
 	return false
 }
