@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
@@ -56,20 +56,18 @@ func (p *Planner) preempt() (Observation, error) {
 	s.ObservePreemption()
 	var first yarn.PreemptionCause
 	var out, dropped Observation
-	for _, e := range s.Events() {
-		switch e := e.(type) {
-		case *event.PreemptionAsked:
+	for _, c := range s.Changes() {
+		switch c.Kind {
+		case state.WarningBegun:
 			if first == 0 {
-				first = e.Cause
+				first = c.Warned
 			}
-			if e.Cause == first {
-				known := p.apps[e.Container.App]
-				out = append(out, fmt.Sprintf("preempt %s %d.%d", e.Cause, e.Container.App, known.ordinal[e.Container]))
+			if c.Warned == first {
+				out = append(out, fmt.Sprintf("preempt %s %d.%d", first, c.Ref.App, p.apps[c.Ref.App].ordinal[c.Ref]))
 			}
-		case *event.ReservationCancelled:
-			r := p.st.Reservations.Get(p.st.Reservation(e.Reservation))
-			size := (&observer{kinds: len(p.p.Config().Kinds)}).text(r.Size)
-			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", p.st.Apps.Get(r.App).ID.Seq, size))
+		case state.ReservationClosed:
+			size := (&observer{kinds: len(p.p.Config().Kinds)}).text(p.st.Reservations.Get(c.Reservation).Size)
+			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", c.Ref.App, size))
 		}
 	}
 	// If two selectors can cancel reservations, the events do not show which one did.
