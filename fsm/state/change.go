@@ -109,8 +109,16 @@ func (s *State) ChangedUses() uint64 { return s.changedUses }
 
 // change adds a change. The caller completes it before it adds another one.
 func (s *State) change(kind ChangeKind) *Change {
-	s.changes = append(s.changes, Change{Kind: kind})
-	return &s.changes[len(s.changes)-1]
+	n := len(s.changes)
+	if n == cap(s.changes) {
+		s.changes = append(s.changes, Change{})
+	} else { // cleared in place, which is faster than a copy of an empty one
+		s.changes = s.changes[:n+1]
+		s.changes[n] = Change{}
+	}
+	c := &s.changes[n]
+	c.Kind = kind
+	return c
 }
 
 // changeApp adds a change of an application. The caller must call it before it changes the
