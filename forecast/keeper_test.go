@@ -138,7 +138,7 @@ func TestReadRecord(t *testing.T) {
 }
 
 // TestReservedIncrease checks that a node that is reserved for a larger container counts as no start
-// of the ask under the container's key, and that the container ends once in a run.
+// of the ask under the container's key.
 func TestReservedIncrease(t *testing.T) {
 	c := newCluster(t)
 	grows := c.app(1, 4096, 0)
@@ -162,8 +162,5 @@ func TestReservedIncrease(t *testing.T) {
 	}
 	if k := NewKeeper(c.p.State(), 7, nil, RefreshOptions()); len(k.reserved) != 0 {
 		t.Errorf("the record expects %v", k.reserved)
-	}
-	if r := (&future{base: c.p, began: c.now}).newRun(0); len(r.reserved) != 0 {
-		t.Errorf("the run expects %v", r.reserved)
 	}
 }

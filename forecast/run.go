@@ -145,15 +145,14 @@ type future struct {
 // run is one possible future of the cluster.
 type run struct {
 	*future
-	p        *planner.Planner
-	random   *rand.Rand
-	now      int64
-	ends     ends
-	waiting  map[Ask]bool
-	limited  bool // some wait for their AM because of a limit
-	started  map[Ask]start
-	reserved map[uint64]grant // by number of the reservation
-	granted  []uint32         // slots of applications whose AMs may have something to send
+	p       *planner.Planner
+	random  *rand.Rand
+	now     int64
+	ends    ends
+	waiting map[Ask]bool
+	limited bool // some wait for their AM because of a limit
+	started map[Ask]start
+	granted []uint32 // slots of applications whose AMs may have something to send
 }
 
 type start struct {
@@ -161,16 +160,9 @@ type start struct {
 	after event.ContainerRef // the container whose end it followed; zero: none
 }
 
-// grant is a container that was allocated, or for which a node is reserved.
-type grant struct {
-	Ask
-	number uint64
-	am     bool
-}
-
 func (f *future) newRun(n uint64) *run {
 	r := &run{future: f, p: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), now: f.began,
-		waiting: map[Ask]bool{}, started: map[Ask]start{}, reserved: map[uint64]grant{}}
+		waiting: map[Ask]bool{}, started: map[Ask]start{}}
 	st := r.p.State()
 	for _, k := range f.asks {
 		r.waiting[k] = true
@@ -183,12 +175,6 @@ func (f *future) newRun(n uint64) *run {
 		}
 		if c.OnNode && c.GrantedIn == 0 {
 			r.granted = append(r.granted, c.App)
-		}
-		return true
-	})
-	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		if v.IncreaseOf == 0 {
-			r.reserved[v.Number] = grant{Ask{st.Apps.Get(v.App).ID.Seq, v.Key}, v.Container, v.AM}
 		}
 		return true
 	})
@@ -309,50 +295,30 @@ func Completion(st *state.State, ref event.ContainerRef) input.Input {
 		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}
 }
 
-// plan lets the planner process an input at the current time, and follows its decisions. after is
+// plan lets the planner process an input at the current time, and follows what it starts. after is
 // the container that has ended, or zero. Without an input it does nothing.
 func (r *run) plan(in input.Input, after event.ContainerRef) {
 	for ; in != nil; in = r.fetch() {
-		_, events := r.p.Plan(r.now, input.Request{Input: in})
-		for _, e := range events {
-			r.follow(e, after)
+		r.p.Plan(r.now, input.Request{Input: in})
+		for _, c := range r.p.Changes() {
+			if c.Kind == state.ContainerStarted {
+				r.starts(Ask{c.Ref.App, c.Key}, c.Ref, after)
+			}
 		}
 	}
 }
 
-// follow follows a decision of the planner.
-func (r *run) follow(e event.Event, after event.ContainerRef) {
-	switch e := e.(type) {
-	case *event.ContainerAllocated:
-		r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
-	case *event.ContainerLent:
-		r.starts(grant{Ask{e.App, e.Key}, e.Number, e.AM}, after)
-	case *event.ReservationMade:
-		r.reserved[e.Reservation] = grant{Ask{e.App, e.Key}, e.Number, e.AM}
-	case *event.ReservationCancelled:
-		delete(r.reserved, e.Reservation)
-	case *event.ReservationFulfilled:
-		r.starts(r.reserved[e.Reservation], after)
-		delete(r.reserved, e.Reservation)
-	}
-}
-
-// starts records that a container is allocated.
-func (r *run) starts(g grant, after event.ContainerRef) {
-	if r.waiting[g.Ask] {
-		delete(r.waiting, g.Ask)
-		r.started[g.Ask] = start{r.now - r.began, after}
+// starts records that a container has started.
+func (r *run) starts(ask Ask, ref, after event.ContainerRef) {
+	if r.waiting[ask] {
+		delete(r.waiting, ask)
+		r.started[ask] = start{r.now - r.began, after}
 	}
 	st := r.p.State()
-	slot := st.App(g.App)
-	if slot == 0 {
-		return
-	}
-	a := st.Apps.Get(slot)
-	ref := event.ContainerRef{App: g.App, Attempt: a.Attempt, Number: g.number}
-	if c := st.Container(ref); c != 0 {
-		r.willEnd(st.Containers.Get(c), ref)
-		r.granted = append(r.granted, slot)
+	if slot := st.Container(ref); slot != 0 {
+		c := st.Containers.Get(slot)
+		r.willEnd(c, ref)
+		r.granted = append(r.granted, c.App)
 	}
 }
 

@@ -28,9 +28,12 @@ type Future interface {
 }
 
 // Planner plans inputs (package scheduler/planner). Plan has applied the returned events to State.
-// They are valid until the next Plan.
+// They, and
+// their changes, are valid until the next Plan.
 type Planner interface {
 	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
+	// Changes returns what the events of the last Plan did.
+	Changes() []state.Change
 	State() *state.State
 	// Due returns the inputs that deadlines in the state have made due, each kind once. It changes
 	// nothing.

@@ -136,7 +136,10 @@ func (c *Core[C]) Step(nowMillis int64, caller *C, req input.Request) {
 	}
 	for _, e := range events {
 		c.writer.Append(e)
-		c.timers.follow(c.State(), e)
+	}
+	changes := c.planner.Changes()
+	for i := range changes {
+		c.timers.follow(c.State(), &changes[i])
 	}
 	if r, ok := reply.(*input.NodeHeartbeatReply); !ok || !r.Late { // a late copy does not show that the node is alive
 		c.Touch(req.Input)

@@ -16,19 +16,23 @@ import (
 // scripted is a Planner that decides by the key of a request. "write", for instance, gives one
 // event.
 type scripted struct {
-	st  *state.State
-	due []input.Input
+	st      *state.State
+	changes []state.Change
+	due     []input.Input
 }
 
 func (p *scripted) State() *state.State { return p.st }
 
 func (p *scripted) Due(int64) []input.Input { return p.due }
 
+func (p *scripted) Changes() []state.Change { return p.changes }
+
 func (p *scripted) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
 	reply, events := p.decide(req)
 	if len(events) > 0 {
 		events = append([]event.Event{&event.TimeAdvanced{NowMillis: now}}, events...)
 	}
+	p.changes = nil
 	for _, e := range events {
 		if _, counts := e.(*event.AskCountersUpdated); counts {
 			continue // there is no application with such an ask
@@ -36,6 +40,7 @@ func (p *scripted) Plan(now int64, req input.Request) (input.Reply, []event.Even
 		if err := p.st.Apply(e); err != nil {
 			panic(err)
 		}
+		p.changes = append(p.changes, p.st.Changes()...)
 	}
 	return reply, events
 }

@@ -157,6 +157,7 @@ const lateStay = 1
 
 // fakePlanner plans inputs about nodes and audits, and records what it planned.
 type fakePlanner struct {
+	changes   []state.Change
 	st        *state.State
 	mu        sync.Mutex
 	ticks     int
@@ -184,6 +185,8 @@ func (p *fakePlanner) Due(now int64) (list []input.Input) {
 	return list
 }
 
+func (p *fakePlanner) Changes() []state.Change { return p.changes }
+
 func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,10 +202,12 @@ func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.E
 	if len(events) > 0 {
 		events = append([]event.Event{&event.TimeAdvanced{NowMillis: now}}, events...)
 	}
+	p.changes = nil
 	for _, e := range events {
 		if err := p.st.Apply(e); err != nil {
 			panic(err)
 		}
+		p.changes = append(p.changes, p.st.Changes()...)
 	}
 	return reply, events
 }

@@ -172,14 +172,14 @@ func TestLostNodeIsNotSilent(t *testing.T) {
 	r := newQuietRig(t, 1)
 	lose := &event.NodeStateChanged{Node: 1, State: yarn.NodeLost}
 	r.apply(lose)
-	r.tm.follow(r.st, lose)
+	r.tm.follow(r.st, &r.st.Changes()[0])
 	for range 5 {
 		s, h := r.tick(time.Second, true)
 		r.expect(s, h, 0, 0)
 	}
 	back := &event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "h", Port: 1}, Total: yarn.NewResource(1024, 1)}
 	r.apply(back)
-	r.tm.follow(r.st, back)
+	r.tm.follow(r.st, &r.st.Changes()[0])
 	for i := range 5 {
 		s, h := r.tick(time.Second, true)
 		r.expect(s, h, map[bool]int{true: 1}[i == 2], 0)

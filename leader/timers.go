@@ -3,7 +3,6 @@ package leader
 import (
 	"time"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -81,25 +80,21 @@ func started(a *state.App) bool {
 
 func attemptKey(a *state.App) uint64 { return uint64(a.ID.Seq)<<32 | uint64(a.Attempt) }
 
-// follow starts the timers that an event requires. tick starts those of attempts that no event here
+// follow starts the timers that a change requires. tick starts those of attempts that no change here
 // has started: an AM gets its container by an allocation, a reservation or a takeover.
-func (t *timers) follow(st *state.State, e event.Event) {
-	switch e := e.(type) {
-	case *event.NodeRegistered:
-		t.nodes.add(uint64(e.Node), t.now, t.expiry.NodeMillis)
-		t.silence.touch(st, e.Node)
-	case *event.NodeStateChanged:
-		t.silence.follow(e.Node, st.Nodes.Get(e.Node))
-		t.followInactive(e.Node, st.Nodes.Get(e.Node))
-	case *event.AttemptRegistered:
-		t.startAttempt(st, e.App)
-	case *event.AttemptLaunched:
-		t.startAttempt(st, e.App)
-	case *event.AttemptUnregistered: // its container has one interval to end
-		t.startAttempt(st, e.App)
-	case *event.ContainerLaunched:
-		if slot := st.Container(e.Container); slot != 0 && st.Containers.Get(slot).AM {
-			t.startAttempt(st, e.Container.App)
+func (t *timers) follow(st *state.State, c *state.Change) {
+	switch c.Kind {
+	case state.NodeRegistered:
+		t.nodes.add(uint64(c.Node), t.now, t.expiry.NodeMillis)
+		t.silence.touch(st, c.Node)
+	case state.NodePhase:
+		t.silence.follow(c.Node, st.Nodes.Get(c.Node))
+		t.followInactive(c.Node, st.Nodes.Get(c.Node))
+	case state.MasterLaunched:
+		t.startAttempt(st, c.Ref.App)
+	case state.AttemptPhase:
+		if c.Attempt == state.AttemptRegistered || c.Attempt == state.AttemptFinishing { // then its container has one interval to end
+			t.startAttempt(st, c.Ref.App)
 		}
 	}
 }

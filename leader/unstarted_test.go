@@ -260,7 +260,9 @@ func TestAMTimers(t *testing.T) {
 			if err := st.Apply(e); err != nil {
 				t.Fatal(err)
 			}
-			tm.follow(st, e)
+			for _, c := range st.Changes() {
+				tm.follow(st, &c)
+			}
 		}
 	}
 	expiry := Expiry{NodeMillis: 600_000, AttemptMillis: 600_000}

@@ -42,6 +42,7 @@ type Scheduler struct {
 	loan     loan     // the room of a reservation that the pass offers
 	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
+	changes  []state.Change
 	freed    []uint32       // nodes on which this input has freed room
 	asking   []uint32       // applications with new asks
 	prefer   *preference    // nil: asks may use nodes that they avoid
@@ -127,12 +128,16 @@ func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queue
 // Begin begins an input. now is in Unix milliseconds.
 func (s *Scheduler) Begin(now int64) {
 	s.now, s.stamped, s.counting = max(now, s.st.Meta.NowMillis), false, false
-	s.events = s.events[:0]
+	s.events, s.changes = s.events[:0], s.changes[:0]
 	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }
 
 // Events returns the events of the current input. The slice is valid until the next Begin.
 func (s *Scheduler) Events() []event.Event { return s.events }
+
+// Changes returns what the events of the current input did. The slice is valid until the next Begin.
+// Slots of records that were removed since may belong to other records.
+func (s *Scheduler) Changes() []state.Change { return s.changes }
 
 // Emit applies an event and appends it to the events of the input. It panics if the state rejects
 // the event, which is a bug of the scheduler.
@@ -163,6 +168,7 @@ func (s *Scheduler) record(e event.Event) {
 		panic(fmt.Sprintf("scheduler: %v", err))
 	}
 	s.events = append(s.events, e)
+	s.changes = append(s.changes, s.st.Changes()...)
 }
 
 // Apply applies an event that was decided elsewhere, and updates the views. After an error the
@@ -171,6 +177,6 @@ func (s *Scheduler) Apply(e event.Event) error {
 	if err := s.st.Apply(e); err != nil {
 		return err
 	}
-	s.follow(s.st.Touched())
+	s.follow()
 	return nil
 }

@@ -138,32 +138,71 @@ func propertiesOf(in []state.Property) []capacity.Property {
 	return out
 }
 
+// touched is what an event changed on which the views depend. Slots are 0 for none.
+type touched struct {
+	app, user, queue uint32 // an application, and its user and leaf before the event
+	node             uint32
+	created          uint32 // a dynamic queue
+	nodes            bool   // the sum of usable nodes may have changed
+	rebuild          bool   // all views must be derived again
+	warnings         bool
+}
+
+// touchedBy returns what the changes of one event touch. An event changes at most one application
+// and one node, unless all views must be derived again.
+func touchedBy(changes []state.Change) (t touched) {
+	for i := range changes {
+		c := &changes[i]
+		switch c.Kind {
+		case state.QueuesChanged, state.LabelsChanged:
+			t.rebuild = true
+			return t
+		case state.QueueCreated:
+			t.created = c.Queue
+			continue
+		case state.WarningBegun, state.WarningEnded:
+			t.warnings = true
+			continue
+		case state.NodeRegistered, state.NodePhase, state.NodeChanged:
+			t.nodes = true
+		}
+		if c.App != 0 {
+			t.app, t.user, t.queue = c.App, c.User, c.Queue
+		}
+		if c.Node != 0 {
+			t.node = c.Node
+		}
+	}
+	return t
+}
+
 // follow updates the views after an event.
-func (s *Scheduler) follow(t state.Touched) {
-	if t.Tree || t.Labels {
+func (s *Scheduler) follow() {
+	t := touchedBy(s.st.Changes())
+	if t.rebuild {
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration just validated cannot be read: " + err.Error())
 		}
 		return
 	}
-	s.setChanged(t.Uses)
-	if t.Warnings || t.Created != 0 {
+	s.setChanged(s.st.ChangedUses())
+	if t.warnings || t.created != 0 {
 		s.forgetAwaiting()
 	}
-	if t.Created != 0 {
-		s.addQueue(t.Created)
+	if t.created != 0 {
+		s.addQueue(t.created)
 	}
-	if t.Cluster {
+	if t.nodes {
 		s.stale = true
 		for _, p := range s.partitions {
 			p.total = s.st.PartitionTotal(p.label)
 		}
 	}
-	if t.App != 0 {
-		s.refreshAll(t)
+	if t.app != 0 {
+		s.refreshAll(&t)
 	}
-	if t.Node != 0 {
-		s.refreshNode(t.Node)
+	if t.node != 0 {
+		s.refreshNode(t.node)
 	}
 }
 
@@ -180,17 +219,17 @@ func (s *Scheduler) setChanged(uses uint64) {
 
 // refreshAll updates the views of an application, its user and its queues, including the user and
 // the queue that it had before the event.
-func (s *Scheduler) refreshAll(t state.Touched) {
-	s.refreshApp(t.App)
-	s.refreshUser(t.User)
-	if s.st.Apps.Has(t.App) {
-		if a := s.st.Apps.Get(t.App); a.UserSlot != t.User || a.Queue != t.Queue {
+func (s *Scheduler) refreshAll(t *touched) {
+	s.refreshApp(t.app)
+	s.refreshUser(t.user)
+	if s.st.Apps.Has(t.app) {
+		if a := s.st.Apps.Get(t.app); a.UserSlot != t.user || a.Queue != t.queue {
 			s.refreshUser(a.UserSlot)
 			s.refreshChain(a.Queue)
 		}
 	}
-	if t.Queue != 0 {
-		s.refreshChain(t.Queue)
+	if t.queue != 0 {
+		s.refreshChain(t.queue)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
@@ -64,21 +64,19 @@ func (p *Planner) preempt() (Observation, error) {
 	s.ObservePreemption()
 	first := ""
 	var out, dropped Observation
-	for _, e := range s.Events() {
-		switch e := e.(type) {
-		case *event.PreemptionAsked:
-			name := selector(e.Cause)
+	for _, c := range s.Changes() {
+		switch c.Kind {
+		case state.WarningBegun:
+			name := selector(c.Warned)
 			if first == "" {
 				first = name
 			}
 			if name == first {
-				known := p.apps[e.Container.App]
-				out = append(out, fmt.Sprintf("preempt %s %d.%d", name, e.Container.App, known.ordinal[e.Container]))
+				out = append(out, fmt.Sprintf("preempt %s %d.%d", name, c.Ref.App, p.apps[c.Ref.App].ordinal[c.Ref]))
 			}
-		case *event.ReservationCancelled:
-			r := p.st.Reservations.Get(p.st.Reservation(e.Reservation))
-			size := (&observer{kinds: len(p.p.Config().Kinds)}).text(r.Size)
-			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", p.st.Apps.Get(r.App).ID.Seq, size))
+		case state.ReservationClosed:
+			size := (&observer{kinds: len(p.p.Config().Kinds)}).text(p.st.Reservations.Get(c.Reservation).Size)
+			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", c.Ref.App, size))
 		}
 	}
 	// The events do not show which selector has cancelled a reservation. It is one of those that take

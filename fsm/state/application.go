@@ -51,7 +51,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}
 	a.UserSlot = s.joinUser(queue, user)
-	s.touchApp(slot, a)
+	s.changeApp(AppPhase, slot, a).AppState = a.State
 	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
@@ -71,7 +71,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	if !e.State.Ended() || e.State > yarn.AppKilled || a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
 		return broken(e, "it is %s with attempt state %d and %d live containers", a.State, a.AttemptState, a.Live)
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppPhase, slot, a).AppState = e.State
 	a.State, a.Final, a.EndedMillis = e.State, e.Final, s.Meta.NowMillis
 	if e.Diagnostics != "" {
 		a.changeDetails(func(d *AppDetails) { d.Diagnostics = e.Diagnostics })
@@ -94,7 +94,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	if to == 0 || !s.Queues.Get(to).Leaf || to == a.Queue || a.State.Ended() {
 		return broken(e, "it cannot go there")
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppChanged, slot, a)
 	s.dropPlacement(slot)
 	s.detach(a)
 	s.leaveUser(a.UserSlot)
@@ -128,7 +128,7 @@ func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) erro
 	if err != nil {
 		return err
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppChanged, slot, a)
 	a.Priority = e.Priority
 	s.fold(uint64(a.ID.Seq)<<32 | uint64(uint32(e.Priority)))
 	return nil
@@ -142,7 +142,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if !a.State.Ended() || a.Containers != 0 {
 		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppChanged, slot, a)
 	s.dropReservationBans(slot)
 	s.dropPlacement(slot)
 	s.dropFormerQueue(slot)

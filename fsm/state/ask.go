@@ -21,6 +21,13 @@ func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
 	return 0
 }
 
+// changeAsk adds the change of an ask.
+func (s *State) changeAsk(slot uint32, a *App, ask uint32, e *event.AskChanged, before int64) {
+	c := s.changeApp(AskChanged, slot, a)
+	c.Ask, c.Key, c.Any, c.Count, c.More = ask, e.Key, e.Name == yarn.Any, e.Count, e.Count-before
+	c.Size = e.Size
+}
+
 func (s *State) askChanged(e *event.AskChanged) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -29,24 +36,25 @@ func (s *State) askChanged(e *event.AskChanged) error {
 	if !a.Open() || e.Count < 0 || e.Size.Negative() {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
-	s.touchApp(slot, a)
 	ask := s.Ask(a, e.Key)
 	if e.Name != yarn.Any {
 		if ask == 0 {
 			return broken(e, "no \"*\" is asked under the key")
 		}
 		name := s.intern(e.Name)
-		s.setLocation(ask, name, e.Count, e.Relax)
+		s.changeAsk(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
 		s.foldAsk(ask, name, e)
 		s.releaseName(name)
 		return nil
 	}
 	if ask == 0 {
 		if e.Count == 0 {
+			s.changeAsk(slot, a, 0, e, 0)
 			return nil
 		}
 		ask = s.addAsk(slot, a, e.Key, e.Size)
 	}
+	s.changeAsk(slot, a, ask, e, s.Asks.Get(ask).Count)
 	s.setAsk(ask, a, e.Count, e.Size)
 	k := s.Asks.mut(ask)
 	k.Relax = e.Relax
@@ -220,10 +228,11 @@ func (a *App) blacklists(name NameID) bool {
 }
 
 func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
+	s.changeApp(BlacklistChanged, slot, a)
 	var drop, list, added []NameID
 	for _, name := range e.Remove {
 		drop = append(drop, s.NameID(name))

@@ -61,7 +61,6 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	if a.State.Ended() || (!madeRunnable && !fresh) {
 		return broken(e, "it is %s, attempt %d in state %d", a.State, a.Attempt, a.AttemptState)
 	}
-	s.touchApp(slot, a)
 	to := AttemptPending
 	if e.NonRunnable {
 		to = AttemptNonRunnable
@@ -75,6 +74,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 		}
 	}
 	a.State = yarn.AppAccepted
+	s.changeAttempt(slot, a, to)
 	s.setAttempt(a, to)
 	return nil
 }
@@ -87,7 +87,7 @@ func (s *State) attemptActivated(e *event.AttemptActivated) error {
 	if a.AttemptState != AttemptPending {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
-	s.touchApp(slot, a)
+	s.changeAttempt(slot, a, AttemptActive)
 	s.setAttempt(a, AttemptActive)
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	if a.AttemptState != AttemptActive {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
-	s.touchApp(slot, a)
+	s.changeAttempt(slot, a, AttemptRegistered)
 	s.setAttempt(a, AttemptRegistered)
 	s.redeliverPreemptions(a)
 	a.State = yarn.AppRunning
@@ -123,7 +123,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	if a.Reservations != 0 || (!e.Keep && a.Live > 0) {
 		return broken(e, "it has %d live containers and reservations: %v", a.Live, a.Reservations != 0)
 	}
-	s.touchApp(slot, a)
+	s.changeAttempt(slot, a, AttemptEnded)
 	s.dropAsks(a)
 	s.setBlacklist(a, nil)
 	s.gangAttemptEnded(slot, a)

@@ -103,11 +103,11 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	case s.HoldsBack(k):
 		return 0, broken(of, "its gang has not started")
 	}
-	s.touchApp(app, a)
-	s.touchNode(e.Node)
 	a.NextNumber = e.Number
 	size := k.Size
 	slot := s.addContainer(app, a, Container{Attempt: a.Attempt, Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM}, k.Label)
+	c := s.changeContainer(ContainerStarted, slot, s.Containers.Get(slot))
+	c.Ask, c.Lent = ask, reservation != 0
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(size)
@@ -240,6 +240,9 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 			c.State = yarn.ContainerRunning
 		}
 	})
+	if c.AM {
+		s.changeContainer(MasterLaunched, slot, c)
+	}
 	if a := s.Apps.Get(c.App); c.AM && a.LaunchedMillis == 0 && a.MasterNumber == c.Number && a.Attempt == c.Attempt {
 		s.Apps.mut(c.App).LaunchedMillis = s.Meta.NowMillis
 	}
@@ -264,7 +267,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	if !c.State.Live() || s.hasIncreaseReservation(c) {
 		return broken(e, "it is %s", c.State)
 	}
-	s.touchContainer(c)
+	s.changeContainer(ContainerEnded, slot, c).Exit = e.ExitStatus
 	s.uncharge(c)
 	s.changeCommand(c, func() {
 		s.endResize(c)
@@ -320,10 +323,13 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if e.Restore && (!live || c.GrantedIn != 0 || !a.Open() || c.Attempt != a.Attempt) {
 		return broken(e, "it is %s; its ask cannot be put back", c.State)
 	}
-	s.touchContainer(c)
+	kind := ContainerLeft
 	if live {
+		kind = ContainerEnded
 		s.uncharge(c)
 	}
+	d := s.changeContainer(kind, slot, c)
+	d.Left, d.Exit, d.Restored = true, e.ExitStatus, e.Restore
 	s.changeCommand(c, func() {
 		s.endResize(c)
 		s.vacate(slot)

@@ -70,7 +70,7 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	s.newestDynamic++
 	d.Number, d.CreatedMillis, d.IdleMillis = s.newestDynamic, s.Meta.NowMillis, s.idleNow()
 	s.dynamicSet ^= s.hashOfDynamic(slot)
-	s.touched.Created = slot
+	s.change(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
 	s.fold(s.hashOfQueue(slot))
 	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
@@ -99,7 +99,7 @@ func (s *State) queuesActivated(e *event.QueuesActivated) error {
 			seen[slot], slots = true, append(slots, slot)
 		}
 	}
-	s.touched.Tree = true
+	s.change(QueuesChanged)
 	for _, slot := range slots {
 		s.dynamicSet ^= s.hashOfDynamic(slot)
 		d := s.DynamicQueues.mut(slot)
@@ -150,7 +150,7 @@ func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 		}
 		gone[slot] = true
 	}
-	s.touched.Tree = true
+	s.change(QueuesChanged)
 	s.removeDynamic(gone)
 	return nil
 }

@@ -39,7 +39,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.byNode.remove(hashNode(e.ID), e.Node, s.hashOfNode)
 	s.releaseName(n.Host)
 	s.releaseName(n.RackID)
-	s.touchNode(e.Node)
+	s.changeNode(NodeChanged, e.Node)
 	s.Nodes.release(e.Node)
 	s.Meta.NodeChanges++
 	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))

@@ -153,7 +153,7 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 	}
 	s.dropGang(slot)
 	*s.Gangs.place(slot) = Gang{Spec: e.Gang}
-	s.touchApp(slot, a)
+	s.changeApp(GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
 	s.fold(hashString(e.Gang.String()))
 	for _, k := range s.AsksOf(a) {
@@ -201,14 +201,13 @@ func (s *State) gangReserved(e *event.GangReserved) error {
 	if !n.State.Usable() || n.Reservation != 0 || !s.fits(size, n.Total) {
 		return broken(e, "node %s is %s, is reserved, or is smaller than %s", n.ID, n.State, size)
 	}
-	s.touchApp(app, a)
-	s.touchNode(e.Node)
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
 	slot, r := s.Reservations.alloc()
 	*r = Reservation{Number: e.Reservation, App: app, Key: k.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, MadeMillis: s.Meta.NowMillis, Members: e.Members}
 	s.Gangs.mut(app).ExpectedMillis = e.ExpectedMillis
+	s.changeReservation(ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	s.fold(uint64(e.ExpectedMillis)<<16 ^ uint64(e.Members))
 	return nil
@@ -222,7 +221,7 @@ func (s *State) gangStarted(e *event.GangStarted) error {
 	if s.gangReserves(app) {
 		return broken(e, "it has reservations")
 	}
-	s.touchApp(app, a)
+	s.changeApp(GangPhase, app, a).GangState = GangStarting
 	g := s.Gangs.mut(app)
 	g.State, g.Left, g.ExpectedMillis = GangStarting, g.Spec.Count, 0
 	s.fold(uint64(app)<<32 | uint64(g.Left))
@@ -237,7 +236,7 @@ func (s *State) gangEnded(e *event.GangEnded) error {
 	if !s.Gangs.Has(slot) || !e.Cause.Known() || s.gangBusy(slot) {
 		return broken(e, "it has no gang, or one that starts or holds nodes, or there is no such cause")
 	}
-	s.touchApp(slot, a)
+	s.changeApp(GangPhase, slot, a).GangState = GangOver
 	if e.Cause == yarn.GangWithdrawn {
 		s.dropGang(slot)
 	} else {

@@ -146,7 +146,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		s.fold(hashString(l.Name))
 	}
 	s.relabelGrowth()
-	s.touched.Labels = true
+	s.change(LabelsChanged)
 	return nil
 }
 
@@ -276,7 +276,7 @@ func (s *State) Mapped(id yarn.NodeID, label LabelID) bool {
 
 // relabelNodes gives every node the label to which it is mapped.
 func (s *State) relabelNodes() {
-	s.touched.Labels = true
+	s.change(LabelsChanged)
 	r := relabelling{sum: map[relabelled]int{}}
 	s.Nodes.Each(func(slot uint32, n *Node) bool {
 		if to := s.MappedLabel(n.ID); to != n.Label {
@@ -393,7 +393,8 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 	if ask == 0 || (to == 0 && e.Label != "") {
 		return broken(e, "nothing is asked under the key, or there was never such a label")
 	}
-	s.touchApp(slot, a)
+	c := s.changeApp(AskRelabelled, slot, a)
+	c.Ask, c.Key = ask, e.Key
 	s.labelAsk(ask, a, to)
 	s.fold(uint64(ask)<<32 | uint64(to))
 	s.foldResource(a.Pending)
@@ -432,7 +433,7 @@ func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
 	if a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
 		return broken(e, "attempt is in state %d, or there was never such a label", a.AttemptState)
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppChanged, slot, a)
 	a.AMLabel = am
 	a.labelled = e.Label != "" || e.AMLabel != ""
 	a.changeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })

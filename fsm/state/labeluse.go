@@ -102,7 +102,7 @@ func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
 		r.labelUseKey = k
 		s.byLabelUse.insert(k.hash(), slot, s.hashOfLabelUse)
 	}
-	s.touched.Uses |= 1 << (k.Label % 64)
+	s.changedUses |= 1 << (k.Label % 64)
 	r := s.LabelUses.mut(slot)
 	f(&r.Use)
 	if r.Used.IsZero() && r.Use == (Use{}) {

@@ -55,19 +55,21 @@ func (s *State) unindexLocations(k *Ask) {
 	}
 }
 
-func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
+// setLocation sets how many containers are asked for at a place, and returns how many were before.
+func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) (before int64) {
 	k := s.Asks.mut(ask)
 	if slot := s.Location(k, name); slot != 0 {
+		before = s.Locations.Get(slot).Count
 		if count == 0 {
 			s.dropLocation(k, slot)
-			return
+			return before
 		}
 		l := s.Locations.mut(slot)
 		l.Count, l.Relax = count, relax
-		return
+		return before
 	}
 	if count == 0 {
-		return
+		return 0
 	}
 	slot, l := s.Locations.alloc()
 	*l = Location{Name: s.retainName(name), Count: count, Relax: relax, Next: k.Locations, ask: ask}
@@ -83,6 +85,7 @@ func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) {
 	case k.manyLocations():
 		s.indexLocations(k)
 	}
+	return 0
 }
 
 func (s *State) dropLocation(k *Ask, slot uint32) {

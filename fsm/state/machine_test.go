@@ -15,6 +15,7 @@ import (
 // machine applies valid events, which it derives from the state. After every event it checks that:
 //
 //   - the state is consistent (Check);
+//   - the changes of the event are the difference to the state before;
 //   - a twin that applies the same encoded events has the same digest, also after it was written to
 //     a snapshot and read back;
 //   - a fork taken earlier has not changed.
@@ -71,8 +72,12 @@ func (m *machine) apply(t *rapid.T, e event.Event) {
 	t.Helper()
 	m.giveUpGrowth(t, e)
 	m.withdrawFor(t, e)
+	before := see(m.s)
 	if err := m.s.Apply(e); err != nil {
 		t.Fatalf("live: %v", err)
+	}
+	if err := checkChanges(before, see(m.s), m.s.Changes()); err != nil {
+		t.Fatalf("changes of %s: %v", event.Describe(e), err)
 	}
 	b, err := event.Decode((&event.Batch{Level: 1, Events: []event.Event{e}}).Encode())
 	if err != nil {

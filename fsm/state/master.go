@@ -124,13 +124,14 @@ func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) 
 }
 
 func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
-	_, a, err := s.appOf(e, e.App)
+	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
 		return err
 	}
 	if !a.Charged() || a.MasterNumber == 0 || a.LaunchedMillis != 0 {
 		return broken(e, "attempt is in state %d, its AM container %d was launched at %d", a.AttemptState, a.MasterNumber, a.LaunchedMillis)
 	}
+	s.changeApp(MasterLaunched, slot, a)
 	a.LaunchedMillis = s.Meta.NowMillis
 	s.fold(uint64(e.App)<<32 ^ uint64(a.LaunchedMillis))
 	return nil
@@ -146,7 +147,7 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	if a.AttemptState != AttemptRegistered || a.Reservations != 0 || e.Final > yarn.FinalEnded {
 		return broken(e, "attempt is in state %d, reservations: %v", a.AttemptState, a.Reservations != 0)
 	}
-	s.touchApp(slot, a)
+	s.changeAttempt(slot, a, AttemptFinishing)
 	s.dropAsks(a)
 	s.dropUndelivered(a)
 	s.setAttempt(a, AttemptFinishing)
@@ -171,7 +172,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppChanged, slot, a)
 	s.dropAsks(a)
 	s.gangAttemptEnded(slot, a)
 	s.redeliver(a)

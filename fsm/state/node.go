@@ -30,7 +30,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		s.noteKnown(s.Nodes.mut(slot), e.ID)
 		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
 	}
-	s.touchNode(slot)
+	s.changeNode(NodeRegistered, slot)
 	n := s.Nodes.mut(slot)
 	s.releaseName(n.Host) // of the registration before, if there was one
 	s.releaseName(n.RackID)
@@ -156,7 +156,6 @@ func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
 // changeCapacity calls f, which changes a node's total or state, and updates the sums over usable
 // nodes. A saturated sum has lost its true value, so it is computed again instead of updated.
 func (s *State) changeCapacity(n *Node, f func()) {
-	s.touched.Cluster = true
 	state, total := n.State, n.Total
 	again := s.Meta.Cluster.Saturated()
 	if n.State.Usable() {
@@ -231,7 +230,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {
 		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
 	}
-	s.touchNode(e.Node)
+	s.changeNode(NodePhase, e.Node)
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
@@ -254,7 +253,7 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if r := n.Reservation; r != 0 && !s.fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
-	s.touchNode(e.Node)
+	s.changeNode(NodeChanged, e.Node)
 	s.changeCapacity(n, func() { n.Total = e.Total })
 	if e.Set {
 		n.TotalSet, n.SetTotal = true, e.Total
@@ -274,7 +273,7 @@ func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	case silent && n.Reservation != 0:
 		return broken(e, "node %s is reserved", n.ID)
 	}
-	s.touchNode(e.Node)
+	s.changeNode(NodeChanged, e.Node)
 	n.SilentSinceMillis = e.SinceMillis
 	s.fold(uint64(e.Node))
 	s.fold(uint64(e.SinceMillis))

@@ -61,7 +61,8 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	case e.Cause == yarn.PreemptLease && !s.leasedFrom(slot, e.Reservation):
 		return broken(e, "the reservation has lent it nothing")
 	}
-	s.touched.Warnings = true
+	w := s.changeContainer(WarningBegun, slot, c)
+	w.Warned, w.Number = e.Cause, e.Reservation
 	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
@@ -75,14 +76,14 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 }
 
 func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
-	slot, _, err := s.containerOf(e, e.Container)
+	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err
 	}
 	if !s.Preemptions.Has(slot) || !e.Cause.Known() {
 		return broken(e, "it is not warned, or there is no such cause")
 	}
-	s.releasePreemption(slot)
+	s.releasePreemption(slot, c, e.Cause)
 	s.PreemptionTotals.Withdrawn[e.Cause]++
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
 	return nil
@@ -95,7 +96,7 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 		return
 	}
 	w := *s.Preemptions.Get(slot)
-	s.releasePreemption(slot)
+	s.releasePreemption(slot, c, 0)
 	if exit != yarn.ExitPreempted {
 		return
 	}
@@ -112,10 +113,11 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 	s.foldResource(p.ResourceSeconds)
 }
 
-// releasePreemption removes a warning.
-func (s *State) releasePreemption(slot uint32) {
+// releasePreemption removes a warning, which was withdrawn for a cause or, if it is 0, whose container
+// ends.
+func (s *State) releasePreemption(slot uint32, c *Container, cause yarn.WithdrawalCause) {
+	s.changeContainer(WarningEnded, slot, c).Withdrawn = cause
 	s.Preemptions.release(slot)
-	s.touched.Warnings = true
 }
 
 // preemptedOf returns an application's Preempted record for writing. It creates the record if there

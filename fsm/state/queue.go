@@ -33,7 +33,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	if err := s.checkQueues(e); err != nil {
 		return err
 	}
-	s.touched.Tree = true
+	s.change(QueuesChanged)
 	keep := make([]bool, s.Queues.Cap())
 	dynamic := s.listedDynamic(e)
 	children := make([][]uint32, 0, len(e.Queues))
@@ -211,7 +211,7 @@ func (s *State) hashOfQueue(slot uint32) uint64 { return hashString(s.Queues.Get
 
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *State) chain(queue uint32, f func(q *Queue)) {
-	s.touched.Uses |= 1
+	s.changedUses |= 1
 	for slot := queue; slot != 0; {
 		q := s.Queues.mut(slot)
 		f(q)

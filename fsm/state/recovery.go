@@ -19,7 +19,7 @@ func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
 	if !a.Open() || a.MasterNumber != 0 || a.NextNumber != 0 || !s.Meta.ForeignContainer(e.Master) || e.ResourceSeconds.Negative() {
 		return broken(e, "attempt is in state %d, its AM container is %d", a.AttemptState, a.MasterNumber)
 	}
-	s.touchApp(slot, a)
+	s.changeApp(AppChanged, slot, a)
 	s.setMaster(a, e.Master, 0)
 	a.NextNumber, a.LaunchedMillis = e.Master, s.Meta.NowMillis
 	a.ResourceSeconds = a.ResourceSeconds.Add(e.ResourceSeconds)
@@ -52,13 +52,12 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 	if err != nil {
 		return err
 	}
-	s.touchApp(app, a)
-	s.touchNode(e.Node)
 	label := s.Nodes.Get(e.Node).Label
 	current := e.Container.Attempt == a.Attempt
 	slot := s.addContainer(app, a, Container{Attempt: e.Container.Attempt, Number: e.Container.Number, Node: e.Node, Key: e.Key, Size: e.Size,
 		Locality: yarn.NodeLocal, AM: current && e.Container.Number == a.MasterNumber, GrantedIn: deliveredEarlier}, label)
 	c := s.Containers.mut(slot)
+	s.changeContainer(ContainerRecovered, slot, c)
 	c.State, c.Launched, c.AllocatedMillis = yarn.ContainerRunning, true, e.StartedMillis
 	if current {
 		a.NextNumber = max(a.NextNumber, e.Container.Number)

@@ -89,13 +89,12 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	if s.HoldsBack(s.Asks.Get(ask)) {
 		return broken(e, "its gang is served at once")
 	}
-	s.touchApp(app, a)
-	s.touchNode(e.Node)
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
 	slot, r := s.Reservations.alloc()
 	*r = Reservation{Number: e.Reservation, App: app, Key: e.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
+	s.changeReservation(ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	s.recordLarge(n.Label, size)
 	return nil
@@ -183,8 +182,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if s.HoldsBack(s.Asks.Get(ask)) {
 		return broken(e, "its gang is served at once")
 	}
-	s.touchApp(res.App, a)
-	s.touchNode(res.Node)
+	s.changeReservation(ReservationClosed, slot, r).Ask = ask
 	s.leaveReservation(slot, a)
 	if res.IncreaseOf != 0 {
 		s.charge(a, n.Label, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
@@ -193,6 +191,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 		return nil
 	}
 	c := s.addContainer(res.App, a, Container{Attempt: a.Attempt, Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
+	s.changeContainer(ContainerStarted, c, s.Containers.Get(c)).Ask = ask
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(res.Size)
@@ -228,8 +227,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 		return broken(e, "containers are still to end for it")
 	}
 	a, res := s.Apps.mut(r.App), *r
-	s.touchApp(res.App, a)
-	s.touchNode(res.Node)
+	s.changeReservation(ReservationClosed, slot, r).Cancelled = e.Cause
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
 	s.charge(a, s.Nodes.Get(res.Node).Label, none.Sub(res.Size), none.Sub(res.Size), -1)

@@ -76,7 +76,6 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	case !more.IsZero() && ask != 0 && s.Asks.Get(ask).Reservations > 0 && s.Asks.Get(ask).Size != more:
 		return broken(e, "%s is reserved for it", s.Asks.Get(ask).Size)
 	}
-	s.touchContainer(c)
 	if ask == 0 {
 		ask = s.addResizeAsk(slot, c, a, more)
 	}
@@ -86,6 +85,8 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	} else {
 		s.setAsk(ask, a, 1, more)
 	}
+	d := s.changeContainer(AskChanged, slot, c)
+	d.Ask, d.Increase, d.Count = ask, true, int64(count(!more.IsZero()))
 	s.fold(uint64(slot)<<32 | uint64(ask))
 	s.foldResource(more)
 	s.foldResource(a.Pending)
@@ -156,7 +157,6 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 	case !s.fits(s.Asks.Get(ask).Size, n.Unallocated()):
 		return broken(e, "%s does not fit the %s free on %s", s.Asks.Get(ask).Size, n.Unallocated(), n.ID)
 	}
-	s.touchContainer(c)
 	more := s.Asks.Get(ask).Size
 	s.charge(a, n.Label, more, yarn.Resource{}, 0)
 	s.increase(slot, a, ask, more)
@@ -179,7 +179,6 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 	if e.Size.Negative() || !e.Size.Within(c.Size) {
 		return broken(e, "it has %s", c.Size)
 	}
-	s.touchContainer(c)
 	if ask := s.AskFor(a, c.Key, slot); ask != 0 {
 		s.setAsk(ask, a, 0, s.Asks.Get(ask).Size)
 		s.dropAskIfIdle(ask, a)
@@ -205,6 +204,7 @@ func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.
 		}
 		s.setResizeMarks(c, r, r.Unacked, true)
 	}
+	s.changeContainer(ContainerResized, slot, c)
 	c.Size = size
 	r.Version++
 	r.SinceMillis, r.Change, r.DeliveredIn = s.Meta.NowMillis, 0, 0
@@ -286,12 +286,12 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
 	}
-	s.touchContainer(c)
 	s.Meta.NextReservation = e.Reservation
 	slot, r := s.Reservations.alloc()
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,
 		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, IncreaseOf: container}
 	s.Resizes.mut(c.resize).Reservation = slot
+	s.changeReservation(ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	return nil
 }

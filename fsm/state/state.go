@@ -85,8 +85,9 @@ type State struct {
 	newestDynamic uint64 // the highest DynamicQueue.Number
 	dynamicSet    uint64 // see DynamicQueueSet
 
-	touched Touched // what the last event changed
-	writer  *writer
+	changes     []Change // what the last event did
+	changedUses uint64   // see ChangedUses
+	writer      *writer
 }
 
 // New returns the empty state of a cluster that is not initialized yet.
@@ -165,7 +166,7 @@ func broken(e event.Event, format string, args ...any) error {
 // Apply applies one event. If the event does not fit the state, Apply returns a BrokenError and
 // leaves the state unchanged.
 func (s *State) Apply(e event.Event) error {
-	s.touched = Touched{}
+	s.changes, s.changedUses = s.changes[:0], 0
 	if l, ok := e.(event.Later); ok && s.Meta.Level < l.Since() {
 		return broken(e, "the feature level is %d", s.Meta.Level)
 	}

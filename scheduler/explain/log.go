@@ -48,11 +48,11 @@ func (x *LogExplainer) Follow(events []event.Event, explain bool) ([]Decision, e
 			v := viewOf(x.s)
 			v.eager, v.steps = x.eager, x.steps
 			out[i] = v.because(e)
-			x.steps.follow(v.st, e)
 		}
 		if err := x.s.Apply(e); err != nil {
 			return nil, fmt.Errorf("event %d of %d: %w", i+1, len(events), err)
 		}
+		x.steps.follow(x.s.State().Changes())
 	}
 	return out, nil
 }
@@ -67,21 +67,18 @@ type steps struct {
 	gang     uint32 // the application of a gang whose members are allocated now; 0: none
 }
 
-// follow records an event, given the state before it.
-func (s *steps) follow(st *state.State, e event.Event) {
-	s.gaveUp, s.gaveUpOn = 0, 0
-	switch e := e.(type) {
-	case *event.ReservationCancelled:
-		if slot := st.Reservation(e.Reservation); slot != 0 && e.Cause == yarn.CancelExchanged {
-			s.gaveUp, s.gaveUpOn = e.Reservation, st.Reservations.Get(slot).Node
-		}
-	case *event.GangStarted:
-		s.gang = e.App
-		return
-	case *event.ContainerAllocated:
-		if e.App == s.gang {
-			return
+// follow records what an event has changed.
+func (s *steps) follow(changes []state.Change) {
+	gang := s.gang
+	s.gaveUp, s.gaveUpOn, s.gang = 0, 0, 0
+	for i := range changes {
+		switch c := &changes[i]; {
+		case c.Kind == state.ReservationClosed && c.Cancelled == yarn.CancelExchanged:
+			s.gaveUp, s.gaveUpOn = c.Number, c.Node
+		case c.Kind == state.GangPhase && c.GangState == state.GangStarting:
+			s.gang = c.Ref.App
+		case c.Kind == state.ContainerStarted && c.Ref.App == gang:
+			s.gang = gang
 		}
 	}
-	s.gang = 0
 }

@@ -160,8 +160,8 @@ func (s *side) serve(now int64, node uint32) (placed bool) {
 		return false
 	}
 	s.turns++
-	_, events := s.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{node}}})
-	placed = slices.ContainsFunc(events, places)
+	s.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{node}}})
+	placed = slices.ContainsFunc(s.Scheduler().Changes(), places)
 	s.vain[kind] = s.vain[kind] || others && !placed
 	return placed
 }
@@ -173,10 +173,13 @@ func (s *side) fits(n *state.Node) bool {
 	return slices.ContainsFunc(s.wanted[0], fits) || slices.ContainsFunc(s.wanted[n.Host], fits) || slices.ContainsFunc(s.wanted[n.RackID], fits)
 }
 
-func places(e event.Event) bool {
-	switch e.(type) {
-	case *event.ContainerAllocated, *event.ContainerLent, *event.ReservationMade, *event.ResizeReserved, *event.GangReserved, *event.ReservationFulfilled:
+// places reports whether a change starts or reserves something, or fulfils a reservation.
+func places(c state.Change) bool {
+	switch c.Kind {
+	case state.ContainerStarted, state.ReservationOpened:
 		return true
+	case state.ReservationClosed:
+		return c.Cancelled == 0
 	}
 	return false
 }

@@ -83,6 +83,9 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 	return reply, p.sched.Events()
 }
 
+// Changes returns what the events of the last Plan did. The slice is valid until the next Plan.
+func (p *Planner) Changes() []state.Change { return p.sched.Changes() }
+
 // planFor plans an input. If it is an operation and has a caller, planFor also records it in the
 // audit.
 func (p *Planner) planFor(c input.Caller, in input.Input) input.Reply {

@@ -28,7 +28,6 @@ type course struct {
 	round   int64 // time of the next round of preemption
 	alarms  alarms
 	running map[event.ContainerRef]*ownRun
-	held    map[uint64]held
 	dirty   map[uint32]bool // applications whose AMs must be run
 	left    uint64          // inputs and events that the shadow refused
 
@@ -77,10 +76,7 @@ func newCourse(p *planner.Planner, r *record, m *meter, random *rand.Rand) *cour
 	now := p.State().Meta.NowMillis
 	r.apart = true
 	c := &course{p: p, record: r, meter: m, random: random, now: now, beat: now, round: now, running: map[event.ContainerRef]*ownRun{},
-		held: map[uint64]held{}, dirty: map[uint32]bool{}}
-	for id, h := range r.held { // the order does not matter
-		c.held[id] = h
-	}
+		dirty: map[uint32]bool{}}
 	st := p.State()
 	for _, seq := range sorted(r.jobs) {
 		c.adopt(st, r.jobs[seq])
@@ -299,8 +295,7 @@ func (c *course) plan(in input.Input) bool {
 	if reply.Refused() != nil {
 		c.left++
 	}
-	events = slices.Clone(events)
-	c.took(events)
+	c.took(events, c.p.Changes())
 	return len(events) > 0 && reply.Refused() == nil
 }
 
@@ -310,55 +305,53 @@ func (c *course) emit(f func()) {
 	sched.Begin(c.now)
 	f()
 	sched.RunEagerPasses()
-	c.took(slices.Clone(sched.Events()))
+	c.took(sched.Events(), sched.Changes())
 }
 
-// took updates the course after decisions of the planner.
-func (c *course) took(events []event.Event) {
+// took updates the course after decisions of the planner and what they have changed. Only the time
+// and the replies to AMs have no effect on the next heartbeats.
+func (c *course) took(events []event.Event, changes []state.Change) {
 	st := c.p.State()
-	for _, e := range events {
-		c.meter.add(st, e)
-		switch e := e.(type) {
-		case *event.TimeAdvanced, *event.ResponseRecorded:
-			continue
-		case *event.ContainerAllocated:
-			c.starts(held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM})
-		case *event.ContainerLent:
-			c.starts(held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM})
-		case *event.ReservationMade:
-			c.held[e.Reservation] = held{c.record.refOf(st, e.App, e.Number), e.Key, e.AM}
-		case *event.ReservationCancelled:
-			delete(c.held, e.Reservation)
-		case *event.ReservationFulfilled:
-			if h, ok := c.held[e.Reservation]; ok {
-				delete(c.held, e.Reservation)
-				c.starts(h)
-			}
-		case *event.ContainerReleased:
-			c.lost(e.Container, false)
-			heap.Push(&c.alarms, alarm{c.now + beatMillis, event.ContainerRef{App: e.Container.App}})
-		case *event.ContainerCompleted:
-			c.lost(e.Container, e.Restore)
-		case *event.AttemptEnded:
-			c.attemptEnded(e.App)
-		case *event.AttemptActivated:
-			c.dirty[e.App] = true
-		}
-		c.idle = false
+	c.idle = c.idle && !slices.ContainsFunc(events, func(e event.Event) bool {
+		return e.Kind() != event.KindTimeAdvanced && e.Kind() != event.KindResponseRecorded
+	})
+	for i := range changes {
+		c.meter.record(st, &changes[i])
+		c.follow(&changes[i])
 	}
 }
 
-func (c *course) starts(h held) {
-	j := c.record.jobs[h.ref.App]
+func (c *course) follow(x *state.Change) {
+	app := x.Ref.App
+	switch x.Kind {
+	case state.ContainerStarted:
+		c.starts(x)
+	case state.ContainerEnded:
+		c.lost(x.Ref, x.Restored)
+		if !x.Left {
+			heap.Push(&c.alarms, alarm{c.now + beatMillis, event.ContainerRef{App: app}})
+		}
+	case state.AttemptPhase:
+		switch x.Attempt {
+		case state.AttemptEnded:
+			c.attemptEnded(app)
+		case state.AttemptActive:
+			c.dirty[app] = true
+		}
+	}
+}
+
+func (c *course) starts(x *state.Change) {
+	j := c.record.jobs[x.Ref.App]
 	if j == nil {
 		return
 	}
 	c.dirty[j.seq] = true
-	if h.am {
-		j.own.amStarted, j.own.am = c.now, h.ref
+	if x.AM {
+		j.own.amStarted, j.own.am = c.now, x.Ref
 		return
 	}
-	k := j.own.key(h.key)
+	k := j.own.key(x.Key)
 	i := k.next
 	if len(k.vacant) > 0 {
 		i, k.vacant = k.vacant[0], k.vacant[1:]
@@ -367,7 +360,7 @@ func (c *course) starts(h held) {
 	}
 	k.left = max(k.left-1, 0)
 	j.own.live++
-	c.runs(h.ref, &ownRun{job: j, place: place{h.key, i}, from: c.now})
+	c.runs(x.Ref, &ownRun{job: j, place: place{x.Key, i}, from: c.now})
 }
 
 // lost handles a container that the shadow's planner has ended. The AM asks for another one, unless

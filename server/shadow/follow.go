@@ -19,6 +19,8 @@ type way func() []event.Event
 // handled. The shadow makes the cluster's decisions itself, and applies all other events unchanged.
 // If a decision differs, follow makes the shadow diverge and returns 0.
 func (s *Shadow) follow(events []event.Event) (int, error) {
+	rounds := false     // a round may have made the decision, too
+	var otherwise []way // other ways than a pass on the node
 	switch e := events[0].(type) {
 	case *event.QueuesConfigured:
 		return 1, nil // the shadow keeps its own configuration
@@ -35,6 +37,7 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		if e.Cause != yarn.PreemptLease {
 			return s.decide(events, s.round)
 		}
+		otherwise = []way{s.pass((*scheduler.Scheduler).EndLeases)}
 	case *event.PreemptionWithdrawn:
 		ways := []way{s.round}
 		if node, _ := s.nodeOf(events); node != 0 { // a pass there gives up the reservation for which they were warned
@@ -56,6 +59,9 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		case yarn.CancelGangStarted, yarn.CancelGangLate:
 			return s.decide(events, s.gangs(s.holder(e.Reservation), true)...)
 		}
+		rounds = true
+	case *event.ReservationMade, *event.ResizeReserved:
+		rounds = true
 	case *event.GangStarted:
 		return s.decide(events, s.gangs(s.own.State().App(e.App), true)...)
 	case *event.GangReserved:
@@ -69,13 +75,8 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	if gave != 0 {
 		ways = append(ways, s.passes(gave)...) // the reservation has moved from there
 	}
-	switch events[0].(type) {
-	case *event.PreemptionAsked:
-		ways = append(ways, s.pass((*scheduler.Scheduler).EndLeases))
-	case *event.ReservationMade, *event.ResizeReserved, *event.ReservationCancelled:
-		if s.own.Config().Preemption.Enabled {
-			ways = slices.Insert(ways, 0, s.round) // first, since rounds make more of these decisions
-		}
+	if ways = append(ways, otherwise...); rounds && s.own.Config().Preemption.Enabled {
+		ways = slices.Insert(ways, 0, s.round) // first, since rounds make more of these decisions
 	}
 	return s.decide(events, ways...)
 }
@@ -144,7 +145,7 @@ func (s *Shadow) take(e event.Event) (int, error) {
 	if err := s.own.Scheduler().Apply(e); err != nil {
 		return 0, s.diverge(s.own.State(), event.Describe(e), err.Error())
 	}
-	s.ownMeter.add(s.own.State(), e)
+	s.ownMeter.add(s.own.State(), s.own.State().Changes())
 	return 1, nil
 }
 
@@ -157,9 +158,7 @@ func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
 		decided := decide()
 		if n := len(decided); n > 0 && n <= len(events) && equal(decided, events[:n]) {
 			s.decided += uint64(n)
-			for _, e := range decided {
-				s.ownMeter.add(s.own.State(), e)
-			}
+			s.ownMeter.add(s.own.State(), s.own.Changes())
 			return n, nil
 		}
 		if said == "" {
@@ -195,20 +194,6 @@ func firstDifference(decided, events []event.Event) string {
 	return "nothing"
 }
 
-// decides reports whether an event is a decision of a pass.
-func decides(e event.Event) bool {
-	switch e := e.(type) {
-	case *event.ContainerAllocated, *event.ContainerLent, *event.ContainerIncreased, *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled,
-		*event.AskCountersUpdated, *event.AskMissesUpdated:
-		return true
-	case *event.ReservationCancelled:
-		return e.Cause == yarn.CancelExchanged
-	case *event.PreemptionAsked:
-		return e.Cause == yarn.PreemptLease
-	}
-	return false
-}
-
 // nodeOf returns the node of the pass that begins with the events, or 0 if they name none. gave is
 // the node of a reservation that the pass has given up, or 0.
 func (s *Shadow) nodeOf(events []event.Event) (node, gave uint32) {
@@ -232,7 +217,7 @@ func (s *Shadow) nodeOf(events []event.Event) (node, gave uint32) {
 				node = st.Reservations.Get(slot).Node
 			}
 			return node, gave
-		case *event.PreemptionWithdrawn:
+		case *event.PreemptionWithdrawn, *event.AskCountersUpdated, *event.AskMissesUpdated:
 		case *event.ReservationCancelled:
 			if e.Cause != yarn.CancelExchanged {
 				return 0, 0
@@ -246,10 +231,8 @@ func (s *Shadow) nodeOf(events []event.Event) (node, gave uint32) {
 			return container(e.Container), gave
 		case *event.ResizeReserved:
 			return container(e.Container), gave
-		default:
-			if !decides(e) {
-				return 0, 0
-			}
+		default: // no decision of a pass
+			return 0, 0
 		}
 	}
 	return 0, 0

@@ -264,24 +264,27 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 	}
 }
 
-// runMasters runs the AMs of the applications that an event of the log concerns. The log may be
+// runMasters runs the AMs of the applications that changes of the cluster concern. The log may be
 // ahead of the shadow.
-func (c *course) runMasters(e event.Event) {
-	switch e := e.(type) {
-	case *event.ContainerCompleted:
-		c.realEnded(e.Container.App)
-	case *event.ContainerReleased:
-		c.realEnded(e.Container.App)
-	case *event.AskChanged:
-		c.dirty[e.App] = true
-	case *event.BlacklistChanged:
-		c.dirty[e.App] = true
-	case *event.AttemptRegistered:
-		c.dirty[e.App] = true
-	case *event.AttemptUnregistered:
-		c.dirty[e.App] = true
-	case *event.ApplicationEnded:
-		c.dirty[e.App] = true
+func (c *course) runMasters(changes []state.Change) {
+	for i := range changes {
+		x := &changes[i]
+		dirty := false
+		switch x.Kind {
+		case state.ContainerEnded:
+			c.realEnded(x.Ref.App)
+		case state.AskChanged:
+			dirty = !x.Increase
+		case state.BlacklistChanged:
+			dirty = true
+		case state.AttemptPhase:
+			dirty = x.Attempt == state.AttemptRegistered || x.Attempt == state.AttemptFinishing
+		case state.AppPhase:
+			dirty = x.AppState.Ended()
+		}
+		if dirty {
+			c.dirty[x.Ref.App] = true
+		}
 	}
 }
 
@@ -295,7 +298,7 @@ func (c *course) applyUnchanged(e event.Event) {
 		c.left++
 		return
 	}
-	c.took([]event.Event{e})
+	c.took([]event.Event{e}, sched.State().Changes())
 }
 
 // start starts the first attempt of an application. The shadow starts later attempts by itself.

@@ -9,13 +9,11 @@ import (
 	"rmd/yarn"
 )
 
-// meter measures one side, the cluster or the shadow, from its events and its state.
+// meter measures one side, the cluster or the shadow, from its state and its changes.
 type meter struct {
 	sched     *scheduler.Scheduler
 	asks      map[asker]*waits
 	submitted map[uint32]int64 // when applications without a running AM were submitted
-	held      map[uint64]held
-	preempted map[event.ContainerRef]bool // containers that were preempted and not yet reported as ended
 	warned    map[event.ContainerRef]warned
 	masters   map[uint32]int64   // when the AM of an application was preempted
 	queues    map[string]*totals // by the path of the leaf queue
@@ -97,7 +95,7 @@ func (w *delays) quantile(q float64) int64 {
 }
 
 func newMeter(sched *scheduler.Scheduler) *meter {
-	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, held: map[uint64]held{}, preempted: map[event.ContainerRef]bool{}, queues: map[string]*totals{},
+	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, queues: map[string]*totals{},
 		warned: map[event.ContainerRef]warned{}, masters: map[uint32]int64{}}
 	st := sched.State()
 	m.at = st.Meta.NowMillis
@@ -108,10 +106,6 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 				m.await(m.at, st, a, asker{a.ID.Seq, k.Key}, k.Size, k.Count)
 			}
 		}
-		return true
-	})
-	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		m.held[v.Number] = held{ref: event.ContainerRef{App: st.Apps.Get(v.App).ID.Seq}, key: v.Key, am: v.AM}
 		return true
 	})
 	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
@@ -142,55 +136,51 @@ func (m *meter) queue(path string) *totals {
 	return q
 }
 
-// add records an event that the state has applied.
-func (m *meter) add(st *state.State, e event.Event) {
-	now := st.Meta.NowMillis
-	switch e := e.(type) {
-	case *event.ApplicationSubmitted:
-		if !e.Unmanaged {
-			m.submitted[e.App] = now
+// add records what the state has changed.
+func (m *meter) add(st *state.State, changes []state.Change) {
+	for i := range changes {
+		m.record(st, &changes[i])
+	}
+}
+
+func (m *meter) record(st *state.State, c *state.Change) {
+	now, app := st.Meta.NowMillis, c.Ref.App
+	switch c.Kind {
+	case state.AppPhase:
+		m.follow(now, st, c)
+	case state.AskChanged:
+		m.asked(now, st, c)
+	case state.ContainerStarted:
+		m.started(now, st, c)
+	case state.WarningBegun:
+		if c.Warned != yarn.PreemptLease {
+			m.queueOf(st, app).cost.warned++
+			m.warn(st, c.Ref)
 		}
-	case *event.AskChanged:
-		m.asked(now, st, e)
-	case *event.ContainerAllocated:
-		m.started(now, st, held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM})
-	case *event.ContainerLent:
-		m.started(now, st, held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM})
-	case *event.ReservationMade:
-		m.held[e.Reservation] = held{ref: event.ContainerRef{App: e.App}, key: e.Key, am: e.AM}
-	case *event.ReservationCancelled:
-		delete(m.held, e.Reservation)
-	case *event.ReservationFulfilled:
-		if h, ok := m.held[e.Reservation]; ok {
-			delete(m.held, e.Reservation)
-			m.started(now, st, h)
+	case state.WarningEnded:
+		if _, ok := m.warned[c.Ref]; ok && c.Withdrawn != 0 {
+			m.queueOf(st, app).cost.withdrawn++
+			delete(m.warned, c.Ref)
 		}
-	case *event.PreemptionAsked:
-		if e.Cause != yarn.PreemptLease {
-			m.queueOf(st, e.Container.App).cost.warned++
-			m.warn(st, e.Container)
+	case state.ContainerEnded:
+		m.ended(now, st, c.Ref, c.Exit)
+		if c.Exit == yarn.ExitPreempted {
+			m.queueOf(st, app).preempted++
 		}
-	case *event.PreemptionWithdrawn:
-		if _, ok := m.warned[e.Container]; ok {
-			m.queueOf(st, e.Container.App).cost.withdrawn++
-			delete(m.warned, e.Container)
+	case state.AttemptPhase:
+		if c.Attempt == state.AttemptEnded {
+			m.drop(app)
 		}
-	case *event.ContainerReleased:
-		m.ended(now, st, e.Container, e.ExitStatus)
-		if e.ExitStatus == yarn.ExitPreempted {
-			m.queueOf(st, e.Container.App).preempted++
-			m.preempted[e.Container] = true
-		}
-	case *event.ContainerCompleted:
-		m.ended(now, st, e.Container, e.ExitStatus)
-		if e.ExitStatus == yarn.ExitPreempted && !m.preempted[e.Container] {
-			m.queueOf(st, e.Container.App).preempted++
-		}
-		delete(m.preempted, e.Container)
-	case *event.AttemptEnded:
-		m.drop(e.App)
-	case *event.ApplicationEnded:
-		delete(m.submitted, e.App)
+	}
+}
+
+// follow follows the submission or the end of an application.
+func (m *meter) follow(now int64, st *state.State, c *state.Change) {
+	if c.AppState.Ended() {
+		delete(m.submitted, c.Ref.App)
+		delete(m.masters, c.Ref.App)
+	} else if slot := st.App(c.Ref.App); slot != 0 && !st.Apps.Get(slot).Unmanaged {
+		m.submitted[c.Ref.App] = now
 	}
 }
 
@@ -203,26 +193,26 @@ func (m *meter) drop(app uint32) {
 	}
 }
 
-func (m *meter) asked(now int64, st *state.State, e *event.AskChanged) {
-	slot := st.App(e.App)
-	if e.Name != yarn.Any || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
+func (m *meter) asked(now int64, st *state.State, c *state.Change) {
+	slot := st.App(c.Ref.App)
+	if !c.Any || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
 		return // an entry for a host or rack, or the ask for the AM
 	}
-	k := asker{e.App, e.Key}
+	k := asker{c.Ref.App, c.Key}
 	w := m.asks[k]
 	if w == nil {
-		if e.Count == 0 {
+		if c.Count == 0 {
 			return
 		}
 		w = &waits{}
 		m.asks[k] = w
 	}
-	if n := e.Count - w.left; n > 0 {
-		m.await(now, st, st.Apps.Get(slot), k, e.Size, n)
+	if n := c.Count - w.left; n > 0 {
+		m.await(now, st, st.Apps.Get(slot), k, c.Size, n)
 	} else {
 		w.cut(-n)
 	}
-	if w.left = e.Count; w.left == 0 {
+	if w.left = c.Count; w.left == 0 {
 		delete(m.asks, k)
 	}
 }
@@ -239,16 +229,17 @@ func (w *waits) cut(n int64) {
 	}
 }
 
-func (m *meter) started(now int64, st *state.State, h held) {
-	q := m.queueOf(st, h.ref.App)
-	if h.am {
-		if at, ok := m.submitted[h.ref.App]; ok {
+func (m *meter) started(now int64, st *state.State, c *state.Change) {
+	app := c.Ref.App
+	q := m.queueOf(st, app)
+	if c.AM {
+		if at, ok := m.submitted[app]; ok {
 			q.masters.add(now - at)
-			delete(m.submitted, h.ref.App)
+			delete(m.submitted, app)
 		}
 		return
 	}
-	k := asker{h.ref.App, h.key}
+	k := asker{app, c.Key}
 	w := m.asks[k]
 	if w == nil || len(w.since) == 0 {
 		return

@@ -11,18 +11,10 @@ import (
 type record struct {
 	jobs       map[uint32]*job
 	running    map[event.ContainerRef]place
-	held       map[uint64]held // by reservation number
-	containers int             // number of remembered containers of all jobs
-	ops        int             // number of asks of all jobs that the shadow's AMs have not made yet
-	apart      bool            // the shadow has diverged and so needs the AMs' asks
-	last       place           // the container that ended last
-}
-
-// held is the container that a reservation will become.
-type held struct {
-	ref event.ContainerRef
-	key yarn.SchedulerKey
-	am  bool
+	containers int   // number of remembered containers of all jobs
+	ops        int   // number of asks of all jobs that the shadow's AMs have not made yet
+	apart      bool  // the shadow has diverged and so needs the AMs' asks
+	last       place // the container that ended last
 }
 
 // place identifies one of an application's containers under a key.
@@ -78,16 +70,10 @@ type runs struct {
 type run struct{ from, to int64 } // to is 0 while the container runs
 
 func newRecord(st *state.State, o Options) *record {
-	r := &record{jobs: map[uint32]*job{}, running: map[event.ContainerRef]place{}, held: map[uint64]held{}}
+	r := &record{jobs: map[uint32]*job{}, running: map[event.ContainerRef]place{}}
 	st.Apps.Each(func(_ uint32, a *state.App) bool {
 		if !a.State.Ended() {
 			r.known(st, a)
-		}
-		return true
-	})
-	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		if a := st.Apps.Get(v.App); v.IncreaseOf == 0 && v.Members == 0 { // other reservations do not become containers
-			r.held[v.Number] = held{event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: v.Container}, v.Key, v.AM}
 		}
 		return true
 	})
@@ -107,7 +93,7 @@ func (r *record) known(st *state.State, a *state.App) {
 		}
 	}
 	for i := len(live) - 1; i >= 0; i-- {
-		r.started(held{st.Ref(live[i]), live[i].Key, live[i].AM}, live[i].AllocatedMillis)
+		r.started(st.Ref(live[i]), live[i].Key, live[i].AM, live[i].AllocatedMillis)
 	}
 }
 
@@ -136,93 +122,100 @@ func (j *job) runsOf(key yarn.SchedulerKey) *runs {
 	return k
 }
 
-// add records an event that the cluster's state has not applied yet.
+// add records an event that the cluster's state has just applied.
 func (r *record) add(st *state.State, e event.Event) {
-	now := st.Meta.NowMillis
-	switch e := e.(type) {
-	case *event.ApplicationSubmitted:
-		r.job(e.App, e.Unmanaged)
-	case *event.AttemptRegistered:
-		if j := r.jobs[e.App]; j != nil && j.registered == 0 {
+	changes := st.Changes()
+	for i := range changes {
+		r.follow(st, &changes[i], e)
+	}
+}
+
+// follow records a change that an event has made.
+func (r *record) follow(st *state.State, c *state.Change, e event.Event) {
+	now, app := st.Meta.NowMillis, c.Ref.App
+	switch c.Kind {
+	case state.AppPhase:
+		r.followApp(now, st, c)
+	case state.AttemptPhase:
+		r.followAttempt(now, c)
+	case state.AskChanged:
+		if ask, ok := e.(*event.AskChanged); ok { // not for the increase of a container
+			r.asked(st, c, ask)
+		}
+	case state.AskRelabelled:
+		r.relabelled(st, c)
+	case state.BlacklistChanged:
+		if j := r.jobs[app]; j != nil && j.registered != 0 {
+			r.does(st, j, op{black: e.(*event.BlacklistChanged)})
+		}
+	case state.ContainerStarted:
+		r.started(c.Ref, c.Key, c.AM, now)
+	case state.ContainerEnded:
+		r.ended(now, c)
+	}
+}
+
+func (r *record) followApp(now int64, st *state.State, c *state.Change) {
+	if !c.AppState.Ended() {
+		r.job(c.Ref.App, st.Apps.Get(c.App).Unmanaged)
+		return
+	}
+	how := overKilled
+	if c.AppState == yarn.AppFinished {
+		how = overDone
+	}
+	r.finished(now, c.Ref.App, how)
+	if j := r.jobs[c.Ref.App]; j != nil && !r.apart {
+		r.drop(j)
+	}
+}
+
+func (r *record) followAttempt(now int64, c *state.Change) {
+	switch c.Attempt {
+	case state.AttemptRegistered:
+		if j := r.jobs[c.Ref.App]; j != nil && j.registered == 0 {
 			j.registered = now
 		}
-	case *event.AskChanged:
-		r.asked(st, e)
-	case *event.AskLabelled:
-		if j := r.jobs[e.App]; j != nil {
-			for i := len(j.ops) - 1; i >= 0; i-- {
-				if o := &j.ops[i]; o.ask.Key == e.Key && o.ask.Name == yarn.Any {
-					o.label = e.Label
-					break
-				}
-			}
-		}
-	case *event.BlacklistChanged:
-		if j := r.jobs[e.App]; j != nil && j.registered != 0 {
-			r.does(st, j, op{black: e})
-		}
-	case *event.ContainerAllocated:
-		r.started(held{r.refOf(st, e.App, e.Number), e.Key, e.AM}, now)
-	case *event.ContainerLent:
-		r.started(held{r.refOf(st, e.App, e.Number), e.Key, e.AM}, now)
-	case *event.ReservationMade:
-		r.held[e.Reservation] = held{r.refOf(st, e.App, e.Number), e.Key, e.AM}
-	case *event.ReservationCancelled:
-		delete(r.held, e.Reservation)
-	case *event.ReservationFulfilled:
-		if h, ok := r.held[e.Reservation]; ok {
-			delete(r.held, e.Reservation)
-			r.started(h, now)
-		}
-	case *event.ContainerReleased:
-		r.ended(now, e.Container, killed(st, e.Container, e.ExitStatus, false), false)
-	case *event.ContainerCompleted:
-		r.ended(now, e.Container, killed(st, e.Container, e.ExitStatus, true), e.Restore)
-	case *event.AttemptUnregistered:
-		r.finished(now, e.App, overDone)
-	case *event.ApplicationEnded:
-		how := overKilled
-		if e.State == yarn.AppFinished {
-			how = overDone
-		}
-		r.finished(now, e.App, how)
-		if j := r.jobs[e.App]; j != nil && !r.apart {
-			r.drop(j)
+	case state.AttemptFinishing:
+		r.finished(now, c.Ref.App, overDone)
+	}
+}
+
+// relabelled records the label of the last ask under a key.
+func (r *record) relabelled(st *state.State, c *state.Change) {
+	j := r.jobs[c.Ref.App]
+	if j == nil {
+		return
+	}
+	for i := len(j.ops) - 1; i >= 0; i-- {
+		if o := &j.ops[i]; o.ask.Key == c.Key && o.ask.Name == yarn.Any {
+			o.label = st.LabelName(st.Asks.Get(c.Ask).Label)
+			return
 		}
 	}
 }
 
-func (r *record) refOf(st *state.State, app uint32, number uint64) event.ContainerRef {
-	ref := event.ContainerRef{App: app, Number: number}
-	if slot := st.App(app); slot != 0 {
-		ref.Attempt = st.Apps.Get(slot).Attempt
-	}
-	return ref
-}
-
-// killed reports whether a container ends for another reason than that its work is done. completed
-// distinguishes a completion from a release.
-func killed(st *state.State, ref event.ContainerRef, exit int32, completed bool) bool {
-	switch exit {
+// killed reports whether a container has ended for another reason than that its work is done.
+func killed(c *state.Change) bool {
+	switch c.Exit {
 	case yarn.ExitPreempted, yarn.ExitKilledByRM:
 		return true
 	case yarn.ExitAborted: // its AM has released it or its node is lost
-		slot := st.Container(ref)
-		return completed && slot != 0 && st.Containers.Get(slot).Launched
+		return c.Left && c.Launched
 	}
 	return false
 }
 
 // asked records an ask. Asks that replace killed containers are no new demand: the shadow's AM
 // makes its own.
-func (r *record) asked(st *state.State, e *event.AskChanged) {
-	j, slot := r.jobs[e.App], st.App(e.App)
-	if j == nil || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
+func (r *record) asked(st *state.State, c *state.Change, e *event.AskChanged) {
+	j := r.jobs[c.Ref.App]
+	if j == nil || st.Apps.Get(c.App).AttemptState != state.AttemptRegistered {
 		return // the ask for the AM
 	}
-	delta := e.Count - countOf(st, e.App, e.Key, e.Name)
-	if e.Name == yarn.Any && delta > 0 {
-		k := j.runsOf(e.Key)
+	delta := c.More
+	if c.Any && delta > 0 {
+		k := j.runsOf(c.Key)
 		again := min(delta, k.redo)
 		k.redo -= again
 		delta -= again
@@ -259,16 +252,16 @@ func countOf(st *state.State, app uint32, key yarn.SchedulerKey, name string) in
 	return 0
 }
 
-func (r *record) started(h held, now int64) {
-	j := r.jobs[h.ref.App]
+func (r *record) started(ref event.ContainerRef, key yarn.SchedulerKey, am bool, now int64) {
+	j := r.jobs[ref.App]
 	if j == nil {
 		return
 	}
-	if h.am {
+	if am {
 		j.amStarted = now
 		return
 	}
-	k := j.runsOf(h.key)
+	k := j.runsOf(key)
 	i := len(k.list)
 	if n := len(k.vacant); n > 0 {
 		i, k.vacant = k.vacant[0], k.vacant[1:]
@@ -277,24 +270,24 @@ func (r *record) started(h held, now int64) {
 		k.list = append(k.list, run{from: now})
 		r.containers++
 	}
-	r.running[h.ref] = place{h.key, i}
+	r.running[ref] = place{key, i}
 }
 
-func (r *record) ended(now int64, ref event.ContainerRef, killed, restored bool) {
+func (r *record) ended(now int64, c *state.Change) {
 	r.last = place{index: -1}
-	p, ok := r.running[ref]
+	p, ok := r.running[c.Ref]
 	if !ok {
 		return
 	}
-	delete(r.running, ref)
-	j := r.jobs[ref.App]
+	delete(r.running, c.Ref)
+	j := r.jobs[c.Ref.App]
 	if j == nil {
 		return
 	}
 	k := j.keys[p.key]
-	if killed || restored {
+	if killed(c) || c.Restored {
 		k.vacant = append(k.vacant, p.index)
-		if !restored {
+		if !c.Restored {
 			k.redo++
 		}
 		return

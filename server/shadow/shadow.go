@@ -135,10 +135,10 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 			return err
 		}
 		for _, e := range events[:n] {
-			s.record.add(s.real.State(), e)
 			if err := s.applyReal(e); err != nil {
 				return err
 			}
+			s.record.add(s.real.State(), e)
 		}
 		events = events[n:]
 	}
@@ -164,7 +164,7 @@ func (s *Shadow) applyReal(e event.Event) error {
 	if err := s.real.Apply(e); err != nil {
 		return err
 	}
-	s.realMeter.add(s.real.State(), e)
+	s.realMeter.add(s.real.State(), s.real.State().Changes())
 	return nil
 }
 
@@ -177,11 +177,11 @@ type entry struct {
 // hold records what applications do, and keeps the events until both sides apply them.
 func (s *Shadow) hold(events []event.Event) error {
 	for _, e := range events {
-		s.record.add(s.ahead, e)
 		if err := s.ahead.Apply(e); err != nil {
 			return err
 		}
-		s.course.runMasters(e)
+		s.record.add(s.ahead, e)
+		s.course.runMasters(s.ahead.Changes())
 	}
 	s.held = append(s.held, entry{s.ahead.Meta.NowMillis, events})
 	s.heldEvents += len(events)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -77,7 +76,7 @@ func (o Options) lending(name string, keys []capacity.Property) (*lender, worklo
 	if err != nil {
 		return nil, workload.Config{}, err
 	}
-	b := &lender{virtual: v, masters: map[uint32]int64{}, begun: map[uint32]int64{}, reserved: map[uint64]uint32{}}
+	b := &lender{virtual: v, masters: map[uint32]int64{}, begun: map[uint32]int64{}}
 	c := o.config(name)
 	c.Kinds, c.Submitter, c.Declare, c.StartMillis = queues.Kinds, b, true, startMillis
 	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
@@ -91,14 +90,13 @@ func (o Options) lending(name string, keys []capacity.Property) (*lender, worklo
 // lender is a virtual cluster that counts backfill.
 type lender struct {
 	*virtual
-	out      report.BackfillRun
-	masters  map[uint32]int64  // when applications without an AM began to wait for it
-	reserved map[uint64]uint32 // reservations for AMs, and the application of each
-	waited   []int64           // completed waits for AMs, in milliseconds
-	begun    map[uint32]int64  // when applications that have not ended were submitted
-	took     []int64           // from the submissions to the ends of the others
-	wanted   float64           // share of the cluster times seconds
-	changed  bool              // the cluster has changed
+	out     report.BackfillRun
+	masters map[uint32]int64 // when applications without an AM began to wait for it
+	waited  []int64          // completed waits for AMs, in milliseconds
+	begun   map[uint32]int64 // when applications that have not ended were submitted
+	took    []int64          // from the submissions to the ends of the others
+	wanted  float64          // share of the cluster times seconds
+	changed bool             // the cluster has changed
 }
 
 // Do implements workload.Submitter.
@@ -106,46 +104,44 @@ func (b *lender) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	reply, events := b.planner.Plan(virtualEpoch+b.now.Milliseconds(), input.Request{Input: in})
-	b.count(events)
-	return reply, nil
+	return b.plan(virtualEpoch+b.now.Milliseconds(), in), nil
 }
 
-func (b *lender) count(events []event.Event) {
+// plan plans an input and counts what it changes.
+func (b *lender) plan(now int64, in input.Input) input.Reply {
+	reply, events := b.planner.Plan(now, input.Request{Input: in})
 	b.changed = b.changed || len(events) > 0
-	for _, e := range events {
-		switch e := e.(type) {
-		case *event.ApplicationSubmitted:
-			b.begun[e.App] = b.now.Milliseconds()
-			if !e.Unmanaged {
-				b.masters[e.App] = b.now.Milliseconds()
+	for _, c := range b.planner.Changes() {
+		switch c.Kind {
+		case state.AppPhase:
+			b.follow(&c)
+		case state.ContainerStarted:
+			b.started(c.Ref.App, c.AM)
+			if c.Lent {
+				b.out.Lent++
 			}
-		case *event.ApplicationEnded:
-			b.took = append(b.took, b.now.Milliseconds()-b.begun[e.App])
-			delete(b.begun, e.App)
-		case *event.ContainerAllocated:
-			b.started(e.App, e.AM)
-		case *event.ContainerLent:
-			b.started(e.App, e.AM)
-			b.out.Lent++
-		case *event.ReservationMade:
-			if e.AM {
-				b.reserved[e.Reservation] = e.App
-			}
-		case *event.ReservationFulfilled:
-			app, of := b.reserved[e.Reservation]
-			b.started(app, of)
-		case *event.PreemptionAsked:
+		case state.WarningBegun:
 			b.out.Recalled++
-		case *event.ContainerReleased:
-			if e.ExitStatus == yarn.ExitPreempted {
-				b.out.Ended++
-			}
-		case *event.ContainerCompleted:
-			if e.ExitStatus == yarn.ExitPreempted && e.Restore {
+		case state.ContainerEnded:
+			if c.Exit == yarn.ExitPreempted {
 				b.out.Ended++
 			}
 		}
+	}
+	return reply
+}
+
+// follow follows the submission or the end of an application.
+func (b *lender) follow(c *state.Change) {
+	app, now := c.Ref.App, b.now.Milliseconds()
+	if c.AppState.Ended() {
+		b.took = append(b.took, now-b.begun[app])
+		delete(b.begun, app)
+		return
+	}
+	b.begun[app] = now
+	if !b.planner.State().Apps.Get(c.App).Unmanaged {
+		b.masters[app] = now
 	}
 }
 
@@ -174,8 +170,7 @@ func (b *lender) endLeases() bool {
 		return !due
 	})
 	if due {
-		_, events := b.planner.Plan(now, input.Request{Input: &input.PreemptionRound{}})
-		b.count(events)
+		b.plan(now, &input.PreemptionRound{})
 	}
 	return due
 }

@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// tally counts the costs and benefits of preemption. It uses only the inputs and events of a
-// planner, so it measures all selectors in the same way.
+// tally counts the costs and benefits of preemption. It uses only the inputs of a planner and what
+// they change, so it measures all selectors in the same way.
 type tally struct {
 	planner *planner.Planner
 	counts  report.Preemption
@@ -24,16 +24,6 @@ type tally struct {
 	ahead    *state.State      // the state before a preemption round, if the round may end containers
 	entitled []bool            // queues that were owed resources at that time
 	freed    map[uint32][]room // by node
-	reserved map[uint64]grant  // by reservation number
-}
-
-// grant is an allocated container, or a container for which a node is reserved.
-type grant struct {
-	app    uint32
-	number uint64
-	key    yarn.SchedulerKey
-	node   uint32
-	am     bool
 }
 
 // room is the resources of a preempted container.
@@ -46,7 +36,7 @@ type room struct {
 }
 
 func newTally(p *planner.Planner) *tally {
-	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[uint32][]room{}, reserved: map[uint64]grant{}}
+	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[uint32][]room{}}
 }
 
 // before reads an input before it is planned. Before a round that may end containers, it also keeps
@@ -63,33 +53,27 @@ func (t *tally) before(now int64, in input.Input) {
 	}
 }
 
-// after counts the events of an input.
-func (t *tally) after(now int64, in input.Input, reply input.Reply, events []event.Event) {
+// after counts what an input has changed.
+func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []state.Change) {
 	if r, ok := reply.(*input.SubmitApplicationReply); ok && r.Refused() == nil {
 		t.submitted(now, in.(*input.SubmitApplication), r.ID)
 	}
-	for _, e := range events {
-		switch e := e.(type) {
-		case *event.PreemptionAsked:
+	for i := range changes {
+		c := &changes[i]
+		switch c.Kind {
+		case state.WarningBegun:
 			t.counts.Warned++
-		case *event.PreemptionWithdrawn:
-			t.counts.Withdrawn++
-		case *event.ContainerReleased:
-			t.ended(now, e.Container, e.ExitStatus)
-		case *event.ContainerCompleted:
-			t.ended(now, e.Container, e.ExitStatus)
-			t.freeing(e.Container)
-		case *event.ReservationMade:
-			t.reserved[e.Reservation] = grant{e.App, e.Number, e.Key, e.Node, e.AM}
-		case *event.ReservationCancelled:
-			delete(t.reserved, e.Reservation)
-		case *event.ReservationFulfilled:
-			t.granted(now, t.reserved[e.Reservation])
-			delete(t.reserved, e.Reservation)
-		case *event.ContainerAllocated:
-			t.granted(now, grant{e.App, e.Number, e.Key, e.Node, e.AM})
-		case *event.ContainerLent:
-			t.granted(now, grant{e.App, e.Number, e.Key, e.Node, e.AM})
+		case state.WarningEnded:
+			if c.Withdrawn != 0 {
+				t.counts.Withdrawn++
+			}
+		case state.ContainerEnded:
+			t.ended(now, c.Ref, c.Exit)
+		case state.ContainerStarted:
+			t.granted(now, c)
+		}
+		if c.Left {
+			t.freeing(c.Ref)
 		}
 	}
 	t.forgetTaken()
@@ -143,17 +127,16 @@ func (t *tally) freeing(ref event.ContainerRef) {
 // granted ends a wait. If the container belongs to another queue, which was owed resources when
 // containers were preempted on its node, it uses the resources of those containers, the earliest
 // first.
-func (t *tally) granted(now int64, g grant) {
-	t.served(now, asker{app: g.app, am: g.am, key: g.key})
-	left := t.freed[g.node]
+func (t *tally) granted(now int64, c *state.Change) {
+	t.served(now, asker{app: c.Ref.App, am: c.AM, key: c.Key})
+	left := t.freed[c.Node]
 	if len(left) == 0 {
 		return
 	}
 	st, calc := t.planner.State(), t.planner.Config().Calculator
-	a := st.Apps.Get(st.App(g.app))
-	leaf := t.leafOf(a)
-	size := st.Containers.Get(st.Container(event.ContainerRef{App: g.app, Attempt: a.Attempt, Number: g.number})).Size
-	t.freed[g.node] = slices.DeleteFunc(left, func(r room) bool {
+	leaf := t.leafOf(st.Apps.Get(c.App))
+	size := st.Containers.Get(st.Container(c.Ref)).Size
+	t.freed[c.Node] = slices.DeleteFunc(left, func(r room) bool {
 		uses := calc.AnyAboveZero(size) && r.entitled[leaf] && r.leaf != leaf
 		if uses {
 			t.counts.Unused--

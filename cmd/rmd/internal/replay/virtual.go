@@ -52,6 +52,6 @@ func (v *virtual) plan(in input.Input) (reply input.Reply, changed bool) {
 	now := virtualEpoch + v.now.Milliseconds()
 	v.tally.before(now, in)
 	reply, events := v.planner.Plan(now, input.Request{Input: in})
-	v.tally.after(now, in, reply, events)
+	v.tally.after(now, in, reply, v.planner.Changes())
 	return reply, len(events) > 0
 }
