@@ -318,7 +318,7 @@ func TestSiblingCapacitiesForm(t *testing.T) {
 func TestPagesHideWhatIsOff(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Log = nil })
 	body := b.ask("GET", "/ui/", "").Body.String()
-	for _, off := range []string{`href="/ui/audit"`, `href="/ui/replay"`, `href="/ui/labels"`, `href="/ui/login`} {
+	for _, off := range []string{`href="/ui/replay"`, `href="/ui/labels"`, `href="/ui/login`} {
 		if strings.Contains(body, off) {
 			t.Errorf("%s is shown", off)
 		}
@@ -328,7 +328,7 @@ func TestPagesHideWhatIsOff(t *testing.T) {
 	}
 	b = newBench(t, nil)
 	body = b.ask("GET", "/ui/", "").Body.String()
-	for _, on := range []string{`href="/ui/audit"`, `href="/ui/replay"`} {
+	for _, on := range []string{`href="/ui/replay"`} {
 		if !strings.Contains(body, on) {
 			t.Errorf("%s is hidden", on)
 		}
