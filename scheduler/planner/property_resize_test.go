@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"pgregory.net/rapid"
 
 	"rmd/scheduler/input"
@@ -36,12 +38,12 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 		refused[e.Update] = true
 	}
 	for i, u := range in.Updates {
-		if refused[uint32(i)] || u.Type > input.DecreaseResource {
-			continue
+		if refused[uint32(i)] || u.Type > input.DecreaseResource || slices.Contains(in.Releases, u.Container) {
+			continue // what the call also releases keeps its size until its node has ended it
 		}
 		slot := m.p.find(m.nodeOf(u.Container), u.Container)
 		if slot == 0 {
-			continue // The same call also asked for its end.
+			continue
 		}
 		if c := m.p.st.Containers.Get(slot); c.State.Live() && u.Type == input.DecreaseResource && c.Size != yarn.ComponentMin(c.Size, u.Size) && u.Size[yarn.Memory] >= m.p.Config().MinAlloc[yarn.Memory] &&
 			u.Size[yarn.VCores] >= m.p.Config().MinAlloc[yarn.VCores] && m.p.st.SizeVersion(c) == u.Version {
