@@ -23,8 +23,8 @@ import (
 //     ends even if that voter does not campaign. It tells the parts above that it no longer leads, so
 //     that they send calls to the next leader.
 //  3. It stays muted until another replica leads and nothing of its own hangs, so it does not return
-//     at once. If nobody else is elected within stallLimit, it may try: its log may be the only one
-//     that can win.
+//     at once. If nobody else can be elected, or nobody is within stallLimit, it may try: its log may
+//     be the only one that can win.
 //
 // If the followers refuse an entry, those that refuse it may form a majority without this replica.
 // Their leader replaces the entry, which was never committed. If no majority could do better, the
@@ -144,11 +144,12 @@ func (c *Cluster) judgeLeader() {
 }
 
 // judgeFollower mutes a replica that does not lead while something of its own hangs, and after it
-// stepped down until another one leads. If no leader is elected without it, it must try.
+// stepped down until another one leads. If no leader is or can be elected without it, it must try.
 func (c *Cluster) judgeFollower() {
 	cause, why := c.stalled(c.cfg.HungGiveUp, c.stallLimit())
 	hangs := cause != "" && cause != CauseCommit
-	mute := (hangs || c.steps.gaveUp.Load()) && c.steps.leaderless < c.stallLimit()
+	waits := c.steps.gaveUp.Load() && len(c.successors(true)) > 0
+	mute := (hangs || waits) && c.steps.leaderless < c.stallLimit()
 	if mute == c.transport.Muted() {
 		return
 	}

@@ -142,6 +142,43 @@ func TestStepDownUnasked(t *testing.T) {
 	})
 }
 
+// TestStepDownLongestLog checks that a replica that has stepped down leads again at once when nothing
+// of its own hangs any more and no other replica can win: of three voters one is dead, and its log is
+// longer than that of the other one.
+func TestStepDownLongestLog(t *testing.T) {
+	grey(t, nil, func(g *greyCluster, l *simReplica) {
+		g.stop(g.others(l)[0])
+		drop := func(what func(raft.ServerAddress, any) error) {
+			g.net.mu.Lock()
+			defer g.net.mu.Unlock()
+			g.net.refuse = what
+		}
+		drop(func(_ raft.ServerAddress, request any) error {
+			if q, ok := request.(*raft.AppendEntriesRequest); ok && len(q.Entries) > 0 {
+				return errSimTimeout
+			}
+			return nil
+		})
+		l.c.Propose([]byte("only here"))
+		time.Sleep(l.c.cfg.Election)
+		release := make(blocker)
+		go l.c.transport.Inject(release, nil)
+		for end := time.Now().Add(2 * l.c.stallLimit()); !l.c.transport.Muted() && time.Now().Before(end); {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if !l.c.transport.Muted() {
+			t.Fatal("it does not step down")
+		}
+		drop(nil)
+		close(release)
+		began := time.Now()
+		g.commits(g.leader(nil))
+		if took := time.Since(began); took > l.c.stallLimit()/2 {
+			t.Errorf("the next leader needs %s", took)
+		}
+	})
+}
+
 // hangingFSM hangs in Apply while its channel is set.
 type hangingFSM struct {
 	*testFSM
