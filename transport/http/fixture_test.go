@@ -559,3 +559,13 @@ func reserveResize(t testing.TB, h *history, number uint64) {
 	h.apply(t, &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: c},
 		&event.ContainerResizeAsked{Container: c, Size: gpu(65537, 8, 2)}, &event.ResizeReserved{Reservation: number, Container: c})
 }
+
+// reserveGang lets application 1 declare a gang, and reserves node 3 for it.
+func reserveGang(t testing.TB, h *history, number uint64) {
+	t.Helper()
+	st, _ := h.Fork()
+	gang := yarn.SchedulerKey{Priority: 9}
+	h.apply(t, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 9, AnyRequest: true, Count: 2, TimeoutMillis: 60_000}},
+		&event.AskChanged{App: 1, Key: gang, Name: yarn.Any, Count: 2, Size: gpu(1024, 1, 0), Relax: true},
+		&event.GangReserved{Reservation: number, App: 1, Number: st.NextNumber(st.Apps.Get(st.App(1))), Node: 3, Members: 2, ExpectedMillis: clusterTime + 1000})
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -51,6 +52,15 @@ func TestMetricsWatch(t *testing.T) {
 	b.h.apply(t, &event.AskChanged{App: 5, Key: key, Name: "*", Count: 1, Size: gpu(60000, 1, 0), Relax: true})
 	b.h.apply(t, &event.ContainerAllocated{App: 5, Number: 1, Key: key, Node: 3, Locality: yarn.OffSwitch})
 	until(`rmd_app_wait_seconds_count{queue="root.online",size="large"} 1`)
+	reserveGang(t, b.h, 4)
+	until(`rmd_reservations_total{outcome="made",queue="root.online"} 2`)
+	b.h.apply(t, &event.ReservationCancelled{Reservation: 4, Cause: yarn.CancelOperator})
+	until(`rmd_reservations_total{outcome="cancelled",queue="root.online"} 1`)
+	var d api.ReservationHistory
+	b.into(200, &d, "GET", "/v1/reservations/r4/history", "")
+	if !d.Whole || d.App == "" {
+		t.Errorf("history of a gang's reservation: %+v", d)
+	}
 }
 
 // TestRoutesAreDocumented checks that the package comment of package api mentions every route of

@@ -122,7 +122,7 @@ func (t *tally) count(b view.Batch) {
 			if firstContainer(1, e.Number) {
 				t.allocated(&e.ContainerAllocated, b.NowMillis)
 			}
-		case *event.ReservationMade, *event.ResizeReserved, *event.ReservationFulfilled, *event.ReservationCancelled:
+		case *event.ReservationMade, *event.GangReserved, *event.ResizeReserved, *event.ReservationFulfilled, *event.ReservationCancelled:
 			t.reserved(e, b.NowMillis)
 		}
 	}
@@ -150,16 +150,11 @@ func (t *tally) reserved(e event.Event, now int64) {
 	st, _ := t.fork()
 	switch e := e.(type) {
 	case *event.ReservationMade:
-		if slot := st.App(e.App); slot != 0 {
-			t.reservations[e.Reservation] = heldOf(st, slot, e.Number)
-		}
-		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
+		t.made(st, e.Reservation, e.App, e.Number)
+	case *event.GangReserved:
+		t.made(st, e.Reservation, e.App, e.Number)
 	case *event.ResizeReserved: // for a larger size of a running container, so it is never an application's first
-		if slot := st.App(e.Container.App); slot != 0 {
-			a := st.Apps.Get(slot)
-			t.reservations[e.Reservation] = held{queue: queueOf(st, a), app: a.ID.Seq}
-		}
-		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, "made").Inc()
+		t.made(st, e.Reservation, e.Container.App, 0)
 	case *event.ReservationFulfilled:
 		h := t.reservations[e.Reservation]
 		delete(t.reservations, e.Reservation)
@@ -175,6 +170,14 @@ func (t *tally) reserved(e event.Event, now int64) {
 		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, outcome).Inc()
 		delete(t.reservations, e.Reservation)
 	}
+}
+
+// made counts a reservation, and keeps what is needed when it ends.
+func (t *tally) made(st *state.State, number uint64, app uint32, container uint64) {
+	if slot := st.App(app); slot != 0 {
+		t.reservations[number] = heldOf(st, slot, container)
+	}
+	t.m.reservations.WithLabelValues(t.reservations[number].queue, "made").Inc()
 }
 
 // waited records how long an application waited for its first container.

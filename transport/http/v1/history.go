@@ -114,6 +114,13 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 			h.Node = v.NodeID(x.Node)
 			begins(d, v, h, x.App)
 			return true, nil
+		case *event.GangReserved:
+			if x.Reservation != number {
+				continue
+			}
+			h.Node = v.NodeID(x.Node)
+			begins(d, v, h, x.App)
+			return true, nil
 		case *event.ResizeReserved:
 			if x.Reservation != number {
 				continue

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"unicode"
@@ -125,15 +126,16 @@ func (v *View) Renumbered(number uint32, atMillis int64) bool {
 	return atMillis != 0 && v.State.Nodes.Has(number) && v.State.Nodes.Get(number).KnownMillis > atMillis
 }
 
-// reservationField fills in the application and the node of a live reservation. The events that end
-// a reservation have only its number.
+// reservationField fills in the application and the node of a live reservation if the event does not
+// name them. The events that end a reservation have only its number, and others tell of a container
+// that is not the one for which the node is reserved.
 func (v *View) reservationField(d *api.Event, number uint64) {
 	slot := v.State.Reservation(number)
 	if slot == 0 {
 		return
 	}
 	r := v.State.Reservations.Get(slot)
-	d.App, d.Node = v.State.Apps.Get(r.App).ID.String(), v.NodeID(r.Node)
+	d.App, d.Node = cmp.Or(d.App, v.State.Apps.Get(r.App).ID.String()), cmp.Or(d.Node, v.NodeID(r.Node))
 }
 
 // AppID returns the id of the application with a number. For a forgotten application it uses the

@@ -98,3 +98,31 @@ func TestShortNames(t *testing.T) {
 		}
 	}
 }
+
+// TestEventWithReservation checks that an event about a container names the application and the node
+// of the container, not those of the reservation for which it makes room.
+func TestEventWithReservation(t *testing.T) {
+	v := shortNames(t)
+	key, size := yarn.SchedulerKey{Priority: 1}, yarn.NewResource(4096, 4)
+	for _, e := range []event.Event{
+		&event.AttemptStarted{App: 93, Attempt: 1}, &event.AttemptActivated{App: 93}, &event.AttemptRegistered{App: 93},
+		&event.AskChanged{App: 93, Key: key, Name: yarn.Any, Count: 1, Size: size, Relax: true},
+		&event.ContainerAllocated{App: 93, Number: 1, Key: key, Node: 1, Locality: yarn.OffSwitch},
+		&event.ApplicationSubmitted{App: 94, User: "bob", Queue: "root.b.etl", Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: 94, Attempt: 1}, &event.AttemptActivated{App: 94}, &event.AttemptRegistered{App: 94},
+		&event.AskChanged{App: 94, Key: key, Name: yarn.Any, Count: 1, Size: size, Relax: true},
+		&event.ReservationMade{Reservation: 1, App: 94, Number: 1, Key: key, Node: 1},
+	} {
+		if err := v.State.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, e := range map[string]event.Event{
+		"0093": &event.PreemptionAsked{Container: event.ContainerRef{App: 93, Attempt: 1, Number: 1}, Reservation: 1},
+		"0094": &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator},
+	} {
+		if d := v.Event(e, 0); !strings.HasSuffix(d.App, want) || d.Node != "sim-01:1" || d.Reservation != "r1" {
+			t.Errorf("%s is about %s at %s, %s; want application %s", d.Kind, d.App, d.Node, d.Reservation, want)
+		}
+	}
+}
