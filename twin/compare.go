@@ -16,11 +16,8 @@ type Difference struct {
 }
 
 // Compare returns the first difference between two lists of observations of a history; nil if there
-// is none. If floats have rounded a guarantee or a maximum, it compares only until a heartbeat serves
-// another queue: queues are ordered by what they use of their guarantee, and rounding decides near
-// ties.
+// is none.
 func Compare(h *History, rmd, hadoop []Observation) *Difference {
-	inexact, rounded := h.inexact(), false
 	for i := range h.Steps {
 		var a, b Observation
 		if i < len(rmd) {
@@ -29,15 +26,10 @@ func Compare(h *History, rmd, hadoop []Observation) *Difference {
 		if i < len(hadoop) {
 			b = hadoop[i]
 		}
-		if inexact {
-			x, y := withoutNear(a, b), withoutNear(b, a)
-			rounded = rounded || len(without(x, y)) < len(without(a, b))
-			a, b = x, y
+		if h.inexact() {
+			a, b = withoutNear(a, b), withoutNear(b, a)
 		}
 		if d := differ(a, b); d != nil {
-			if rounded && h.Steps[i].Is("beat") {
-				return nil
-			}
 			d.Step, d.After = i, h.Steps[i][0]
 			return d
 		}

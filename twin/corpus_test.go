@@ -96,24 +96,6 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestRoundingEndsTheComparison checks that another order of queues is accepted only after a rounded
-// guarantee, and only in a heartbeat.
-func TestRoundingEndsTheComparison(t *testing.T) {
-	const capacity = "set yarn.scheduler.capacity.root.a.capacity 33.3\n"
-	exact, other := Observation{"queue root.a 5,1 min=10,3 max=20,5"}, Observation{"queue root.a 6,1 min=10,3 max=20,5"}
-	rounded := Observation{"queue root.a 5,1 min=9,3 max=20,5"}
-	for _, tc := range []struct {
-		step   string
-		before Observation
-		same   bool
-	}{{"beat h0", rounded, true}, {"beat h0", exact, false}, {"allocate 1", rounded, false}} {
-		h := Parse("", capacity+"beat h1\n"+tc.step)
-		if d := Compare(h, []Observation{nil, exact, exact}, []Observation{nil, tc.before, other}); (d == nil) != tc.same {
-			t.Errorf("%s after %s: %v", tc.step, tc.before, d)
-		}
-	}
-}
-
 // TestGenerateIsTheSameForASeed checks that a seed always gives the same history, and that rmd's
 // planner decides by the history alone.
 func TestGenerateIsTheSameForASeed(t *testing.T) {
