@@ -251,14 +251,14 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 		}
 	} else {
 		props[key+".user-limit-factor"] = "20"
-		if g.with["inside"] {
+		if g.with[Inside] {
 			props[key+".minimum-user-limit-percent"] = pick(g, []string{"100", "50", "25"})
 		}
 	}
 	if g.with["weights"] {
 		g.userWeights(props, key)
 	}
-	if g.with["preemption"] && g.chance(10) {
+	if g.with[Inside] && g.chance(10) {
 		props[key+pick(g, []string{".disable_preemption", ".intra-queue-preemption.disable_preemption"})] = "true"
 	}
 }

@@ -14,6 +14,10 @@ import (
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
 
+// Inside is a family of histories with rounds of preemption: applications also take from others of
+// their queue. It is unsettled, too.
+const Inside = "inside"
+
 // unsettled are the families with rare differences that are not explained yet; see
 // docs/development/twin.md. A history has them only on request.
 var unsettled = []string{"decimals", "health", "updates"}
@@ -46,7 +50,8 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 		}
 	}
 	if g.with["labels"], g.with["preemption"] = labels, preemption; preemption {
-		g.wanting()
+		g.with["queues"] = true // a single queue loses nothing
+		g.wanting(slices.Contains(families, Inside))
 	}
 	if g.with["keep"] { // see "kept containers" on the differences page
 		delete(g.with, "fair")
@@ -65,16 +70,13 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	return g.h, g.out, err
 }
 
-// wanting selects families of histories with preemption so that somebody has what others want: in a
-// single queue, only applications can take from each other.
-func (g *generator) wanting() {
-	if g.with["inside"] = g.chance(60); !g.with["inside"] {
-		g.with["queues"] = true
-		return
+// wanting selects families for preemption inside queues, so that somebody has what others want.
+func (g *generator) wanting(inside bool) {
+	if g.with[Inside] = inside; inside {
+		g.with["queues"] = g.chance(30)
+		g.with["users"], g.with["large"], g.with["keys"] = true, true, true
+		g.with["limits"] = g.with["limits"] && g.chance(50)
 	}
-	g.with["queues"] = g.chance(30)
-	g.with["users"], g.with["large"], g.with["keys"] = true, true, true
-	g.with["limits"] = g.with["limits"] && g.chance(50)
 }
 
 // guard returns a panic of the planner as an error.
@@ -135,7 +137,7 @@ func (g *generator) run() error {
 		if err := g.action(); err != nil {
 			return err
 		}
-		if g.with["preemption"] && g.chance(35) {
+		if g.with[Inside] && g.chance(35) {
 			if err := g.step("preempt"); err != nil {
 				return err
 			}
@@ -155,6 +157,7 @@ func (g *generator) action() error {
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
+		{20, "preemption", func() error { return g.step("preempt") }},
 	}
 	total := 0
 	for _, c := range choices {
@@ -382,7 +385,7 @@ func (g *generator) asks() string {
 	}
 	size, label := g.askSize(), g.label(50, ":label=%s")
 	count := pick(g, []int{1, 1, 1, 2, 2, 3, 4, 6, 0})
-	if g.with["inside"] {
+	if g.with[Inside] {
 		count *= g.between(1, 4)
 	}
 	if !g.with["places"] || count == 0 || g.chance(35) {

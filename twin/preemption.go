@@ -29,7 +29,7 @@ func (g *generator) preemption(props map[string]string) {
 	some(30, "additional_res_balance_based_on_reserved_containers", "true")
 	some(30, "select_based_on_reserved_containers", "true")
 	some(30, "preemption-to-balance-queue-after-satisfied.enabled", "true")
-	if g.with["inside"] {
+	if g.with[Inside] {
 		const inside = "intra-queue-preemption."
 		props[preemptionPrefix+inside+"enabled"] = "true"
 		some(60, inside+"preemption-order-policy", "userlimit_first", "priority_first")
