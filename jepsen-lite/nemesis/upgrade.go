@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"rmd/jepsen-lite/harness"
@@ -99,12 +100,15 @@ func finalize(ctx context.Context, e *Env) (Heal, error) {
 // exitNotKnown is the exit code of a program that meets an entry of an unknown feature level.
 const exitNotKnown = 75
 
-// refusesLevel waits until a replica has reached the unknown entry and ended.
+// refusesLevel waits until a replica has reached the unknown entry. If it has stored the entry, it
+// ends. Otherwise it refuses the entry and stays.
 func (e *Env) refusesLevel(ctx context.Context, r *harness.Replica, level uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()
 	x, err := r.AwaitExit(ctx)
 	switch {
+	case err != nil && strings.Contains(r.Said(1<<16), "refusing entries of the leader"):
+		e.moment.Text += ": refuses the entries"
 	case err != nil:
 		e.violated("upgrade", "%s goes on with the old program at feature level %d: %v", r.ID, level, err)
 	case x.Code != exitNotKnown:
