@@ -18,7 +18,8 @@ const logRoom = 4 << 10
 // logpipe is the pipe to which a process writes its log, through the product's writer. Its reader
 // reads everything at once, unless it stalls or is gone.
 type logpipe struct {
-	lines *logwriter.Writer
+	lines  *logwriter.Writer
+	prints bool // RMD_TEST_LOG is set: the log is printed, too
 
 	mu      sync.Mutex
 	moved   sync.Cond // broadcast when a field below changes
@@ -28,16 +29,16 @@ type logpipe struct {
 }
 
 func newLogpipe() *logpipe {
-	p := &logpipe{}
+	p := &logpipe{prints: os.Getenv("RMD_TEST_LOG") != ""}
 	p.moved.L = &p.mu
 	p.lines = logwriter.New(p, logRoom, func(uint64) {})
 	return p
 }
 
-// logger returns the root logger of the process. With RMD_TEST_LOG the log is printed, too.
+// logger returns the root logger of the process.
 func (p *logpipe) logger(id string) hclog.Logger {
 	level := hclog.Info
-	if os.Getenv("RMD_TEST_LOG") != "" {
+	if p.prints {
 		level = hclog.Debug
 	}
 	return hclog.New(&hclog.LoggerOptions{Name: id, Level: level, Output: p.lines, Mutex: make(channelLock, 1), TimeFormat: "05.000"})
@@ -66,7 +67,7 @@ func (p *logpipe) Write(b []byte) (int, error) {
 		runtime.Goexit()
 	case p.gone:
 		return 0, syscall.EPIPE
-	case os.Getenv("RMD_TEST_LOG") != "":
+	case p.prints:
 		return os.Stderr.Write(b)
 	}
 	return len(b), nil

@@ -111,24 +111,23 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 			if x.Reservation != number {
 				continue
 			}
-			h.Node = v.NodeID(x.Node)
-			begins(d, v, h, x.App)
+			begins(d, v, h, x.App, x.Node)
 			return true, nil
 		case *event.GangReserved:
 			if x.Reservation != number {
 				continue
 			}
-			h.Node = v.NodeID(x.Node)
-			begins(d, v, h, x.App)
+			begins(d, v, h, x.App, x.Node)
 			return true, nil
 		case *event.ResizeReserved:
 			if x.Reservation != number {
 				continue
 			}
+			node := uint32(0)
 			if slot := v.State.Container(x.Container); slot != 0 {
-				h.Node = v.NodeID(v.State.Containers.Get(slot).Node)
+				node = v.State.Containers.Get(slot).Node
 			}
-			begins(d, v, h, x.Container.App)
+			begins(d, v, h, x.Container.App, node)
 			return true, nil
 		case *event.ReservationFulfilled:
 			if x.Reservation != number {
@@ -151,9 +150,9 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 	return false, nil
 }
 
-// begins adds the event that made a reservation for an application.
-func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, app uint32) {
-	h.What = "made"
+// begins adds the event that reserved a node for an application. The node is 0 if it is unknown.
+func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, app, node uint32) {
+	h.What, h.Node = "made", v.NodeID(node)
 	if slot := v.State.App(app); slot != 0 {
 		d.App = v.State.Apps.Get(slot).ID.String()
 	}
