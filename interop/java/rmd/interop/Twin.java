@@ -203,6 +203,7 @@ public final class Twin {
     places(w[0].equals("allocate"));
     misses.bound();
     withoutNodes(cs.getRootQueue());
+    shareOfOwnNodes(cs.getRootQueue());
   }
 
   /** rest lets the AMs call and the nodes send heartbeats until nothing changes any more. */
@@ -1252,10 +1253,49 @@ public final class Twin {
       }
     } else if (!anyNode && q.getCapacityConfigType() == CapacityConfigType.ABSOLUTE_RESOURCE
         && cs.getConfiguration().getMaximumApplicationsPerQueue(q.getQueuePath()) < 0) {
-      ((AbstractLeafQueue) q).setMaxApplications(cs.getConfiguration().getMaximumSystemApplications());
-      MAX_PER_USER.invoke(q);
+      setMaxApplications((AbstractLeafQueue) q, cs.getConfiguration().getMaximumSystemApplications());
     }
     return changes;
+  }
+
+  private static void setMaxApplications(AbstractLeafQueue q, int most) throws ReflectiveOperationException {
+    q.setMaxApplications(most);
+    MAX_PER_USER.invoke(q);
+  }
+
+  /**
+   * shareOfOwnNodes sets how many applications a leaf with absolute amounts may have, from its
+   * dominant share of the nodes of each label. YARN weighs the kinds of resources by all nodes of
+   * the cluster.
+   */
+  void shareOfOwnNodes(CSQueue q) throws ReflectiveOperationException {
+    if (q.getChildQueues() != null) {
+      for (CSQueue child : q.getChildQueues()) {
+        shareOfOwnNodes(child);
+      }
+      return;
+    }
+    CapacitySchedulerConfiguration conf = cs.getConfiguration();
+    if (q.getCapacityConfigType() != CapacityConfigType.ABSOLUTE_RESOURCE || conf.getMaximumApplicationsPerQueue(q.getQueuePath()) >= 0) {
+      return;
+    }
+    int perQueue = conf.getGlobalMaximumApplicationsPerQueue();
+    int base = perQueue > 0 ? Math.min(perQueue, conf.getMaximumSystemApplications()) : conf.getMaximumSystemApplications();
+    AbstractLeafQueue leaf = (AbstractLeafQueue) q;
+    int own = -1;
+    for (String label : q.getConfiguredNodeLabels()) {
+      Resource nodes = total(label);
+      if (nodes.equals(cs.getClusterResource())) {
+        return; // the weights are the same
+      }
+      if (!nodes.equals(Resources.none())) {
+        own = Math.max(own, (int) (base * cs.getResourceCalculator().divide(nodes, q.getEffectiveCapacity(label), nodes)));
+      }
+    }
+    if (own >= 0 && own != leaf.getMaxApplications()) {
+      intended("share of its own nodes");
+      setMaxApplications(leaf, own);
+    }
   }
 
   private static final Method MAX_PER_USER = method("updateMaxAppsPerUser");
