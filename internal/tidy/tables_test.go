@@ -2,20 +2,16 @@ package tidy
 
 import (
 	"flag"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
+	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
@@ -52,6 +48,7 @@ func madeTables() []madeTable {
 	return []madeTable{
 		keys("keys of a queue", capacity.OfQueue), keys("keys of the cluster", capacity.OfCluster),
 		keys("keys of preemption", capacity.OfPreemption), keys("other keys", capacity.OfSite),
+		{"docs/operations/errors.md", "refusals", []string{"code", "meaning", "what to do"}, refusalRows()},
 		{"docs/operations/queues.md", "causes of cancellations", meaning, causeRows(yarn.Causes[yarn.CancelCause]())},
 		{"docs/operations/preemption.md", "causes of preemptions", meaning, causeRows(yarn.Causes[yarn.PreemptionCause]())},
 		{"docs/operations/preemption.md", "causes of withdrawals", meaning, causeRows(yarn.Causes[yarn.WithdrawalCause]())},
@@ -66,6 +63,16 @@ func causeRows[T interface {
 }](all []T) (rows [][]string) {
 	for _, v := range all {
 		rows = append(rows, []string{"`" + v.String() + "`", v.Text()})
+	}
+	return rows
+}
+
+// refusalRows returns a row for each refusal of the planner that has a meaning of its own.
+func refusalRows() (rows [][]string) {
+	for _, r := range input.Refusals() {
+		if r.Text != "" {
+			rows = append(rows, []string{"`" + string(r.Code) + "`", r.Text, r.Do})
+		}
 	}
 	return rows
 }
@@ -119,7 +126,10 @@ func TestTablesOfDocuments(t *testing.T) {
 // TestDocumentsNameEveryCode checks that the operator's guide explains each reason to wait and each
 // refusal of the planner.
 func TestDocumentsNameEveryCode(t *testing.T) {
-	var reasons []string
+	var reasons, codes []string
+	for _, r := range input.Refusals() {
+		codes = append(codes, string(r.Code))
+	}
 	for r := scheduler.NoReason + 1; r < scheduler.Reasons; r++ {
 		reasons = append(reasons, r.String())
 	}
@@ -128,7 +138,7 @@ func TestDocumentsNameEveryCode(t *testing.T) {
 		names []string
 	}{
 		{"docs/operations/troubleshooting.md", reasons},
-		{"docs/operations/errors.md", codesOf(t, filepath.Join("..", "..", "scheduler", "input", "fault.go"))},
+		{"docs/operations/errors.md", codes},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", c.file))
 		if err != nil {
@@ -146,23 +156,4 @@ func TestDocumentsNameEveryCode(t *testing.T) {
 			}
 		}
 	}
-}
-
-// codesOf returns the values of the text constants with the type Code in a source.
-func codesOf(t *testing.T, path string) (codes []string) {
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 && fmt.Sprint(v.Type) == "Code" {
-			code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			codes = append(codes, code)
-		}
-		return true
-	})
-	return codes
 }

@@ -18,8 +18,27 @@ import (
 	"rmd/transport/http/v1/api"
 )
 
-// statuses maps codes to HTTP statuses: the codes of the server, the planner and the cluster. Other
-// codes have the status 409: the request is understood, but the state does not allow it.
+// ofClass are the HTTP statuses of the planner's refusals. Others have the status 409.
+var ofClass = map[input.Class]int{
+	input.Missing:      http.StatusNotFound,
+	input.Malformed:    http.StatusBadRequest,
+	input.Unacceptable: http.StatusUnprocessableEntity,
+	input.Outdated:     http.StatusPreconditionFailed,
+	input.Forbidden:    http.StatusForbidden,
+	input.Oversized:    http.StatusRequestEntityTooLarge,
+}
+
+func init() {
+	for _, r := range input.Refusals() {
+		if s, ok := ofClass[r.Class]; ok {
+			statuses[string(r.Code)] = s
+		}
+	}
+}
+
+// statuses maps codes to HTTP statuses: the codes of the server and the cluster, and, by their
+// classes, those of the planner. Other codes have the status 409: the request is understood, but the
+// state does not allow it.
 var statuses = map[string]int{
 	api.CodeNotFound:         http.StatusNotFound,
 	api.CodeMethodNotAllowed: http.StatusMethodNotAllowed,
@@ -39,26 +58,6 @@ var statuses = map[string]int{
 	api.CodeNoShadow:         http.StatusNotFound,
 	api.CodeNotAvailable:     http.StatusNotImplemented,
 	api.CodeInternal:         http.StatusInternalServerError,
-
-	string(input.NoSuchApplication): http.StatusNotFound,
-	string(input.NoSuchAttempt):     http.StatusNotFound,
-	string(input.NoSuchNode):        http.StatusNotFound,
-	string(input.NoSuchQueue):       http.StatusNotFound,
-	string(input.NoSuchReservation): http.StatusNotFound,
-	string(input.NoSuchContainer):   http.StatusNotFound,
-	string(input.NoSuchVersion):     http.StatusNotFound,
-	string(input.NoSuchToken):       http.StatusNotFound,
-	string(input.NoSuchLabel):       http.StatusNotFound,
-	string(input.InvalidAsk):        http.StatusBadRequest,
-	string(input.InvalidLabel):      http.StatusBadRequest,
-	string(input.InvalidGang):       http.StatusBadRequest,
-	string(input.InvalidQueues):     http.StatusUnprocessableEntity,
-	string(input.NeverFits):         http.StatusUnprocessableEntity,
-	string(input.VersionConflict):   http.StatusPreconditionFailed,
-	string(input.PriorityTooHigh):   http.StatusForbidden,
-	string(input.TokenInvalid):      http.StatusForbidden,
-	string(input.TokenUsed):         http.StatusForbidden,
-	string(input.TokenExpired):      http.StatusForbidden,
 
 	"NO_SUCH_REPLICA":   http.StatusNotFound,
 	"NO_SUCH_USER":      http.StatusNotFound,
