@@ -87,7 +87,7 @@ func (c *Cluster) member(server raft.ServerID) (raft.Server, bool) {
 // trusts reports whether this replica treats a server as a member. It does so if the server is in
 // the membership, or has proved by a signed admission that entries not yet received here made it a
 // member. Before this replica has a membership, it trusts the servers that were named as members
-// when it joined. If it has a cluster id and no such names, it trusts every server.
+// when it joined, or when the cluster was created.
 func (c *Cluster) trusts(server raft.ServerID) bool {
 	if _, ok := c.member(server); ok || c.introduced.has(server) {
 		return true
@@ -95,8 +95,7 @@ func (c *Cluster) trusts(server raft.ServerID) bool {
 	if c.inMembership() {
 		return false
 	}
-	id := c.Identity()
-	return slices.Contains(id.Trust.Known, string(server)) || id.ClusterID != "" && len(id.Trust.Known) == 0
+	return slices.Contains(c.Identity().Trust.Known, string(server))
 }
 
 // admitConn decides about a new connection to or from server. addr is the address that this replica

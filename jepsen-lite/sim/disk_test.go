@@ -354,7 +354,7 @@ func TestDiskLost(t *testing.T) {
 		r := s.follower()
 		s.submitApps("app1")
 		r.crash()
-		r.set(func(r *replica) { r.disk = s.emptyDisk(r, "", "") })
+		r.set(func(r *replica) { r.disk = s.emptyDisk(r) })
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}

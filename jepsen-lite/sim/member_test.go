@@ -65,7 +65,7 @@ func TestMembers(t *testing.T) {
 		if err := l.snapshot(); err != nil {
 			t.Fatal(err)
 		}
-		d := s.newReplica("d", "", "")
+		d := s.newReplica("d")
 		if err := d.start(); err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func (w *world) replace(r *replica) {
 	}
 	r.crash()
 	w.check.note("%s gets a new disk", r.id)
-	r.set(func(r *replica) { r.disk, r.broken = w.emptyDisk(r, "", ""), false })
+	r.set(func(r *replica) { r.disk, r.broken = w.emptyDisk(r), false })
 	w.operate(operation{"replace " + r.id, func() bool { return w.replaced(r) }})
 }
 
@@ -224,7 +224,7 @@ func (w *world) enlarge() bool {
 	w.mu.Lock()
 	var r *replica
 	if len(w.rs) < 20 {
-		r = w.newReplica(string(rune('a'+len(w.rs))), "", "")
+		r = w.newReplica(string(rune('a'+len(w.rs))))
 		w.rs = append(w.rs, r)
 	}
 	w.mu.Unlock()

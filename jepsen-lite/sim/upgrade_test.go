@@ -80,7 +80,7 @@ func TestUpgrade(t *testing.T) {
 		if got := s.state(lead).Meta.Level; got != nextLevel {
 			t.Errorf("with its snapshot the level is %d", got)
 		}
-		old := s.newReplica("d", "", "")
+		old := s.newReplica("d")
 		old.level = event.Level
 		if err := old.start(); err != nil {
 			t.Fatal(err)

@@ -88,21 +88,35 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
 	w.net.votes, w.net.pipelined = w.check.voted, opt.pipelined
 	for i := range opt.replicas {
-		w.rs = append(w.rs, w.newReplica(string(rune('a'+i)), "virtual", cluster.RoleVoter))
+		w.rs = append(w.rs, w.newReplica(string(rune('a'+i))))
 	}
+	w.found()
 	return w
 }
 
+// found tells the first replicas whose cluster they will be, as raft.bootstrap_expect does.
+func (w *world) found() {
+	var known []string
+	for _, r := range w.rs {
+		known = append(known, string(r.disk.seen.who.ServerID()))
+	}
+	for _, r := range w.rs {
+		who := r.disk.seen.who
+		who.ClusterID, who.Role, who.Trust.Known = "virtual", cluster.RoleVoter, known
+		r.disk.seen.who, r.disk.safe.who = who, who
+	}
+}
+
 // newReplica creates a replica with an empty disk, without starting it.
-func (w *world) newReplica(id, clusterID, role string) *replica {
+func (w *world) newReplica(id string) *replica {
 	r := &replica{w: w, id: id, level: w.newest}
-	r.disk = w.emptyDisk(r, clusterID, role)
+	r.disk = w.emptyDisk(r)
 	return r
 }
 
-// emptyDisk returns a new disk. A process on it has a new incarnation.
-func (w *world) emptyDisk(r *replica, clusterID, role string) *disk {
-	who := cluster.Identity{ID: r.id, Incarnation: fmt.Sprint(r.born), ClusterName: "virtual", ClusterID: clusterID, Role: role}
+// emptyDisk returns a new disk. A process on it has a new incarnation, and belongs to no cluster.
+func (w *world) emptyDisk(r *replica) *disk {
+	who := cluster.Identity{ID: r.id, Incarnation: fmt.Sprint(r.born), ClusterName: "virtual"}
 	r.born++
 	return newDisk(w.seed+10+int64(r.id[0])*100+int64(r.born), who)
 }
