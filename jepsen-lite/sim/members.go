@@ -224,7 +224,7 @@ func (w *world) enlarge() bool {
 	w.mu.Lock()
 	var r *replica
 	if len(w.rs) < 20 {
-		r = w.newReplica(string(rune('a'+len(w.rs))))
+		r = w.newReplica(string(rune('a' + len(w.rs))))
 		w.rs = append(w.rs, r)
 	}
 	w.mu.Unlock()
