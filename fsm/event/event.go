@@ -111,6 +111,16 @@ func New(k Kind) Event {
 	return nil
 }
 
+// KindNamed returns the kind with a name, or 0.
+func KindNamed(name string) Kind {
+	for k := range rows {
+		if rows[k].name == name && name != "" {
+			return Kind(k)
+		}
+	}
+	return 0
+}
+
 // Kinds returns all known kinds in ascending order.
 func Kinds() []Kind {
 	var out []Kind

@@ -122,11 +122,14 @@ func TestKindRows(t *testing.T) {
 			t.Errorf("%d and %d are both %s", other, k, k)
 		}
 		names[k.String()] = k
+		if KindNamed(k.String()) != k {
+			t.Errorf("the kind named %s is %d", k, KindNamed(k.String()))
+		}
 		if told, ok := e.(Told); ok != k.Told() || ok && told.Text() == "" {
 			t.Errorf("%s has no sentence, or its row does not say that it has one", k)
 		}
 	}
-	if New(0) != nil || New(KindsEnd) != nil || New(999) != nil || Kind(999).String() != "Event(999)" {
+	if KindNamed("") != 0 || KindNamed("Nothing") != 0 || New(0) != nil || New(KindsEnd) != nil || New(999) != nil || Kind(999).String() != "Event(999)" {
 		t.Error("an unknown number makes something")
 	}
 }

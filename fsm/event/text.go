@@ -15,6 +15,14 @@ type Told interface {
 	Text() string
 }
 
+// Text returns an event as a sentence, or "" if it is not Told.
+func Text(e Event) string {
+	if t, ok := e.(Told); ok {
+		return t.Text()
+	}
+	return ""
+}
+
 // parts joins the parts of a sentence that are not empty.
 func parts(all ...string) string {
 	var b strings.Builder
