@@ -17,9 +17,9 @@ const KindsEnd Kind = 256
 // Event is one decision or fact in the log. An event that people read about is a Told as well.
 type Event interface {
 	Kind() Kind
-	// Code encodes or decodes the fields. It lists them by hand, because their order and their bytes
-	// never change, whatever happens to the struct, and because no list that is made from the struct
-	// when the program starts is as fast: a replica decodes thousands of events per heartbeat.
+	// Code encodes or decodes the fields. Each type lists them by hand: their order in the log is
+	// not that of the struct, which may change, and a list that is made from the struct takes four
+	// times as long.
 	Code(c *codec.Coder)
 }
 
