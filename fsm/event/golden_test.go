@@ -166,3 +166,17 @@ func TestEveryFieldIsInTheBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestClasses names the events that are no facts. Callers do not wait for those that only count, and
+// reports and the command line leave them out, so that none may get such a class by accident.
+func TestClasses(t *testing.T) {
+	got := map[Class][]Kind{}
+	for _, k := range Kinds() {
+		got[k.Class()] = append(got[k.Class()], k)
+	}
+	delete(got, Fact)
+	want := map[Class][]Kind{Clock: {KindTimeAdvanced}, Counter: {KindAskCountersUpdated, KindAskMissesUpdated}, Receipt: {KindRequestRecorded}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("events that are no facts: %v, want %v", got, want)
+	}
+}
