@@ -343,9 +343,7 @@ func onlyCounts(in input.Input, events []event.Event) bool {
 		return false
 	}
 	for _, e := range events {
-		switch e.(type) {
-		case *event.AskCountersUpdated, *event.AskMissesUpdated, *event.TimeAdvanced:
-		default:
+		if c := e.Kind().Class(); c != event.Clock && c != event.Counter {
 			return false
 		}
 	}

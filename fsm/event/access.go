@@ -15,8 +15,25 @@ type AccessTokenSet struct {
 	By            string
 }
 
+var KindAccessTokenSet = define[AccessTokenSet](17)
+
+func (*AccessTokenSet) Kind() Kind { return KindAccessTokenSet }
+
+func (e *AccessTokenSet) Code(c *codec.Coder) {
+	c.String(&e.Name)
+	c.Raw(&e.Hash)
+	codec.Enum(c, &e.Role)
+	c.I64(&e.ExpiresMillis)
+	c.String(&e.By)
+}
+
 // AccessTokenRevoked removes an access token.
 type AccessTokenRevoked struct{ Name string }
+
+var KindAccessTokenRevoked = define[AccessTokenRevoked](18)
+
+func (*AccessTokenRevoked) Kind() Kind            { return KindAccessTokenRevoked }
+func (e *AccessTokenRevoked) Code(c *codec.Coder) { c.String(&e.Name) }
 
 // AutopilotSet replaces the settings of the automatic care of replicas.
 type AutopilotSet struct {
@@ -28,24 +45,10 @@ type AutopilotSet struct {
 	StabilizationMillis int64
 }
 
-// Kind implements Event.
-func (*AccessTokenSet) Kind() Kind     { return KindAccessTokenSet }
-func (*AccessTokenRevoked) Kind() Kind { return KindAccessTokenRevoked }
-func (*AutopilotSet) Kind() Kind       { return KindAutopilotSet }
+var KindAutopilotSet = define[AutopilotSet](19)
 
-// Code implements Event.
-func (e *AccessTokenSet) Code(c *codec.Coder) {
-	c.String(&e.Name)
-	c.Raw(&e.Hash)
-	codec.Enum(c, &e.Role)
-	c.I64(&e.ExpiresMillis)
-	c.String(&e.By)
-}
+func (*AutopilotSet) Kind() Kind { return KindAutopilotSet }
 
-// Code implements Event.
-func (e *AccessTokenRevoked) Code(c *codec.Coder) { c.String(&e.Name) }
-
-// Code implements Event.
 func (e *AutopilotSet) Code(c *codec.Coder) {
 	c.Bool(&e.CleanupDeadServers)
 	c.I64(&e.DeadServerMillis)

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"fmt"
+
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -30,130 +32,10 @@ type ApplicationSubmitted struct {
 	AMStrict bool
 }
 
-// ApplicationPlaced records which placement rule chose a submitted application's queue.
-type ApplicationPlaced struct {
-	App  uint32
-	Rule uint32 // from 1, in the configuration in force
-	Text string // the text of the rule
-	Why  string // why the rule's own queue could not be used, if the rule's fallback was used
-	For  string // the user, named by a tag, for whom it was placed; empty: the submitting user
-}
+var KindApplicationSubmitted = define[ApplicationSubmitted](40)
 
-// ApplicationEnded ends an application. Its last attempt must have ended before.
-type ApplicationEnded struct {
-	App         uint32
-	State       yarn.ApplicationState
-	Final       yarn.FinalStatus
-	Diagnostics string
-}
+func (*ApplicationSubmitted) Kind() Kind { return KindApplicationSubmitted }
 
-// ApplicationMoved moves an application with its containers and reservations to another leaf queue.
-type ApplicationMoved struct {
-	App   uint32
-	Queue string
-}
-
-// ApplicationReprioritized changes an application's priority.
-type ApplicationReprioritized struct {
-	App      uint32
-	Priority int32
-}
-
-// ApplicationForgotten removes an ended application.
-type ApplicationForgotten struct{ App uint32 }
-
-// AttemptStarted begins an attempt. NonRunnable means that a limit on parallel applications holds
-// the attempt back. A second event for the same attempt, without NonRunnable, ends that.
-type AttemptStarted struct {
-	App         uint32
-	Attempt     uint32
-	NonRunnable bool
-}
-
-// AttemptActivated makes the current attempt eligible for scheduling passes. Its AM counts in the
-// AM limits from then on.
-type AttemptActivated struct{ App uint32 }
-
-// AttemptRegistered records that the AM has registered.
-type AttemptRegistered struct {
-	App         uint32
-	Host        string
-	RPCPort     int32
-	TrackingURL string
-}
-
-// AttemptEnded ends the current attempt and drops its asks. Its reservations must have been
-// cancelled before and, unless Keep is set, its containers must have ended.
-type AttemptEnded struct {
-	App         uint32
-	Final       yarn.FinalStatus
-	Keep        bool
-	Counts      bool // toward the maximum number of attempts
-	Diagnostics string
-	TrackingURL string
-}
-
-// ResponseRecorded records an allocate response. The response delivers allocations and completions
-// that no response has delivered yet. It acknowledges what earlier responses delivered, and frees
-// acknowledged containers that have completed.
-type ResponseRecorded struct {
-	App      uint32
-	Response int32
-}
-
-// ApplicationIDsReserved reserves Count application ids, beginning with App, for the leader that
-// proposed the event. Only this leader hands them out.
-type ApplicationIDsReserved struct{ App, Count uint32 }
-
-// ApplicationLifetimeChanged sets an application's maximum lifetime, counted from its submission.
-type ApplicationLifetimeChanged struct {
-	App            uint32
-	LifetimeMillis int64
-}
-
-// AttemptLaunched records that a node has started the current attempt's AM.
-type AttemptLaunched struct{ App uint32 }
-
-// AttemptUnregistered records that the AM has finished its work. The attempt ends when the AM's
-// container ends.
-type AttemptUnregistered struct {
-	App         uint32
-	Final       yarn.FinalStatus
-	Diagnostics string
-	TrackingURL string
-}
-
-// AttemptResynced records that the AM has registered again. It drops the asks and restarts the
-// count of responses at 0.
-type AttemptResynced struct{ App uint32 }
-
-// AttemptReported records the progress and tracking URL that an AM has reported. Progress is in
-// hundredths of a percent.
-type AttemptReported struct {
-	App         uint32
-	Progress    uint32
-	TrackingURL string
-}
-
-func (*ApplicationIDsReserved) Kind() Kind     { return KindApplicationIDsReserved }
-func (*ApplicationLifetimeChanged) Kind() Kind { return KindApplicationLifetimeChanged }
-func (*AttemptLaunched) Kind() Kind            { return KindAttemptLaunched }
-func (*AttemptUnregistered) Kind() Kind        { return KindAttemptUnregistered }
-func (*AttemptResynced) Kind() Kind            { return KindAttemptResynced }
-func (*AttemptReported) Kind() Kind            { return KindAttemptReported }
-func (*ApplicationSubmitted) Kind() Kind       { return KindApplicationSubmitted }
-func (*ApplicationEnded) Kind() Kind           { return KindApplicationEnded }
-func (*ApplicationMoved) Kind() Kind           { return KindApplicationMoved }
-func (*ApplicationPlaced) Kind() Kind          { return KindApplicationPlaced }
-func (*ApplicationReprioritized) Kind() Kind   { return KindApplicationReprioritized }
-func (*ApplicationForgotten) Kind() Kind       { return KindApplicationForgotten }
-func (*AttemptStarted) Kind() Kind             { return KindAttemptStarted }
-func (*AttemptActivated) Kind() Kind           { return KindAttemptActivated }
-func (*AttemptRegistered) Kind() Kind          { return KindAttemptRegistered }
-func (*AttemptEnded) Kind() Kind               { return KindAttemptEnded }
-func (*ResponseRecorded) Kind() Kind           { return KindResponseRecorded }
-
-// Code implements Event.
 func (e *ApplicationSubmitted) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.String(&e.Name)
@@ -176,21 +58,23 @@ func (e *ApplicationSubmitted) Code(c *codec.Coder) {
 	c.Bool(&e.AMStrict)
 }
 
-// Code implements Event.
-func (e *ApplicationEnded) Code(c *codec.Coder) {
-	c.U32(&e.App)
-	codec.Enum(c, &e.State)
-	codec.Enum(c, &e.Final)
-	c.String(&e.Diagnostics)
+func (e *ApplicationSubmitted) Text() string {
+	return parts("submitted by "+e.User, quoted("as", e.Name))
 }
 
-// Code implements Event.
-func (e *ApplicationMoved) Code(c *codec.Coder) {
-	c.U32(&e.App)
-	c.String(&e.Queue)
+// ApplicationPlaced records which placement rule chose a submitted application's queue.
+type ApplicationPlaced struct {
+	App  uint32
+	Rule uint32 // from 1, in the configuration in force
+	Text string // the text of the rule
+	Why  string // why the rule's own queue could not be used, if the rule's fallback was used
+	For  string // the user, named by a tag, for whom it was placed; empty: the submitting user
 }
 
-// Code implements Event.
+var KindApplicationPlaced = define[ApplicationPlaced](57)
+
+func (*ApplicationPlaced) Kind() Kind { return KindApplicationPlaced }
+
 func (e *ApplicationPlaced) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U32(&e.Rule)
@@ -199,26 +83,118 @@ func (e *ApplicationPlaced) Code(c *codec.Coder) {
 	c.String(&e.For)
 }
 
-// Code implements Event.
+// ApplicationEnded ends an application. Its last attempt must have ended before.
+type ApplicationEnded struct {
+	App         uint32
+	State       yarn.ApplicationState
+	Final       yarn.FinalStatus
+	Diagnostics string
+}
+
+var KindApplicationEnded = define[ApplicationEnded](41)
+
+func (*ApplicationEnded) Kind() Kind { return KindApplicationEnded }
+
+func (e *ApplicationEnded) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	codec.Enum(c, &e.State)
+	codec.Enum(c, &e.Final)
+	c.String(&e.Diagnostics)
+}
+
+func (e *ApplicationEnded) Text() string {
+	return because("ended: "+outcome(e.State, e.Final), e.Diagnostics)
+}
+
+// ApplicationMoved moves an application with its containers and reservations to another leaf queue.
+type ApplicationMoved struct {
+	App   uint32
+	Queue string
+}
+
+var KindApplicationMoved = define[ApplicationMoved](42)
+
+func (*ApplicationMoved) Kind() Kind { return KindApplicationMoved }
+
+func (e *ApplicationMoved) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.String(&e.Queue)
+}
+
+func (e *ApplicationMoved) Text() string {
+	return "moved to " + e.Queue
+}
+
+// ApplicationReprioritized changes an application's priority.
+type ApplicationReprioritized struct {
+	App      uint32
+	Priority int32
+}
+
+var KindApplicationReprioritized = define[ApplicationReprioritized](43)
+
+func (*ApplicationReprioritized) Kind() Kind { return KindApplicationReprioritized }
+
 func (e *ApplicationReprioritized) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.I32(&e.Priority)
 }
 
-// Code implements Event.
+func (e *ApplicationReprioritized) Text() string {
+	return fmt.Sprintf("priority is %d now", e.Priority)
+}
+
+// ApplicationForgotten removes an ended application.
+type ApplicationForgotten struct{ App uint32 }
+
+var KindApplicationForgotten = define[ApplicationForgotten](44)
+
+func (*ApplicationForgotten) Kind() Kind            { return KindApplicationForgotten }
 func (e *ApplicationForgotten) Code(c *codec.Coder) { c.U32(&e.App) }
 
-// Code implements Event.
+// AttemptStarted begins an attempt. NonRunnable means that a limit on parallel applications holds
+// the attempt back. A second event for the same attempt, without NonRunnable, ends that.
+type AttemptStarted struct {
+	App         uint32
+	Attempt     uint32
+	NonRunnable bool
+}
+
+var KindAttemptStarted = define[AttemptStarted](45)
+
+func (*AttemptStarted) Kind() Kind { return KindAttemptStarted }
+
 func (e *AttemptStarted) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U32(&e.Attempt)
 	c.Bool(&e.NonRunnable)
 }
 
-// Code implements Event.
+// AttemptActivated makes the current attempt eligible for scheduling passes. Its AM counts in the
+// AM limits from then on.
+type AttemptActivated struct{ App uint32 }
+
+var KindAttemptActivated = define[AttemptActivated](46)
+
+func (*AttemptActivated) Kind() Kind            { return KindAttemptActivated }
 func (e *AttemptActivated) Code(c *codec.Coder) { c.U32(&e.App) }
 
-// Code implements Event.
+func (*AttemptActivated) Text() string {
+	return "activated: its ApplicationMaster may be placed"
+}
+
+// AttemptRegistered records that the AM has registered.
+type AttemptRegistered struct {
+	App         uint32
+	Host        string
+	RPCPort     int32
+	TrackingURL string
+}
+
+var KindAttemptRegistered = define[AttemptRegistered](47)
+
+func (*AttemptRegistered) Kind() Kind { return KindAttemptRegistered }
+
 func (e *AttemptRegistered) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.String(&e.Host)
@@ -226,7 +202,25 @@ func (e *AttemptRegistered) Code(c *codec.Coder) {
 	c.String(&e.TrackingURL)
 }
 
-// Code implements Event.
+func (*AttemptRegistered) Text() string {
+	return "its ApplicationMaster registered"
+}
+
+// AttemptEnded ends the current attempt and drops its asks. Its reservations must have been
+// cancelled before and, unless Keep is set, its containers must have ended.
+type AttemptEnded struct {
+	App         uint32
+	Final       yarn.FinalStatus
+	Keep        bool
+	Counts      bool // toward the maximum number of attempts
+	Diagnostics string
+	TrackingURL string
+}
+
+var KindAttemptEnded = define[AttemptEnded](48)
+
+func (*AttemptEnded) Kind() Kind { return KindAttemptEnded }
+
 func (e *AttemptEnded) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	codec.Enum(c, &e.Final)
@@ -236,28 +230,76 @@ func (e *AttemptEnded) Code(c *codec.Coder) {
 	c.String(&e.TrackingURL)
 }
 
-// Code implements Event.
+func (e *AttemptEnded) Text() string {
+	return because(parts("attempt ended", words(e.Final)), e.Diagnostics)
+}
+
+// ResponseRecorded records an allocate response. The response delivers allocations and completions
+// that no response has delivered yet. It acknowledges what earlier responses delivered, and frees
+// acknowledged containers that have completed.
+type ResponseRecorded struct {
+	App      uint32
+	Response int32
+}
+
+var KindResponseRecorded = frequent[ResponseRecorded](49)
+
+func (*ResponseRecorded) Kind() Kind { return KindResponseRecorded }
+
 func (e *ResponseRecorded) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.I32(&e.Response)
 }
 
-// Code implements Event.
+// ApplicationIDsReserved reserves Count application ids, beginning with App, for the leader that
+// proposed the event. Only this leader hands them out.
+type ApplicationIDsReserved struct{ App, Count uint32 }
+
+var KindApplicationIDsReserved = define[ApplicationIDsReserved](56)
+
+func (*ApplicationIDsReserved) Kind() Kind { return KindApplicationIDsReserved }
+
 func (e *ApplicationIDsReserved) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U32(&e.Count)
 }
 
-// Code implements Event.
+// ApplicationLifetimeChanged sets an application's maximum lifetime, counted from its submission.
+type ApplicationLifetimeChanged struct {
+	App            uint32
+	LifetimeMillis int64
+}
+
+var KindApplicationLifetimeChanged = define[ApplicationLifetimeChanged](51)
+
+func (*ApplicationLifetimeChanged) Kind() Kind { return KindApplicationLifetimeChanged }
+
 func (e *ApplicationLifetimeChanged) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.I64(&e.LifetimeMillis)
 }
 
-// Code implements Event.
+// AttemptLaunched records that a node has started the current attempt's AM.
+type AttemptLaunched struct{ App uint32 }
+
+var KindAttemptLaunched = define[AttemptLaunched](52)
+
+func (*AttemptLaunched) Kind() Kind            { return KindAttemptLaunched }
 func (e *AttemptLaunched) Code(c *codec.Coder) { c.U32(&e.App) }
 
-// Code implements Event.
+// AttemptUnregistered records that the AM has finished its work. The attempt ends when the AM's
+// container ends.
+type AttemptUnregistered struct {
+	App         uint32
+	Final       yarn.FinalStatus
+	Diagnostics string
+	TrackingURL string
+}
+
+var KindAttemptUnregistered = define[AttemptUnregistered](53)
+
+func (*AttemptUnregistered) Kind() Kind { return KindAttemptUnregistered }
+
 func (e *AttemptUnregistered) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	codec.Enum(c, &e.Final)
@@ -265,10 +307,27 @@ func (e *AttemptUnregistered) Code(c *codec.Coder) {
 	c.String(&e.TrackingURL)
 }
 
-// Code implements Event.
+// AttemptResynced records that the AM has registered again. It drops the asks and restarts the
+// count of responses at 0.
+type AttemptResynced struct{ App uint32 }
+
+var KindAttemptResynced = define[AttemptResynced](54)
+
+func (*AttemptResynced) Kind() Kind            { return KindAttemptResynced }
 func (e *AttemptResynced) Code(c *codec.Coder) { c.U32(&e.App) }
 
-// Code implements Event.
+// AttemptReported records the progress and tracking URL that an AM has reported. Progress is in
+// hundredths of a percent.
+type AttemptReported struct {
+	App         uint32
+	Progress    uint32
+	TrackingURL string
+}
+
+var KindAttemptReported = define[AttemptReported](55)
+
+func (*AttemptReported) Kind() Kind { return KindAttemptReported }
+
 func (e *AttemptReported) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U32(&e.Progress)

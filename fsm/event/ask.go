@@ -16,11 +16,34 @@ type AskChanged struct {
 	Relax bool
 }
 
+var KindAskChanged = frequent[AskChanged](60)
+
+func (*AskChanged) Kind() Kind { return KindAskChanged }
+
+func (e *AskChanged) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.Key(&e.Key)
+	c.String(&e.Name)
+	c.I64(&e.Count)
+	c.Resource(&e.Size)
+	c.Bool(&e.Relax)
+}
+
 // BlacklistChanged adds hosts and racks to an application's blacklist and removes others from it.
 type BlacklistChanged struct {
 	App    uint32
 	Add    []string
 	Remove []string
+}
+
+var KindBlacklistChanged = define[BlacklistChanged](61)
+
+func (*BlacklistChanged) Kind() Kind { return KindBlacklistChanged }
+
+func (e *BlacklistChanged) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	codec.List(c, &e.Add, func(c *codec.Coder, s *string) { c.String(s) })
+	codec.List(c, &e.Remove, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
 // AskCountersUpdated sets the counters of one key: missed scheduling opportunities and
@@ -32,28 +55,10 @@ type AskCountersUpdated struct {
 	ReReservations uint32
 }
 
-func (*AskChanged) Kind() Kind         { return KindAskChanged }
-func (*BlacklistChanged) Kind() Kind   { return KindBlacklistChanged }
+var KindAskCountersUpdated = frequent[AskCountersUpdated](62, Counter)
+
 func (*AskCountersUpdated) Kind() Kind { return KindAskCountersUpdated }
 
-// Code implements Event.
-func (e *AskChanged) Code(c *codec.Coder) {
-	c.U32(&e.App)
-	c.Key(&e.Key)
-	c.String(&e.Name)
-	c.I64(&e.Count)
-	c.Resource(&e.Size)
-	c.Bool(&e.Relax)
-}
-
-// Code implements Event.
-func (e *BlacklistChanged) Code(c *codec.Coder) {
-	c.U32(&e.App)
-	codec.List(c, &e.Add, func(c *codec.Coder, s *string) { c.String(s) })
-	codec.List(c, &e.Remove, func(c *codec.Coder, s *string) { c.String(s) })
-}
-
-// Code implements Event.
 func (e *AskCountersUpdated) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.Key(&e.Key)

@@ -2,17 +2,24 @@ package event
 
 import (
 	"fmt"
+	"reflect"
 
 	"rmd/internal/codec"
 )
 
-// Kind is the number of an event type in the log.
+// Kind is the number of an event type in the log. Numbers are append-only and never reused: the
+// golden files keep the number of every event that a release had.
 type Kind uint16
 
-// Event is one decision or fact in the log.
+// KindsEnd is above all numbers.
+const KindsEnd Kind = 256
+
+// Event is one decision or fact in the log. An event that people read about is a Told as well.
 type Event interface {
 	Kind() Kind
-	// Code encodes or decodes the fields. Their order never changes.
+	// Code encodes or decodes the fields. Each type lists them by hand: their order in the log is
+	// not that of the struct, which may change, and a list that is made from the struct takes four
+	// times as long.
 	Code(c *codec.Coder)
 }
 
@@ -23,227 +30,103 @@ type Later interface {
 	Since() uint32
 }
 
-// Event numbers: append only, never reused.
+// Class says what an event is for those who wait for the log and those who read it.
+type Class uint8
+
 const (
-	KindTimeAdvanced           Kind = 1
-	KindClusterInitialized     Kind = 2
-	KindLevelRaised            Kind = 3
-	KindEpochRaised            Kind = 4
-	KindAudited                Kind = 5
-	KindRequestRecorded        Kind = 6
-	KindRequestsForgotten      Kind = 7
-	KindJoinTokenCreated       Kind = 8
-	KindJoinTokenUsed          Kind = 9
-	KindJoinTokensExpired      Kind = 10
-	KindMasterKeyCreated       Kind = 11
-	KindKeyActivated           Kind = 12
-	KindDelegationTokenIssued  Kind = 13
-	KindDelegationTokenRenewed Kind = 14
-	KindDelegationTokenEnded   Kind = 15
-	KindNodeListsSet           Kind = 16
-	KindAccessTokenSet         Kind = 17
-	KindAccessTokenRevoked     Kind = 18
-	KindAutopilotSet           Kind = 19
-
-	KindQueuesConfigured  Kind = 20
-	KindQueueStateChanged Kind = 21
-	KindQueueCreated      Kind = 22
-	KindQueuesRemoved     Kind = 23
-	KindQueuesActivated   Kind = 24
-
-	KindNodeRegistered      Kind = 30
-	KindNodeStateChanged    Kind = 31
-	KindNodeResourceChanged Kind = 32
-	KindCleanupsAcked       Kind = 33
-	KindNodeHeard           Kind = 34
-	KindRemovalsAcked       Kind = 35
-	KindNodeForgotten       Kind = 36
-	KindNodeSilenceChanged  Kind = 37
-
-	KindApplicationSubmitted       Kind = 40
-	KindApplicationEnded           Kind = 41
-	KindApplicationMoved           Kind = 42
-	KindApplicationReprioritized   Kind = 43
-	KindApplicationForgotten       Kind = 44
-	KindAttemptStarted             Kind = 45
-	KindAttemptActivated           Kind = 46
-	KindAttemptRegistered          Kind = 47
-	KindAttemptEnded               Kind = 48
-	KindResponseRecorded           Kind = 49
-	KindApplicationLifetimeChanged Kind = 51
-	KindAttemptLaunched            Kind = 52
-	KindAttemptUnregistered        Kind = 53
-	KindAttemptResynced            Kind = 54
-	KindAttemptReported            Kind = 55
-	KindApplicationIDsReserved     Kind = 56
-	KindApplicationPlaced          Kind = 57
-
-	KindAskChanged         Kind = 60
-	KindBlacklistChanged   Kind = 61
-	KindAskCountersUpdated Kind = 62
-
-	KindContainerAllocated Kind = 70
-	KindContainerLaunched  Kind = 71
-	KindContainerReleased  Kind = 72
-	KindContainerCompleted Kind = 73
-	KindContainerSignalled Kind = 74
-
-	KindContainerResizeAsked  Kind = 75
-	KindContainerIncreased    Kind = 76
-	KindContainerDecreased    Kind = 77
-	KindContainerSizeReported Kind = 78
-	KindResizeAcked           Kind = 79
-
-	KindReservationMade      Kind = 80
-	KindReservationFulfilled Kind = 81
-	KindReservationCancelled Kind = 82
-	KindResizeReserved       Kind = 83
-
-	KindPreemptionAsked     Kind = 84
-	KindPreemptionWithdrawn Kind = 85
-	KindGuaranteeOwed       Kind = 87
-
-	KindContainerLent Kind = 86
-
-	KindLabelsSet           Kind = 90
-	KindLabelsRemoved       Kind = 91
-	KindNodesLabelled       Kind = 92
-	KindAskLabelled         Kind = 93
-	KindApplicationLabelled Kind = 94
-	KindAskMissesUpdated    Kind = 95
-
-	KindAttemptRecovered         Kind = 100
-	KindContainerRecovered       Kind = 101
-	KindNodeApplicationRecovered Kind = 102
-
-	KindGangDeclared Kind = 110
-	KindGangReserved Kind = 111
-	KindGangStarted  Kind = 112
-	KindGangEnded    Kind = 113
+	// Fact is a decision or a report.
+	Fact Class = iota
+	// Clock only advances the time.
+	Clock
+	// Counter only counts. Nothing that leaves the cluster depends on it, so nobody needs to wait for
+	// it.
+	Counter
+	// Receipt keeps a reply for a call that may be repeated.
+	Receipt
 )
 
-// spec has the name of an event type and a function that makes an empty event.
-type spec struct {
-	name string
-	make func() Event
+// row is what the program knows of an event type.
+type row struct {
+	name  string
+	class Class
+	make  func() Event
+	told  bool
+
+	// Of a frequent type: its place in maker.stocks, and what makes that stock.
+	place int
+	stock func(n int) stock
 }
 
-func of[T any, P interface {
+// rows has all event types, by number.
+var rows [KindsEnd]row
+
+// pointer is the type of an event: a pointer to its struct.
+type pointer[T any] interface {
 	*T
 	Event
-}](name string) spec {
-	return spec{name, func() Event { return P(new(T)) }}
 }
 
-// specs has all event types.
-var specs = map[Kind]spec{
-	KindTimeAdvanced:               of[TimeAdvanced]("TimeAdvanced"),
-	KindClusterInitialized:         of[ClusterInitialized]("ClusterInitialized"),
-	KindLevelRaised:                of[LevelRaised]("LevelRaised"),
-	KindEpochRaised:                of[EpochRaised]("EpochRaised"),
-	KindAudited:                    of[Audited]("Audited"),
-	KindRequestRecorded:            of[RequestRecorded]("RequestRecorded"),
-	KindRequestsForgotten:          of[RequestsForgotten]("RequestsForgotten"),
-	KindJoinTokenCreated:           of[JoinTokenCreated]("JoinTokenCreated"),
-	KindJoinTokenUsed:              of[JoinTokenUsed]("JoinTokenUsed"),
-	KindJoinTokensExpired:          of[JoinTokensExpired]("JoinTokensExpired"),
-	KindMasterKeyCreated:           of[MasterKeyCreated]("MasterKeyCreated"),
-	KindKeyActivated:               of[KeyActivated]("KeyActivated"),
-	KindDelegationTokenIssued:      of[DelegationTokenIssued]("DelegationTokenIssued"),
-	KindDelegationTokenRenewed:     of[DelegationTokenRenewed]("DelegationTokenRenewed"),
-	KindDelegationTokenEnded:       of[DelegationTokenEnded]("DelegationTokenEnded"),
-	KindNodeListsSet:               of[NodeListsSet]("NodeListsSet"),
-	KindAccessTokenSet:             of[AccessTokenSet]("AccessTokenSet"),
-	KindAccessTokenRevoked:         of[AccessTokenRevoked]("AccessTokenRevoked"),
-	KindAutopilotSet:               of[AutopilotSet]("AutopilotSet"),
-	KindQueuesConfigured:           of[QueuesConfigured]("QueuesConfigured"),
-	KindQueueCreated:               of[QueueCreated]("QueueCreated"),
-	KindQueuesRemoved:              of[QueuesRemoved]("QueuesRemoved"),
-	KindQueuesActivated:            of[QueuesActivated]("QueuesActivated"),
-	KindQueueStateChanged:          of[QueueStateChanged]("QueueStateChanged"),
-	KindNodeRegistered:             of[NodeRegistered]("NodeRegistered"),
-	KindNodeStateChanged:           of[NodeStateChanged]("NodeStateChanged"),
-	KindNodeResourceChanged:        of[NodeResourceChanged]("NodeResourceChanged"),
-	KindCleanupsAcked:              of[CleanupsAcked]("CleanupsAcked"),
-	KindNodeHeard:                  of[NodeHeard]("NodeHeard"),
-	KindRemovalsAcked:              of[RemovalsAcked]("RemovalsAcked"),
-	KindNodeForgotten:              of[NodeForgotten]("NodeForgotten"),
-	KindNodeSilenceChanged:         of[NodeSilenceChanged]("NodeSilenceChanged"),
-	KindApplicationSubmitted:       of[ApplicationSubmitted]("ApplicationSubmitted"),
-	KindApplicationEnded:           of[ApplicationEnded]("ApplicationEnded"),
-	KindApplicationMoved:           of[ApplicationMoved]("ApplicationMoved"),
-	KindApplicationReprioritized:   of[ApplicationReprioritized]("ApplicationReprioritized"),
-	KindApplicationForgotten:       of[ApplicationForgotten]("ApplicationForgotten"),
-	KindAttemptStarted:             of[AttemptStarted]("AttemptStarted"),
-	KindAttemptActivated:           of[AttemptActivated]("AttemptActivated"),
-	KindAttemptRegistered:          of[AttemptRegistered]("AttemptRegistered"),
-	KindAttemptEnded:               of[AttemptEnded]("AttemptEnded"),
-	KindResponseRecorded:           of[ResponseRecorded]("ResponseRecorded"),
-	KindApplicationLifetimeChanged: of[ApplicationLifetimeChanged]("ApplicationLifetimeChanged"),
-	KindAttemptLaunched:            of[AttemptLaunched]("AttemptLaunched"),
-	KindAttemptUnregistered:        of[AttemptUnregistered]("AttemptUnregistered"),
-	KindAttemptResynced:            of[AttemptResynced]("AttemptResynced"),
-	KindAttemptReported:            of[AttemptReported]("AttemptReported"),
-	KindApplicationIDsReserved:     of[ApplicationIDsReserved]("ApplicationIDsReserved"),
-	KindApplicationPlaced:          of[ApplicationPlaced]("ApplicationPlaced"),
-	KindAskChanged:                 of[AskChanged]("AskChanged"),
-	KindBlacklistChanged:           of[BlacklistChanged]("BlacklistChanged"),
-	KindAskCountersUpdated:         of[AskCountersUpdated]("AskCountersUpdated"),
-	KindContainerAllocated:         of[ContainerAllocated]("ContainerAllocated"),
-	KindContainerLent:              of[ContainerLent]("ContainerLent"),
-	KindContainerLaunched:          of[ContainerLaunched]("ContainerLaunched"),
-	KindContainerReleased:          of[ContainerReleased]("ContainerReleased"),
-	KindContainerCompleted:         of[ContainerCompleted]("ContainerCompleted"),
-	KindContainerSignalled:         of[ContainerSignalled]("ContainerSignalled"),
-	KindContainerResizeAsked:       of[ContainerResizeAsked]("ContainerResizeAsked"),
-	KindContainerIncreased:         of[ContainerIncreased]("ContainerIncreased"),
-	KindContainerDecreased:         of[ContainerDecreased]("ContainerDecreased"),
-	KindContainerSizeReported:      of[ContainerSizeReported]("ContainerSizeReported"),
-	KindResizeAcked:                of[ResizeAcked]("ResizeAcked"),
-	KindReservationMade:            of[ReservationMade]("ReservationMade"),
-	KindReservationFulfilled:       of[ReservationFulfilled]("ReservationFulfilled"),
-	KindReservationCancelled:       of[ReservationCancelled]("ReservationCancelled"),
-	KindResizeReserved:             of[ResizeReserved]("ResizeReserved"),
-	KindPreemptionAsked:            of[PreemptionAsked]("PreemptionAsked"),
-	KindPreemptionWithdrawn:        of[PreemptionWithdrawn]("PreemptionWithdrawn"),
-	KindGuaranteeOwed:              of[GuaranteeOwed]("GuaranteeOwed"),
-	KindLabelsSet:                  of[LabelsSet]("LabelsSet"),
-	KindLabelsRemoved:              of[LabelsRemoved]("LabelsRemoved"),
-	KindNodesLabelled:              of[NodesLabelled]("NodesLabelled"),
-	KindAskLabelled:                of[AskLabelled]("AskLabelled"),
-	KindApplicationLabelled:        of[ApplicationLabelled]("ApplicationLabelled"),
-	KindAskMissesUpdated:           of[AskMissesUpdated]("AskMissesUpdated"),
-	KindAttemptRecovered:           of[AttemptRecovered]("AttemptRecovered"),
-	KindContainerRecovered:         of[ContainerRecovered]("ContainerRecovered"),
-	KindNodeApplicationRecovered:   of[NodeApplicationRecovered]("NodeApplicationRecovered"),
-	KindGangDeclared:               of[GangDeclared]("GangDeclared"),
-	KindGangReserved:               of[GangReserved]("GangReserved"),
-	KindGangStarted:                of[GangStarted]("GangStarted"),
-	KindGangEnded:                  of[GangEnded]("GangEnded"),
+// define adds an event type with its number. Its name is that of its struct, and its class is Fact
+// unless another one is given.
+func define[T any, P pointer[T]](k Kind, class ...Class) Kind {
+	name := reflect.TypeFor[T]().Name()
+	if k == 0 || k >= KindsEnd || rows[k].make != nil {
+		panic(fmt.Sprintf("event: %s cannot have number %d: it is taken by %s, or is out of range", name, k, k))
+	}
+	_, told := any(P(nil)).(Told)
+	rows[k] = row{name: name, make: func() Event { return P(new(T)) }, told: told}
+	for _, c := range class {
+		rows[k].class = c
+	}
+	return k
+}
+
+// row returns the row of a kind, which is empty if the kind is unknown.
+func (k Kind) row() *row {
+	if k >= KindsEnd {
+		k = 0
+	}
+	return &rows[k]
 }
 
 // String returns the name of the event type.
 func (k Kind) String() string {
-	if s, ok := specs[k]; ok {
-		return s.name
+	if name := k.row().name; name != "" {
+		return name
 	}
 	return fmt.Sprintf("Event(%d)", uint16(k))
 }
 
+// Class returns the class of the kind's events.
+func (k Kind) Class() Class { return k.row().class }
+
+// Told reports whether the kind's events are Told.
+func (k Kind) Told() bool { return k.row().told }
+
 // New returns an empty event of a kind, or nil if the kind is unknown.
 func New(k Kind) Event {
-	if s, ok := specs[k]; ok {
-		return s.make()
+	if f := k.row().make; f != nil {
+		return f()
 	}
 	return nil
+}
+
+// KindNamed returns the kind with a name, or 0.
+func KindNamed(name string) Kind {
+	for k := range rows {
+		if rows[k].name == name && name != "" {
+			return Kind(k)
+		}
+	}
+	return 0
 }
 
 // Kinds returns all known kinds in ascending order.
 func Kinds() []Kind {
 	var out []Kind
-	for k := Kind(0); k < 256; k++ {
-		if _, ok := specs[k]; ok {
-			out = append(out, k)
+	for k, r := range rows {
+		if r.make != nil {
+			out = append(out, Kind(k))
 		}
 	}
 	return out

@@ -12,6 +12,15 @@ type GangDeclared struct {
 	Gang yarn.Gang
 }
 
+var KindGangDeclared = define[GangDeclared](110)
+
+func (*GangDeclared) Kind() Kind { return KindGangDeclared }
+
+func (e *GangDeclared) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.Gang(&e.Gang)
+}
+
 // GangReserved reserves a node for members of a gang, even if some of them fit there already. It
 // charges nothing, because the room may still be in use. The reservations for all members of a gang
 // are made in one batch.
@@ -25,28 +34,10 @@ type GangReserved struct {
 	ExpectedMillis int64
 }
 
-// GangStarted comes before the ContainerAllocated events of all members of the gang, in the same
-// batch.
-type GangStarted struct{ App uint32 }
+var KindGangReserved = define[GangReserved](111)
 
-// GangEnded ends a gang without starting it. Its ask is then served container by container.
-type GangEnded struct {
-	App   uint32
-	Cause yarn.GangEnd
-}
-
-func (*GangDeclared) Kind() Kind { return KindGangDeclared }
 func (*GangReserved) Kind() Kind { return KindGangReserved }
-func (*GangStarted) Kind() Kind  { return KindGangStarted }
-func (*GangEnded) Kind() Kind    { return KindGangEnded }
 
-// Code implements Event.
-func (e *GangDeclared) Code(c *codec.Coder) {
-	c.U32(&e.App)
-	c.Gang(&e.Gang)
-}
-
-// Code implements Event.
 func (e *GangReserved) Code(c *codec.Coder) {
 	c.U64(&e.Reservation)
 	c.U32(&e.App)
@@ -56,10 +47,25 @@ func (e *GangReserved) Code(c *codec.Coder) {
 	c.I64(&e.ExpectedMillis)
 }
 
-// Code implements Event.
+// GangStarted comes before the ContainerAllocated events of all members of the gang, in the same
+// batch.
+type GangStarted struct{ App uint32 }
+
+var KindGangStarted = define[GangStarted](112)
+
+func (*GangStarted) Kind() Kind            { return KindGangStarted }
 func (e *GangStarted) Code(c *codec.Coder) { c.U32(&e.App) }
 
-// Code implements Event.
+// GangEnded ends a gang without starting it. Its ask is then served container by container.
+type GangEnded struct {
+	App   uint32
+	Cause yarn.GangEnd
+}
+
+var KindGangEnded = define[GangEnded](113)
+
+func (*GangEnded) Kind() Kind { return KindGangEnded }
+
 func (e *GangEnded) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	codec.Enum(c, &e.Cause)

@@ -106,12 +106,9 @@ func TestGoldenFilesOfEveryFormatAreRead(t *testing.T) {
 	}
 }
 
-// TestKindTypes compares the table of kinds with the types that it makes. The golden bytes pin the
-// numbers themselves.
-func TestKindTypes(t *testing.T) {
-	if len(Kinds()) != len(specs) {
-		t.Errorf("Kinds lists %d of %d", len(Kinds()), len(specs))
-	}
+// TestKindRows compares the row of each kind with its type. The golden files pin the numbers: a
+// number that another event had before fails TestGoldenFilesOfEveryFormatAreRead.
+func TestKindRows(t *testing.T) {
 	names := map[string]Kind{}
 	for _, k := range Kinds() {
 		e := New(k)
@@ -125,9 +122,33 @@ func TestKindTypes(t *testing.T) {
 			t.Errorf("%d and %d are both %s", other, k, k)
 		}
 		names[k.String()] = k
+		if KindNamed(k.String()) != k {
+			t.Errorf("the kind named %s is %d", k, KindNamed(k.String()))
+		}
+		if told, ok := e.(Told); ok != k.Told() || ok && told.Text() == "" {
+			t.Errorf("%s has no sentence, or its row does not say that it has one", k)
+		}
 	}
-	if New(0) != nil || New(999) != nil || Kind(999).String() != "Event(999)" {
+	if KindNamed("") != 0 || KindNamed("Nothing") != 0 || New(0) != nil || New(KindsEnd) != nil || New(999) != nil || Kind(999).String() != "Event(999)" {
 		t.Error("an unknown number makes something")
+	}
+}
+
+// TestNumbersAreUnique checks that no event type can take the number of another.
+func TestNumbersAreUnique(t *testing.T) {
+	for _, k := range append(Kinds(), 0, KindsEnd) {
+		before := k.String()
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a second event may have number %d", k)
+				}
+			}()
+			define[GangStarted](k)
+		}()
+		if k.String() != before {
+			t.Errorf("number %d is %s now", k, k)
+		}
 	}
 }
 
@@ -143,5 +164,19 @@ func TestEveryFieldIsInTheBytes(t *testing.T) {
 				t.Errorf("%s.%s is not encoded", k, f.Type().Field(i).Name)
 			}
 		}
+	}
+}
+
+// TestClasses names the events that are no facts. Callers do not wait for those that only count, and
+// reports and the command line leave them out, so that none may get such a class by accident.
+func TestClasses(t *testing.T) {
+	got := map[Class][]Kind{}
+	for _, k := range Kinds() {
+		got[k.Class()] = append(got[k.Class()], k)
+	}
+	delete(got, Fact)
+	want := map[Class][]Kind{Clock: {KindTimeAdvanced}, Counter: {KindAskCountersUpdated, KindAskMissesUpdated}, Receipt: {KindRequestRecorded}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("events that are no facts: %v, want %v", got, want)
 	}
 }

@@ -21,68 +21,10 @@ type NodeRegistered struct {
 	HeartbeatSession uint64
 }
 
-// NodeHeard records the heartbeat session and number of the last report that was accepted from a
-// node. Older reports that arrive later are refused.
-type NodeHeard struct {
-	Node             uint32
-	HeartbeatSession uint64
-	Response         int32
-}
+var KindNodeRegistered = define[NodeRegistered](30)
 
-// NodeStateChanged sets the state of a node.
-type NodeStateChanged struct {
-	Node  uint32
-	State yarn.NodeState
-	// DeadlineMillis is the deadline of a drain; 0: none.
-	DeadlineMillis int64
-	Report         string
-}
+func (*NodeRegistered) Kind() Kind { return KindNodeRegistered }
 
-// NodeResourceChanged sets a node's total.
-type NodeResourceChanged struct {
-	Node  uint32
-	Total yarn.Resource
-	// Set means that an administrator set Total. It then outlives registrations.
-	Set bool
-}
-
-// CleanupsAcked records that a node has received the command to clean up after the given
-// applications.
-type CleanupsAcked struct {
-	Node uint32
-	Apps []yarn.ApplicationID
-}
-
-// RemovalsAcked records that a node has received the command to forget completed containers, up to
-// number Through of its list.
-type RemovalsAcked struct {
-	Node    uint32
-	Through uint64
-}
-
-// NodeForgotten removes an inactive node. Another node may get its number.
-type NodeForgotten struct {
-	Node uint32
-	ID   yarn.NodeID
-}
-
-// NodeSilenceChanged records that a node has missed heartbeats since a time, or is heard again.
-type NodeSilenceChanged struct {
-	Node uint32
-	// SinceMillis is when the node was last heard; 0: it is heard again.
-	SinceMillis int64
-}
-
-func (*NodeSilenceChanged) Kind() Kind  { return KindNodeSilenceChanged }
-func (*NodeForgotten) Kind() Kind       { return KindNodeForgotten }
-func (*RemovalsAcked) Kind() Kind       { return KindRemovalsAcked }
-func (*NodeHeard) Kind() Kind           { return KindNodeHeard }
-func (*CleanupsAcked) Kind() Kind       { return KindCleanupsAcked }
-func (*NodeRegistered) Kind() Kind      { return KindNodeRegistered }
-func (*NodeStateChanged) Kind() Kind    { return KindNodeStateChanged }
-func (*NodeResourceChanged) Kind() Kind { return KindNodeResourceChanged }
-
-// Code implements Event.
 func (e *NodeRegistered) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.NodeID(&e.ID)
@@ -95,14 +37,41 @@ func (e *NodeRegistered) Code(c *codec.Coder) {
 	c.U64(&e.HeartbeatSession)
 }
 
-// Code implements Event.
+func (*NodeRegistered) Text() string {
+	return "node registered"
+}
+
+// NodeHeard records the heartbeat session and number of the last report that was accepted from a
+// node. Older reports that arrive later are refused.
+type NodeHeard struct {
+	Node             uint32
+	HeartbeatSession uint64
+	Response         int32
+}
+
+var KindNodeHeard = frequent[NodeHeard](34)
+
+func (*NodeHeard) Kind() Kind { return KindNodeHeard }
+
 func (e *NodeHeard) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.U64(&e.HeartbeatSession)
 	c.I32(&e.Response)
 }
 
-// Code implements Event.
+// NodeStateChanged sets the state of a node.
+type NodeStateChanged struct {
+	Node  uint32
+	State yarn.NodeState
+	// DeadlineMillis is the deadline of a drain; 0: none.
+	DeadlineMillis int64
+	Report         string
+}
+
+var KindNodeStateChanged = define[NodeStateChanged](31)
+
+func (*NodeStateChanged) Kind() Kind { return KindNodeStateChanged }
+
 func (e *NodeStateChanged) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	codec.Enum(c, &e.State)
@@ -110,33 +79,102 @@ func (e *NodeStateChanged) Code(c *codec.Coder) {
 	c.String(&e.Report)
 }
 
-// Code implements Event.
+func (e *NodeStateChanged) Text() string {
+	return "node is " + words(e.State)
+}
+
+// NodeResourceChanged sets a node's total.
+type NodeResourceChanged struct {
+	Node  uint32
+	Total yarn.Resource
+	// Set means that an administrator set Total. It then outlives registrations.
+	Set bool
+}
+
+var KindNodeResourceChanged = define[NodeResourceChanged](32)
+
+func (*NodeResourceChanged) Kind() Kind { return KindNodeResourceChanged }
+
 func (e *NodeResourceChanged) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.Resource(&e.Total)
 	c.Bool(&e.Set)
 }
 
-// Code implements Event.
+func (*NodeResourceChanged) Text() string {
+	return "the node's total changed"
+}
+
+// CleanupsAcked records that a node has received the command to clean up after the given
+// applications.
+type CleanupsAcked struct {
+	Node uint32
+	Apps []yarn.ApplicationID
+}
+
+var KindCleanupsAcked = define[CleanupsAcked](33)
+
+func (*CleanupsAcked) Kind() Kind { return KindCleanupsAcked }
+
 func (e *CleanupsAcked) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	codec.List(c, &e.Apps, func(c *codec.Coder, id *yarn.ApplicationID) { c.ApplicationID(id) })
 }
 
-// Code implements Event.
+// RemovalsAcked records that a node has received the command to forget completed containers, up to
+// number Through of its list.
+type RemovalsAcked struct {
+	Node    uint32
+	Through uint64
+}
+
+var KindRemovalsAcked = define[RemovalsAcked](35)
+
+func (*RemovalsAcked) Kind() Kind { return KindRemovalsAcked }
+
 func (e *RemovalsAcked) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.U64(&e.Through)
 }
 
-// Code implements Event.
+// NodeForgotten removes an inactive node. Another node may get its number.
+type NodeForgotten struct {
+	Node uint32
+	ID   yarn.NodeID
+}
+
+var KindNodeForgotten = define[NodeForgotten](36)
+
+func (*NodeForgotten) Kind() Kind { return KindNodeForgotten }
+
 func (e *NodeForgotten) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.NodeID(&e.ID)
 }
 
-// Code implements Event.
+func (*NodeForgotten) Text() string {
+	return "the inactive node is removed"
+}
+
+// NodeSilenceChanged records that a node has missed heartbeats since a time, or is heard again.
+type NodeSilenceChanged struct {
+	Node uint32
+	// SinceMillis is when the node was last heard; 0: it is heard again.
+	SinceMillis int64
+}
+
+var KindNodeSilenceChanged = define[NodeSilenceChanged](37)
+
+func (*NodeSilenceChanged) Kind() Kind { return KindNodeSilenceChanged }
+
 func (e *NodeSilenceChanged) Code(c *codec.Coder) {
 	c.U32(&e.Node)
 	c.I64(&e.SinceMillis)
+}
+
+func (e *NodeSilenceChanged) Text() string {
+	if e.SinceMillis == 0 {
+		return "node is heard again"
+	}
+	return "node has missed heartbeats, and gets no containers"
 }

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"strings"
+
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -19,25 +21,10 @@ type PreemptionAsked struct {
 	Cost           uint64        // cost of the container's set
 }
 
-// PreemptionWithdrawn withdraws the warning of a container.
-type PreemptionWithdrawn struct {
-	Container ContainerRef
-	Cause     yarn.WithdrawalCause
-}
+var KindPreemptionAsked = define[PreemptionAsked](84)
 
-// GuaranteeOwed records whether a leaf waits for containers within its guarantee of the nodes of a
-// label, or of the nodes without one if Label is empty.
-type GuaranteeOwed struct {
-	Path  string
-	Label string
-	Debt  yarn.Debt
-}
+func (*PreemptionAsked) Kind() Kind { return KindPreemptionAsked }
 
-func (*GuaranteeOwed) Kind() Kind       { return KindGuaranteeOwed }
-func (*PreemptionAsked) Kind() Kind     { return KindPreemptionAsked }
-func (*PreemptionWithdrawn) Kind() Kind { return KindPreemptionWithdrawn }
-
-// Code implements Event.
 func (e *PreemptionAsked) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	c.U64(&e.Reservation)
@@ -50,13 +37,41 @@ func (e *PreemptionAsked) Code(c *codec.Coder) {
 	c.U64(&e.Cost)
 }
 
-// Code implements Event.
+func (e *PreemptionAsked) Text() string {
+	return strings.TrimSuffix("container warned: it is to end for "+e.Queue, " for ")
+}
+
+// PreemptionWithdrawn withdraws the warning of a container.
+type PreemptionWithdrawn struct {
+	Container ContainerRef
+	Cause     yarn.WithdrawalCause
+}
+
+var KindPreemptionWithdrawn = define[PreemptionWithdrawn](85)
+
+func (*PreemptionWithdrawn) Kind() Kind { return KindPreemptionWithdrawn }
+
 func (e *PreemptionWithdrawn) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	codec.Enum(c, &e.Cause)
 }
 
-// Code implements Event.
+func (*PreemptionWithdrawn) Text() string {
+	return "warning withdrawn: the container goes on"
+}
+
+// GuaranteeOwed records whether a leaf waits for containers within its guarantee of the nodes of a
+// label, or of the nodes without one if Label is empty.
+type GuaranteeOwed struct {
+	Path  string
+	Label string
+	Debt  yarn.Debt
+}
+
+var KindGuaranteeOwed = define[GuaranteeOwed](87)
+
+func (*GuaranteeOwed) Kind() Kind { return KindGuaranteeOwed }
+
 func (e *GuaranteeOwed) Code(c *codec.Coder) {
 	c.String(&e.Path)
 	c.String(&e.Label)

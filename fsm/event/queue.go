@@ -1,6 +1,8 @@
 package event
 
 import (
+	"fmt"
+
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -31,39 +33,10 @@ type QueuesConfigured struct {
 	Comment  string
 }
 
-// QueueStateChanged sets the state of a queue.
-type QueueStateChanged struct {
-	Path  string
-	State yarn.QueueState
-}
+var KindQueuesConfigured = define[QueuesConfigured](20)
 
-// QueueCreated creates a dynamic queue, which the configuration does not list. Templates in the
-// configuration have its settings.
-type QueueCreated struct {
-	Path  string
-	Leaf  bool
-	State yarn.QueueState
-}
+func (*QueuesConfigured) Kind() Kind { return KindQueuesConfigured }
 
-// QueuesRemoved removes dynamic queues. They must have no applications, and the event must remove
-// all queues below them as well. Paths lists children before their parents.
-type QueuesRemoved struct {
-	Paths []string
-}
-
-// QueuesActivated gives the template's capacity to dynamic leaves below parents with
-// auto-create-child-queue (Active), or takes it from them (Inactive).
-type QueuesActivated struct {
-	Active, Inactive []string // paths
-}
-
-func (*QueuesActivated) Kind() Kind   { return KindQueuesActivated }
-func (*QueueCreated) Kind() Kind      { return KindQueueCreated }
-func (*QueuesRemoved) Kind() Kind     { return KindQueuesRemoved }
-func (*QueuesConfigured) Kind() Kind  { return KindQueuesConfigured }
-func (*QueueStateChanged) Kind() Kind { return KindQueueStateChanged }
-
-// Code implements Event.
 func (e *QueuesConfigured) Code(c *codec.Coder) {
 	c.U64(&e.Version)
 	codec.List(c, &e.Properties, func(c *codec.Coder, p *Property) {
@@ -81,26 +54,72 @@ func (e *QueuesConfigured) Code(c *codec.Coder) {
 	c.String(&e.Comment)
 }
 
-// Code implements Event.
+func (e *QueuesConfigured) Text() string {
+	return parts(fmt.Sprintf("configuration version %d in force", e.Version), quoted("", e.Comment), by(e.Author))
+}
+
+// QueueStateChanged sets the state of a queue.
+type QueueStateChanged struct {
+	Path  string
+	State yarn.QueueState
+}
+
+var KindQueueStateChanged = define[QueueStateChanged](21)
+
+func (*QueueStateChanged) Kind() Kind { return KindQueueStateChanged }
+
+func (e *QueueStateChanged) Code(c *codec.Coder) {
+	c.String(&e.Path)
+	codec.Enum(c, &e.State)
+}
+
+func (e *QueueStateChanged) Text() string {
+	return "queue is " + words(e.State)
+}
+
+// QueueCreated creates a dynamic queue, which the configuration does not list. Templates in the
+// configuration have its settings.
+type QueueCreated struct {
+	Path  string
+	Leaf  bool
+	State yarn.QueueState
+}
+
+var KindQueueCreated = define[QueueCreated](22)
+
+func (*QueueCreated) Kind() Kind { return KindQueueCreated }
+
 func (e *QueueCreated) Code(c *codec.Coder) {
 	c.String(&e.Path)
 	c.Bool(&e.Leaf)
 	codec.Enum(c, &e.State)
 }
 
-// Code implements Event.
+// QueuesRemoved removes dynamic queues. They must have no applications, and the event must remove
+// all queues below them as well. Paths lists children before their parents.
+type QueuesRemoved struct {
+	Paths []string
+}
+
+var KindQueuesRemoved = define[QueuesRemoved](23)
+
+func (*QueuesRemoved) Kind() Kind { return KindQueuesRemoved }
+
 func (e *QueuesRemoved) Code(c *codec.Coder) {
 	codec.List(c, &e.Paths, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
-// Code implements Event.
+// QueuesActivated gives the template's capacity to dynamic leaves below parents with
+// auto-create-child-queue (Active), or takes it from them (Inactive).
+type QueuesActivated struct {
+	Active, Inactive []string // paths
+}
+
+var KindQueuesActivated = define[QueuesActivated](24)
+
+func (*QueuesActivated) Kind() Kind { return KindQueuesActivated }
+
 func (e *QueuesActivated) Code(c *codec.Coder) {
 	codec.List(c, &e.Active, func(c *codec.Coder, s *string) { c.String(s) })
 	codec.List(c, &e.Inactive, func(c *codec.Coder, s *string) { c.String(s) })
-}
-
-// Code implements Event.
-func (e *QueueStateChanged) Code(c *codec.Coder) {
-	c.String(&e.Path)
-	codec.Enum(c, &e.State)
 }

@@ -16,6 +16,16 @@ type AttemptRecovered struct {
 	ResourceSeconds yarn.Resource
 }
 
+var KindAttemptRecovered = define[AttemptRecovered](100)
+
+func (*AttemptRecovered) Kind() Kind { return KindAttemptRecovered }
+
+func (e *AttemptRecovered) Code(c *codec.Coder) {
+	c.U32(&e.App)
+	c.U64(&e.Master)
+	c.Resource(&e.ResourceSeconds)
+}
+
 // ContainerRecovered adds a container of another ResourceManager, which a node reports when it
 // first registers. The AM already knows the container.
 type ContainerRecovered struct {
@@ -26,23 +36,10 @@ type ContainerRecovered struct {
 	StartedMillis int64
 }
 
-// NodeApplicationRecovered records that a node keeps files of an application although it reports
-// none of its containers.
-type NodeApplicationRecovered struct{ App, Node uint32 }
+var KindContainerRecovered = define[ContainerRecovered](101)
 
-// Kind implements Event.
-func (*AttemptRecovered) Kind() Kind         { return KindAttemptRecovered }
-func (*ContainerRecovered) Kind() Kind       { return KindContainerRecovered }
-func (*NodeApplicationRecovered) Kind() Kind { return KindNodeApplicationRecovered }
+func (*ContainerRecovered) Kind() Kind { return KindContainerRecovered }
 
-// Code implements Event.
-func (e *AttemptRecovered) Code(c *codec.Coder) {
-	c.U32(&e.App)
-	c.U64(&e.Master)
-	c.Resource(&e.ResourceSeconds)
-}
-
-// Code implements Event.
 func (e *ContainerRecovered) Code(c *codec.Coder) {
 	e.Container.Code(c)
 	c.U32(&e.Node)
@@ -51,7 +48,14 @@ func (e *ContainerRecovered) Code(c *codec.Coder) {
 	c.I64(&e.StartedMillis)
 }
 
-// Code implements Event.
+// NodeApplicationRecovered records that a node keeps files of an application although it reports
+// none of its containers.
+type NodeApplicationRecovered struct{ App, Node uint32 }
+
+var KindNodeApplicationRecovered = define[NodeApplicationRecovered](102)
+
+func (*NodeApplicationRecovered) Kind() Kind { return KindNodeApplicationRecovered }
+
 func (e *NodeApplicationRecovered) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U32(&e.Node)

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"cmp"
+
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -17,10 +19,40 @@ type ReservationMade struct {
 	AM          bool
 }
 
+var KindReservationMade = define[ReservationMade](80)
+
+func (*ReservationMade) Kind() Kind { return KindReservationMade }
+
+func (e *ReservationMade) Code(c *codec.Coder) {
+	c.U64(&e.Reservation)
+	c.U32(&e.App)
+	c.U64(&e.Number)
+	c.Key(&e.Key)
+	c.U32(&e.Node)
+	c.Bool(&e.AM)
+}
+
+func (*ReservationMade) Text() string {
+	return "node reserved: the container does not fit yet"
+}
+
 // ReservationFulfilled turns a reservation into its container.
 type ReservationFulfilled struct {
 	Reservation uint64
 	Locality    yarn.Locality
+}
+
+var KindReservationFulfilled = define[ReservationFulfilled](81)
+
+func (*ReservationFulfilled) Kind() Kind { return KindReservationFulfilled }
+
+func (e *ReservationFulfilled) Code(c *codec.Coder) {
+	c.U64(&e.Reservation)
+	codec.Enum(c, &e.Locality)
+}
+
+func (*ReservationFulfilled) Text() string {
+	return "reservation fulfilled: its container is placed"
 }
 
 // ReservationCancelled ends a reservation without a container. After an operator's cancellation the
@@ -28,6 +60,19 @@ type ReservationFulfilled struct {
 type ReservationCancelled struct {
 	Reservation uint64
 	Cause       yarn.CancelCause
+}
+
+var KindReservationCancelled = define[ReservationCancelled](82)
+
+func (*ReservationCancelled) Kind() Kind { return KindReservationCancelled }
+
+func (e *ReservationCancelled) Code(c *codec.Coder) {
+	c.U64(&e.Reservation)
+	codec.Enum(c, &e.Cause)
+}
+
+func (e *ReservationCancelled) Text() string {
+	return because("reservation cancelled", cmp.Or(e.Cause.Text(), words(e.Cause)))
 }
 
 // ResizeReserved reserves a node for the increase of a container that runs there. Such a
@@ -38,34 +83,10 @@ type ResizeReserved struct {
 	Container   ContainerRef
 }
 
-func (*ResizeReserved) Kind() Kind       { return KindResizeReserved }
-func (*ReservationMade) Kind() Kind      { return KindReservationMade }
-func (*ReservationFulfilled) Kind() Kind { return KindReservationFulfilled }
-func (*ReservationCancelled) Kind() Kind { return KindReservationCancelled }
+var KindResizeReserved = define[ResizeReserved](83)
 
-// Code implements Event.
-func (e *ReservationMade) Code(c *codec.Coder) {
-	c.U64(&e.Reservation)
-	c.U32(&e.App)
-	c.U64(&e.Number)
-	c.Key(&e.Key)
-	c.U32(&e.Node)
-	c.Bool(&e.AM)
-}
+func (*ResizeReserved) Kind() Kind { return KindResizeReserved }
 
-// Code implements Event.
-func (e *ReservationFulfilled) Code(c *codec.Coder) {
-	c.U64(&e.Reservation)
-	codec.Enum(c, &e.Locality)
-}
-
-// Code implements Event.
-func (e *ReservationCancelled) Code(c *codec.Coder) {
-	c.U64(&e.Reservation)
-	codec.Enum(c, &e.Cause)
-}
-
-// Code implements Event.
 func (e *ResizeReserved) Code(c *codec.Coder) {
 	c.U64(&e.Reservation)
 	e.Container.Code(c)

@@ -15,13 +15,29 @@ type MasterKeyCreated struct {
 	ActivateMillis int64
 }
 
+var KindMasterKeyCreated = define[MasterKeyCreated](11)
+
 // String describes the event without the secret key.
 func (e *MasterKeyCreated) String() string {
 	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d}", e.Which, e.ID, e.ActivateMillis)
 }
 
+func (*MasterKeyCreated) Kind() Kind { return KindMasterKeyCreated }
+
+func (e *MasterKeyCreated) Code(c *codec.Coder) {
+	codec.Enum(c, &e.Which)
+	c.I32(&e.ID)
+	c.Raw(&e.Bytes)
+	c.I64(&e.ActivateMillis)
+}
+
 // KeyActivated puts the next key of a kind in force.
 type KeyActivated struct{ Which yarn.KeyKind }
+
+var KindKeyActivated = define[KeyActivated](12)
+
+func (*KeyActivated) Kind() Kind            { return KindKeyActivated }
+func (e *KeyActivated) Code(c *codec.Coder) { codec.Enum(c, &e.Which) }
 
 // DelegationTokenIssued records a delegation token.
 type DelegationTokenIssued struct {
@@ -32,38 +48,10 @@ type DelegationTokenIssued struct {
 	ExpiresMillis            int64
 }
 
-// DelegationTokenRenewed sets when a token expires.
-type DelegationTokenRenewed struct {
-	Sequence      uint32
-	ExpiresMillis int64
-}
+var KindDelegationTokenIssued = define[DelegationTokenIssued](13)
 
-// DelegationTokenEnded removes a token that was cancelled or has expired.
-type DelegationTokenEnded struct{ Sequence uint32 }
+func (*DelegationTokenIssued) Kind() Kind { return KindDelegationTokenIssued }
 
-// NodeListsSet replaces the lists of hosts that may and may not register.
-type NodeListsSet struct{ Include, Exclude []string }
-
-// Kind implements Event.
-func (*MasterKeyCreated) Kind() Kind       { return KindMasterKeyCreated }
-func (*KeyActivated) Kind() Kind           { return KindKeyActivated }
-func (*DelegationTokenIssued) Kind() Kind  { return KindDelegationTokenIssued }
-func (*DelegationTokenRenewed) Kind() Kind { return KindDelegationTokenRenewed }
-func (*DelegationTokenEnded) Kind() Kind   { return KindDelegationTokenEnded }
-func (*NodeListsSet) Kind() Kind           { return KindNodeListsSet }
-
-// Code implements Event.
-func (e *MasterKeyCreated) Code(c *codec.Coder) {
-	codec.Enum(c, &e.Which)
-	c.I32(&e.ID)
-	c.Raw(&e.Bytes)
-	c.I64(&e.ActivateMillis)
-}
-
-// Code implements Event.
-func (e *KeyActivated) Code(c *codec.Coder) { codec.Enum(c, &e.Which) }
-
-// Code implements Event.
 func (e *DelegationTokenIssued) Code(c *codec.Coder) {
 	c.U32(&e.Sequence)
 	c.String(&e.Owner)
@@ -74,16 +62,36 @@ func (e *DelegationTokenIssued) Code(c *codec.Coder) {
 	c.I64(&e.ExpiresMillis)
 }
 
-// Code implements Event.
+// DelegationTokenRenewed sets when a token expires.
+type DelegationTokenRenewed struct {
+	Sequence      uint32
+	ExpiresMillis int64
+}
+
+var KindDelegationTokenRenewed = define[DelegationTokenRenewed](14)
+
+func (*DelegationTokenRenewed) Kind() Kind { return KindDelegationTokenRenewed }
+
 func (e *DelegationTokenRenewed) Code(c *codec.Coder) {
 	c.U32(&e.Sequence)
 	c.I64(&e.ExpiresMillis)
 }
 
-// Code implements Event.
+// DelegationTokenEnded removes a token that was cancelled or has expired.
+type DelegationTokenEnded struct{ Sequence uint32 }
+
+var KindDelegationTokenEnded = define[DelegationTokenEnded](15)
+
+func (*DelegationTokenEnded) Kind() Kind            { return KindDelegationTokenEnded }
 func (e *DelegationTokenEnded) Code(c *codec.Coder) { c.U32(&e.Sequence) }
 
-// Code implements Event.
+// NodeListsSet replaces the lists of hosts that may and may not register.
+type NodeListsSet struct{ Include, Exclude []string }
+
+var KindNodeListsSet = define[NodeListsSet](16)
+
+func (*NodeListsSet) Kind() Kind { return KindNodeListsSet }
+
 func (e *NodeListsSet) Code(c *codec.Coder) {
 	codec.List(c, &e.Include, func(c *codec.Coder, s *string) { c.String(s) })
 	codec.List(c, &e.Exclude, func(c *codec.Coder, s *string) { c.String(s) })

@@ -72,6 +72,8 @@ func (s *State) accessAt(name string) (int, bool) {
 	return slices.BinarySearchFunc(s.Access, name, func(t AccessToken, name string) int { return strings.Compare(t.Name, name) })
 }
 
+var _ = applies((*State).accessTokenSet)
+
 func (s *State) accessTokenSet(e *event.AccessTokenSet) error {
 	other, used := s.AccessTokenByHash(e.Hash)
 	at, known := s.accessAt(e.Name)
@@ -105,6 +107,8 @@ func (s *State) accessTokenSet(e *event.AccessTokenSet) error {
 	return nil
 }
 
+var _ = applies((*State).accessTokenRevoked)
+
 func (s *State) accessTokenRevoked(e *event.AccessTokenRevoked) error {
 	at, ok := s.accessAt(e.Name)
 	if !ok {
@@ -117,6 +121,8 @@ func (s *State) accessTokenRevoked(e *event.AccessTokenRevoked) error {
 	s.fold(hashString(e.Name))
 	return nil
 }
+
+var _ = applies((*State).autopilotSet)
 
 func (s *State) autopilotSet(e *event.AutopilotSet) error {
 	if e.DeadServerMillis <= 0 || e.LastContactMillis <= 0 || e.StabilizationMillis < 0 {

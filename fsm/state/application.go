@@ -30,6 +30,8 @@ func (s *State) appOf(e event.Event, seq uint32) (uint32, *App, error) {
 	return slot, s.Apps.mut(slot), nil
 }
 
+var _ = applies((*State).applicationSubmitted)
+
 func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	if e.App == 0 || e.App == 1<<32-1 || s.App(e.App) != 0 {
 		return broken(e, "application %d is there, or no number of one", e.App)
@@ -63,6 +65,8 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	return nil
 }
 
+var _ = applies((*State).applicationEnded)
+
 func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -84,6 +88,8 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	s.fold(uint64(slot)<<8 | uint64(e.State))
 	return nil
 }
+
+var _ = applies((*State).applicationMoved)
 
 func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	slot, a, err := s.appOf(e, e.App)
@@ -123,6 +129,8 @@ func (s *State) shift(a *App, sign int64) {
 	s.countAttempt(a, int32(sign))
 }
 
+var _ = applies((*State).applicationReprioritized)
+
 func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -133,6 +141,8 @@ func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) erro
 	s.fold(uint64(a.ID.Seq)<<32 | uint64(uint32(e.Priority)))
 	return nil
 }
+
+var _ = applies((*State).applicationForgotten)
 
 func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	slot, a, err := s.appOf(e, e.App)

@@ -28,6 +28,8 @@ func (s *State) changeAsk(slot uint32, a *App, ask uint32, e *event.AskChanged, 
 	c.Size = e.Size
 }
 
+var _ = applies((*State).askChanged)
+
 func (s *State) askChanged(e *event.AskChanged) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -203,6 +205,8 @@ func (s *State) restoreAsk(app uint32, a *App, c *Container, label LabelID) {
 	}
 }
 
+var _ = applies((*State).askCountersUpdated)
+
 func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 	_, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -226,6 +230,8 @@ func (a *App) blacklists(name NameID) bool {
 	_, found := slices.BinarySearch(a.Blacklist, name)
 	return found
 }
+
+var _ = applies((*State).blacklistChanged)
 
 func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 	slot, a, err := s.appOf(e, e.App)

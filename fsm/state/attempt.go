@@ -51,6 +51,8 @@ func (a *App) amCharge() yarn.Resource {
 	return a.AM
 }
 
+var _ = applies((*State).attemptStarted)
+
 func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -79,6 +81,8 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	return nil
 }
 
+var _ = applies((*State).attemptActivated)
+
 func (s *State) attemptActivated(e *event.AttemptActivated) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -91,6 +95,8 @@ func (s *State) attemptActivated(e *event.AttemptActivated) error {
 	s.setAttempt(a, AttemptActive)
 	return nil
 }
+
+var _ = applies((*State).attemptRegistered)
 
 func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	slot, a, err := s.appOf(e, e.App)
@@ -111,6 +117,8 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL = e.Host, e.TrackingURL })
 	return nil
 }
+
+var _ = applies((*State).attemptEnded)
 
 func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	slot, a, err := s.appOf(e, e.App)
@@ -150,6 +158,8 @@ func (s *State) dropUndelivered(a *App) {
 	}
 	a.Undelivered = 0
 }
+
+var _ = applies((*State).responseRecorded)
 
 func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 	_, a, err := s.appOf(e, e.App)

@@ -65,6 +65,8 @@ func (s *State) AuditEntries(after uint64) []AuditEntry {
 	return out
 }
 
+var _ = applies((*State).audited)
+
 // audited adds an entry and drops the oldest entry of the same kind if there are too many.
 func (s *State) audited(e *event.Audited) error {
 	s.auditNewest++

@@ -6,6 +6,8 @@ import (
 	"rmd/fsm/event"
 )
 
+var _ = applies((*State).timeAdvanced)
+
 func (s *State) timeAdvanced(e *event.TimeAdvanced) error {
 	if e.NowMillis < s.Meta.NowMillis {
 		return broken(e, "the clock stands at %d", s.Meta.NowMillis)
@@ -14,6 +16,8 @@ func (s *State) timeAdvanced(e *event.TimeAdvanced) error {
 	s.fold(uint64(e.NowMillis))
 	return nil
 }
+
+var _ = applies((*State).clusterInitialized)
 
 func (s *State) clusterInitialized(e *event.ClusterInitialized) error {
 	if s.Meta.ClusterID != "" || e.ClusterID == "" {
@@ -28,6 +32,8 @@ func (s *State) clusterInitialized(e *event.ClusterInitialized) error {
 	return nil
 }
 
+var _ = applies((*State).levelRaised)
+
 func (s *State) levelRaised(e *event.LevelRaised) error {
 	if e.Level <= s.Meta.Level {
 		return broken(e, "the level is %d already", s.Meta.Level)
@@ -36,6 +42,8 @@ func (s *State) levelRaised(e *event.LevelRaised) error {
 	s.fold(uint64(e.Level))
 	return nil
 }
+
+var _ = applies((*State).epochRaised)
 
 func (s *State) epochRaised(e *event.EpochRaised) error {
 	if e.Epoch <= s.Meta.Epoch {
@@ -60,6 +68,8 @@ func (s *State) JoinToken(hash []byte) (JoinToken, bool) {
 	return JoinToken{}, false
 }
 
+var _ = applies((*State).joinTokenCreated)
+
 func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
 	if _, ok := s.JoinToken(e.Hash); ok {
 		return broken(e, "there is such a token")
@@ -69,6 +79,8 @@ func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
 	s.fold(hashString(string(e.Hash)))
 	return nil
 }
+
+var _ = applies((*State).joinTokenUsed)
 
 func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
 	tokens := append([]JoinToken(nil), s.JoinTokens...)
@@ -82,6 +94,8 @@ func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
 	}
 	return broken(e, "no unused token has this hash")
 }
+
+var _ = applies((*State).joinTokensExpired)
 
 func (s *State) joinTokensExpired(*event.JoinTokensExpired) error {
 	var keep []JoinToken

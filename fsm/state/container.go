@@ -70,6 +70,8 @@ func (s *State) fits(size, free yarn.Resource) bool {
 	return size.Within(free)
 }
 
+var _ = applies((*State).containerAllocated)
+
 func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 	_, err := s.allocate(e, e, 0)
 	return err
@@ -226,6 +228,8 @@ func (s *State) containerOf(e event.Event, r event.ContainerRef) (uint32, *Conta
 	return slot, s.Containers.mut(slot), nil
 }
 
+var _ = applies((*State).containerLaunched)
+
 func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
@@ -258,6 +262,8 @@ func (s *State) changeCommand(c *Container, f func()) {
 		s.Nodes.mut(c.Node).PendingCommands += count(after) - count(before)
 	}
 }
+
+var _ = applies((*State).containerReleased)
 
 func (s *State) containerReleased(e *event.ContainerReleased) error {
 	slot, c, err := s.containerOf(e, e.Container)
@@ -309,6 +315,8 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.ResourceSeconds)
 }
+
+var _ = applies((*State).containerCompleted)
 
 func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	slot, c, err := s.containerOf(e, e.Container)

@@ -41,6 +41,8 @@ func (s *State) DebtTo(queue uint32, label LabelID) (debt Debt, ok bool) {
 	return debt, false
 }
 
+var _ = applies((*State).guaranteeOwed)
+
 func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
 	slot, label := s.Queue(e.Path), s.Label(e.Label)
 	if slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known() {

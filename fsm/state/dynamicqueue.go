@@ -52,6 +52,8 @@ func (s *State) DynamicQueueList() []yarn.DynamicQueue {
 // have equal hashes.
 func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
 
+var _ = applies((*State).queueCreated)
+
 func (s *State) queueCreated(e *event.QueueCreated) error {
 	parent := s.Queue(yarn.ParentQueue(e.Path))
 	switch {
@@ -80,6 +82,8 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 func (s *State) hashOfDynamic(slot uint32) uint64 {
 	return hash64(s.hashOfQueue(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
 }
+
+var _ = applies((*State).queuesActivated)
 
 func (s *State) queuesActivated(e *event.QueuesActivated) error {
 	var slots []uint32
@@ -135,6 +139,8 @@ func (s *State) countUsers(slot uint32, by int32) {
 	}
 	s.setIdle(slot, idle)
 }
+
+var _ = applies((*State).queuesRemoved)
 
 func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 	gone := make([]bool, s.Queues.Cap())

@@ -24,6 +24,8 @@ func (s *State) Forgettable(node uint32) bool {
 	return free
 }
 
+var _ = applies((*State).nodeForgotten)
+
 func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	if !s.Nodes.Has(e.Node) || s.Nodes.Get(e.Node).ID != e.ID || !s.Forgettable(e.Node) {
 		return broken(e, "no such node, or it is still needed")

@@ -136,6 +136,8 @@ func (s *State) GangReserved(app uint32) (members, nodes int64) {
 	return members, nodes
 }
 
+var _ = applies((*State).gangDeclared)
+
 func (s *State) gangDeclared(e *event.GangDeclared) error {
 	slot, a, err := s.appOf(e, e.App)
 	switch {
@@ -184,6 +186,8 @@ func (s *State) waitingGang(e event.Event, seq uint32) (app uint32, a *App, ask 
 	return app, a, s.Ask(a, s.Gangs.Get(app).Key), nil
 }
 
+var _ = applies((*State).gangReserved)
+
 func (s *State) gangReserved(e *event.GangReserved) error {
 	app, a, ask, err := s.waitingGang(e, e.App)
 	if err != nil {
@@ -213,6 +217,8 @@ func (s *State) gangReserved(e *event.GangReserved) error {
 	return nil
 }
 
+var _ = applies((*State).gangStarted)
+
 func (s *State) gangStarted(e *event.GangStarted) error {
 	app, a, _, err := s.waitingGang(e, e.App)
 	if err != nil {
@@ -227,6 +233,8 @@ func (s *State) gangStarted(e *event.GangStarted) error {
 	s.fold(uint64(app)<<32 | uint64(g.Left))
 	return nil
 }
+
+var _ = applies((*State).gangEnded)
 
 func (s *State) gangEnded(e *event.GangEnded) error {
 	slot, a, err := s.appOf(e, e.App)

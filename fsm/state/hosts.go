@@ -55,6 +55,8 @@ func misplaced(list []string) (host string, found bool) {
 	return "", false
 }
 
+var _ = applies((*State).nodeListsSet)
+
 func (s *State) nodeListsSet(e *event.NodeListsSet) error {
 	for _, list := range [][]string{e.Include, e.Exclude} {
 		if host, found := misplaced(list); found {

@@ -120,6 +120,8 @@ func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 	return s.LabelName(s.AskedLabel(s.ContainerByID(id)))
 }
 
+var _ = applies((*State).labelsSet)
+
 func (s *State) labelsSet(e *event.LabelsSet) error {
 	unknown := 0
 	for _, l := range e.Labels {
@@ -149,6 +151,8 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 	s.change(LabelsChanged)
 	return nil
 }
+
+var _ = applies((*State).labelsRemoved)
 
 func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 	for _, name := range e.Names {
@@ -189,6 +193,8 @@ func (s *State) dropUnlisted() {
 		s.unmapHost(slot)
 	}
 }
+
+var _ = applies((*State).nodesLabelled)
 
 func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 	for _, n := range e.Nodes {
@@ -384,6 +390,8 @@ func (s *State) relabelMaster(c *Container, to LabelID) {
 	s.countAttempt(a, 1)
 }
 
+var _ = applies((*State).askLabelled)
+
 func (s *State) askLabelled(e *event.AskLabelled) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -400,6 +408,8 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 	s.foldResource(a.Pending)
 	return nil
 }
+
+var _ = applies((*State).askMissesUpdated)
 
 func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
 	_, a, err := s.appOf(e, e.App)
@@ -423,6 +433,8 @@ func (s *State) labelAsk(slot uint32, a *App, to LabelID) {
 	k.Label = to
 	s.addPending(a, to, pending)
 }
+
+var _ = applies((*State).applicationLabelled)
 
 func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
 	slot, a, err := s.appOf(e, e.App)

@@ -13,6 +13,8 @@ import (
 // as the reservation exists. When the reservation ends, its leases end too, and their containers
 // become ordinary ones.
 
+var _ = applies((*State).containerLent)
+
 func (s *State) containerLent(e *event.ContainerLent) error {
 	r := s.Reservation(e.Reservation)
 	switch {

@@ -101,6 +101,8 @@ func (s *State) forgetAttempts(first uint32) {
 	}
 }
 
+var _ = applies((*State).applicationIDsReserved)
+
 func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
 	if e.App != max(s.Meta.NextApp, 1) || e.Count == 0 || e.Count > 1<<32-1-e.App {
 		return broken(e, "the next application is %d", s.Meta.NextApp)
@@ -109,6 +111,8 @@ func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
 	s.fold(uint64(e.App)<<32 | uint64(e.Count))
 	return nil
 }
+
+var _ = applies((*State).applicationLifetimeChanged)
 
 func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) error {
 	_, a, err := s.appOf(e, e.App)
@@ -123,6 +127,8 @@ func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) 
 	return nil
 }
 
+var _ = applies((*State).attemptLaunched)
+
 func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -136,6 +142,8 @@ func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
 	s.fold(uint64(e.App)<<32 ^ uint64(a.LaunchedMillis))
 	return nil
 }
+
+var _ = applies((*State).attemptUnregistered)
 
 // attemptUnregistered begins the end of an attempt. It drops the asks and the undelivered list. The
 // attempt's containers still count until they end.
@@ -156,6 +164,8 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	s.fold(uint64(e.Final)<<48 ^ uint64(a.FinishMillis))
 	return nil
 }
+
+var _ = applies((*State).attemptResynced)
 
 // attemptResynced resets the count of responses to 0. Containers that were never delivered must
 // have ended before. Completions that the AM may have missed will be delivered again.
@@ -208,6 +218,8 @@ func (s *State) forgetResponses(a *App) {
 		}
 	}
 }
+
+var _ = applies((*State).attemptReported)
 
 func (s *State) attemptReported(e *event.AttemptReported) error {
 	_, a, err := s.appOf(e, e.App)

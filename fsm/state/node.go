@@ -19,6 +19,8 @@ func (s *State) hashOfNode(slot uint32) uint64 { return hashNode(s.Nodes.Get(slo
 // NextNode returns the number that the next new node will get.
 func (s *State) NextNode() uint32 { return s.Nodes.next() }
 
+var _ = applies((*State).nodeRegistered)
+
 func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	slot := s.Node(e.ID)
 	if (slot == 0 && e.Node != s.NextNode()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
@@ -74,6 +76,8 @@ func (s *State) noteDrain(n *Node) {
 		s.fold(uint64(n.DrainSinceMillis))
 	}
 }
+
+var _ = applies((*State).nodeHeard)
 
 func (s *State) nodeHeard(e *event.NodeHeard) error {
 	if !s.Nodes.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
@@ -222,6 +226,8 @@ func (s *State) unwrapCluster() {
 	}
 }
 
+var _ = applies((*State).nodeStateChanged)
+
 func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !s.Nodes.Has(e.Node) || e.State < yarn.NodeRunning || e.State > yarn.NodeShutdown {
 		return broken(e, "no such node or state")
@@ -245,6 +251,8 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	return nil
 }
 
+var _ = applies((*State).nodeResourceChanged)
+
 func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if !s.Nodes.Has(e.Node) || e.Total.Negative() {
 		return broken(e, "no such node, or below zero")
@@ -261,6 +269,8 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	}
 	return nil
 }
+
+var _ = applies((*State).nodeSilenceChanged)
 
 func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	if !s.Nodes.Has(e.Node) || e.SinceMillis < 0 || e.SinceMillis > s.Meta.NowMillis {

@@ -118,6 +118,8 @@ func (s *State) trackApps(node uint32, n *Node) {
 	}
 }
 
+var _ = applies((*State).cleanupsAcked)
+
 func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 	if !s.Nodes.Has(e.Node) {
 		return broken(e, "no such node")
@@ -138,6 +140,8 @@ func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 func before(a, b yarn.ApplicationID) bool {
 	return a.ClusterTimestamp < b.ClusterTimestamp || (a.ClusterTimestamp == b.ClusterTimestamp && a.Seq < b.Seq)
 }
+
+var _ = applies((*State).containerSignalled)
 
 func (s *State) containerSignalled(e *event.ContainerSignalled) error {
 	slot, c, err := s.containerOf(e, e.Container)

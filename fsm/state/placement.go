@@ -24,6 +24,8 @@ func (s *State) PlacementOf(app uint32) *Placement {
 	return s.Placements.Get(app)
 }
 
+var _ = applies((*State).applicationPlaced)
+
 func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	slot := s.App(e.App)
 	switch {

@@ -46,6 +46,8 @@ func (p Preempted) Add(o Preempted) Preempted {
 		Size: p.Size.Add(o.Size), ResourceSeconds: p.ResourceSeconds.Add(o.ResourceSeconds)}
 }
 
+var _ = applies((*State).preemptionAsked)
+
 func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -74,6 +76,8 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	s.fold(hashString(e.Queue))
 	return nil
 }
+
+var _ = applies((*State).preemptionWithdrawn)
 
 func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 	slot, c, err := s.containerOf(e, e.Container)

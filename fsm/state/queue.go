@@ -29,6 +29,8 @@ func (s *State) Kinds() yarn.Kinds {
 	return yarn.DefaultKinds()
 }
 
+var _ = applies((*State).queuesConfigured)
+
 func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	if err := s.checkQueues(e); err != nil {
 		return err
@@ -190,6 +192,8 @@ func (s *State) addVersion(e *event.QueuesConfigured) {
 	from := max(0, len(s.Versions)+1-maxQueueVersions)
 	s.Versions = append(append([]QueueVersion(nil), s.Versions[from:]...), v)
 }
+
+var _ = applies((*State).queueStateChanged)
 
 func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
 	slot := s.Queue(e.Path)

@@ -11,6 +11,8 @@ func (m *Meta) ForeignContainer(number uint64) bool {
 	return number != 0 && number < yarn.ContainerNumber(m.ImportEpoch, 0)
 }
 
+var _ = applies((*State).attemptRecovered)
+
 func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
 	slot, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -44,6 +46,8 @@ func (s *State) Recoverable(r event.ContainerRef) bool {
 	return r.Attempt < a.Attempt && a.KeepContainers
 }
 
+var _ = applies((*State).containerRecovered)
+
 func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 	if !s.Recoverable(e.Container) || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).State.Usable() || e.Size.Negative() || e.StartedMillis < 0 || e.StartedMillis > s.Meta.NowMillis {
 		return broken(e, "no such application or node, no container of another ResourceManager, or started in the future")
@@ -74,6 +78,8 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 	s.fold(uint64(e.StartedMillis))
 	return nil
 }
+
+var _ = applies((*State).nodeApplicationRecovered)
 
 func (s *State) nodeApplicationRecovered(e *event.NodeApplicationRecovered) error {
 	app, a, err := s.appOf(e, e.App)

@@ -256,6 +256,22 @@ func (unknownEvent) Kind() event.Kind { return 999 }
 
 func TestUnknownEventIsRefused(t *testing.T) { refuse(t, world(t), unknownEvent{}) }
 
+// TestEveryKindHasOneApplier checks that each event type has a function that applies it, and that no
+// second one can take its place.
+func TestEveryKindHasOneApplier(t *testing.T) {
+	for _, k := range event.Kinds() {
+		if appliers[k] == nil {
+			t.Errorf("nothing applies %s: add applies((*State).…) beside the function that does", k)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a second function may apply GangStarted")
+		}
+	}()
+	applies((*State).gangStarted)
+}
+
 // nextEvent is an event of the feature level after that of this build.
 type nextEvent struct{ event.TimeAdvanced }
 

@@ -82,6 +82,8 @@ func (s *State) dropRemovals(n *Node) {
 	s.fold(r.First)
 }
 
+var _ = applies((*State).removalsAcked)
+
 func (s *State) removalsAcked(e *event.RemovalsAcked) error {
 	if !s.Nodes.Has(e.Node) {
 		return broken(e, "no such node")

@@ -25,6 +25,8 @@ func (s *State) StaleRequests() uint32 {
 	return n
 }
 
+var _ = applies((*State).requestRecorded)
+
 func (s *State) requestRecorded(e *event.RequestRecorded) error {
 	if _, ok := s.Request(e.Key); ok {
 		return broken(e, "the key is taken")
@@ -41,6 +43,8 @@ func (s *State) requestRecorded(e *event.RequestRecorded) error {
 	s.fold(e.BodyHash ^ hashString(e.Key))
 	return nil
 }
+
+var _ = applies((*State).requestsForgotten)
 
 func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
 	if int(e.Count) > s.Requests.Len() {

@@ -70,6 +70,8 @@ func (s *State) dropReservationBans(app uint32) {
 	})
 }
 
+var _ = applies((*State).reservationMade)
+
 func (s *State) reservationMade(e *event.ReservationMade) error {
 	app, a, err := s.appOf(e, e.App)
 	if err != nil {
@@ -163,6 +165,8 @@ func (s *State) reservationOf(e event.Event, number uint64) (uint32, *Reservatio
 	return slot, s.Reservations.Get(slot), nil
 }
 
+var _ = applies((*State).reservationFulfilled)
+
 func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	slot, r, err := s.reservationOf(e, e.Reservation)
 	if err != nil {
@@ -214,6 +218,8 @@ func (s *State) unreserve(a *App, label LabelID, size yarn.Resource) {
 	}
 	s.chain(a.Queue, func(q *Queue) { q.Reserved = q.Reserved.Sub(size) })
 }
+
+var _ = applies((*State).reservationCancelled)
 
 func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	slot, r, err := s.reservationOf(e, e.Reservation)

@@ -62,6 +62,8 @@ func (s *State) resizable(e event.Event, ref event.ContainerRef) (uint32, *Conta
 	return slot, c, a, nil
 }
 
+var _ = applies((*State).containerResizeAsked)
+
 func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -143,6 +145,8 @@ func (s *State) leaveResize(k *Ask) {
 	}
 }
 
+var _ = applies((*State).containerIncreased)
+
 func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -170,6 +174,8 @@ func (s *State) increase(slot uint32, a *App, ask uint32, more yarn.Resource) {
 	s.setAsk(ask, a, 0, more)
 	s.dropAskIfIdle(ask, a)
 }
+
+var _ = applies((*State).containerDecreased)
 
 func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 	slot, c, a, err := s.resizable(e, e.Container)
@@ -229,6 +235,8 @@ func (s *State) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed boo
 	})
 }
 
+var _ = applies((*State).containerSizeReported)
+
 // containerSizeReported records the size that a node reports for a container. If any resource kind
 // is larger than it should be, the node gets the command to change the size again.
 func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
@@ -255,6 +263,8 @@ func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	return nil
 }
 
+var _ = applies((*State).resizeAcked)
+
 func (s *State) resizeAcked(e *event.ResizeAcked) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
@@ -268,6 +278,8 @@ func (s *State) resizeAcked(e *event.ResizeAcked) error {
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Version)))
 	return nil
 }
+
+var _ = applies((*State).resizeReserved)
 
 // resizeReserved reserves a container's node for the increase of the container.
 func (s *State) resizeReserved(e *event.ResizeReserved) error {

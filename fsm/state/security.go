@@ -40,6 +40,8 @@ func (s *State) skipSecrets(epoch uint32) {
 	s.fold(uint64(uint32(s.Meta.NextKey))<<32 | uint64(s.Meta.NextToken))
 }
 
+var _ = applies((*State).masterKeyCreated)
+
 // masterKeyCreated adds the next key of a kind. The first key of a kind is in force at once.
 func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
 	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 {
@@ -62,6 +64,8 @@ func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
 	return nil
 }
 
+var _ = applies((*State).keyActivated)
+
 func (s *State) keyActivated(e *event.KeyActivated) error {
 	if e.Which >= yarn.KeyKinds || s.Meta.Keys[e.Which].Next.ID == 0 {
 		return broken(e, "there is no next key")
@@ -74,6 +78,8 @@ func (s *State) keyActivated(e *event.KeyActivated) error {
 	s.fold(uint64(e.Which)<<32 | uint64(uint32(k.Current.ID)))
 	return nil
 }
+
+var _ = applies((*State).delegationTokenIssued)
 
 func (s *State) delegationTokenIssued(e *event.DelegationTokenIssued) error {
 	if key := s.Keys(yarn.KeyDelegation).Current.ID; e.Sequence != s.Meta.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
@@ -90,6 +96,8 @@ func (s *State) delegationTokenIssued(e *event.DelegationTokenIssued) error {
 	return nil
 }
 
+var _ = applies((*State).delegationTokenRenewed)
+
 func (s *State) delegationTokenRenewed(e *event.DelegationTokenRenewed) error {
 	slot := s.delegation(e.Sequence)
 	if slot == 0 || e.ExpiresMillis > s.Delegations.Get(slot).MaxMillis {
@@ -99,6 +107,8 @@ func (s *State) delegationTokenRenewed(e *event.DelegationTokenRenewed) error {
 	s.fold(uint64(e.Sequence)<<32 ^ uint64(e.ExpiresMillis))
 	return nil
 }
+
+var _ = applies((*State).delegationTokenEnded)
 
 func (s *State) delegationTokenEnded(e *event.DelegationTokenEnded) error {
 	slot := s.delegation(e.Sequence)

@@ -177,181 +177,33 @@ func (s *State) Apply(e event.Event) error {
 	return nil
 }
 
-// apply calls the method that applies the event.
-func (s *State) apply(e event.Event) error {
-	switch e := e.(type) {
-	case *event.ContainerAllocated:
-		return s.containerAllocated(e)
-	case *event.ContainerLent:
-		return s.containerLent(e)
-	case *event.ContainerCompleted:
-		return s.containerCompleted(e)
-	case *event.ContainerLaunched:
-		return s.containerLaunched(e)
-	case *event.ContainerReleased:
-		return s.containerReleased(e)
-	case *event.AskChanged:
-		return s.askChanged(e)
-	case *event.AskCountersUpdated:
-		return s.askCountersUpdated(e)
-	case *event.ResponseRecorded:
-		return s.responseRecorded(e)
-	case *event.NodeHeard:
-		return s.nodeHeard(e)
-	case *event.TimeAdvanced:
-		return s.timeAdvanced(e)
-	case *event.ReservationMade:
-		return s.reservationMade(e)
-	case *event.ReservationFulfilled:
-		return s.reservationFulfilled(e)
-	case *event.ReservationCancelled:
-		return s.reservationCancelled(e)
-	case *event.BlacklistChanged:
-		return s.blacklistChanged(e)
-	case *event.RequestRecorded:
-		return s.requestRecorded(e)
-	case *event.RequestsForgotten:
-		return s.requestsForgotten(e)
-	case *event.ApplicationSubmitted:
-		return s.applicationSubmitted(e)
-	case *event.ApplicationEnded:
-		return s.applicationEnded(e)
-	case *event.ApplicationMoved:
-		return s.applicationMoved(e)
-	case *event.ApplicationReprioritized:
-		return s.applicationReprioritized(e)
-	case *event.ApplicationForgotten:
-		return s.applicationForgotten(e)
-	case *event.AttemptStarted:
-		return s.attemptStarted(e)
-	case *event.AttemptActivated:
-		return s.attemptActivated(e)
-	case *event.AttemptRegistered:
-		return s.attemptRegistered(e)
-	case *event.ApplicationIDsReserved:
-		return s.applicationIDsReserved(e)
-	case *event.ApplicationLifetimeChanged:
-		return s.applicationLifetimeChanged(e)
-	case *event.AttemptLaunched:
-		return s.attemptLaunched(e)
-	case *event.AttemptUnregistered:
-		return s.attemptUnregistered(e)
-	case *event.AttemptResynced:
-		return s.attemptResynced(e)
-	case *event.AttemptReported:
-		return s.attemptReported(e)
-	case *event.ContainerSignalled:
-		return s.containerSignalled(e)
-	case *event.ContainerResizeAsked:
-		return s.containerResizeAsked(e)
-	case *event.ContainerIncreased:
-		return s.containerIncreased(e)
-	case *event.ContainerDecreased:
-		return s.containerDecreased(e)
-	case *event.ContainerSizeReported:
-		return s.containerSizeReported(e)
-	case *event.ResizeAcked:
-		return s.resizeAcked(e)
-	case *event.ResizeReserved:
-		return s.resizeReserved(e)
-	case *event.RemovalsAcked:
-		return s.removalsAcked(e)
-	case *event.CleanupsAcked:
-		return s.cleanupsAcked(e)
-	case *event.AttemptEnded:
-		return s.attemptEnded(e)
-	case *event.NodeRegistered:
-		return s.nodeRegistered(e)
-	case *event.NodeStateChanged:
-		return s.nodeStateChanged(e)
-	case *event.NodeResourceChanged:
-		return s.nodeResourceChanged(e)
-	case *event.NodeForgotten:
-		return s.nodeForgotten(e)
-	case *event.NodeSilenceChanged:
-		return s.nodeSilenceChanged(e)
-	case *event.QueuesConfigured:
-		return s.queuesConfigured(e)
-	case *event.QueueCreated:
-		return s.queueCreated(e)
-	case *event.QueuesRemoved:
-		return s.queuesRemoved(e)
-	case *event.QueuesActivated:
-		return s.queuesActivated(e)
-	case *event.QueueStateChanged:
-		return s.queueStateChanged(e)
-	case *event.ClusterInitialized:
-		return s.clusterInitialized(e)
-	case *event.LevelRaised:
-		return s.levelRaised(e)
-	case *event.EpochRaised:
-		return s.epochRaised(e)
-	case *event.JoinTokenCreated:
-		return s.joinTokenCreated(e)
-	case *event.JoinTokenUsed:
-		return s.joinTokenUsed(e)
-	case *event.JoinTokensExpired:
-		return s.joinTokensExpired(e)
-	case *event.Audited:
-		return s.audited(e)
-	case *event.LabelsSet:
-		return s.labelsSet(e)
-	case *event.LabelsRemoved:
-		return s.labelsRemoved(e)
-	case *event.NodesLabelled:
-		return s.nodesLabelled(e)
-	case *event.AskLabelled:
-		return s.askLabelled(e)
-	case *event.AskMissesUpdated:
-		return s.askMissesUpdated(e)
-	case *event.ApplicationPlaced:
-		return s.applicationPlaced(e)
-	case *event.ApplicationLabelled:
-		return s.applicationLabelled(e)
-	case *event.PreemptionAsked:
-		return s.preemptionAsked(e)
-	case *event.PreemptionWithdrawn:
-		return s.preemptionWithdrawn(e)
-	case *event.GuaranteeOwed:
-		return s.guaranteeOwed(e)
-	case *event.AttemptRecovered:
-		return s.attemptRecovered(e)
-	case *event.ContainerRecovered:
-		return s.containerRecovered(e)
-	case *event.NodeApplicationRecovered:
-		return s.nodeApplicationRecovered(e)
-	case *event.GangDeclared:
-		return s.gangDeclared(e)
-	case *event.GangReserved:
-		return s.gangReserved(e)
-	case *event.GangStarted:
-		return s.gangStarted(e)
-	case *event.GangEnded:
-		return s.gangEnded(e)
+// appliers has the function that applies the events of each kind.
+var appliers [event.KindsEnd]func(*State, event.Event) error
+
+// applies makes f the function that applies the events of its type. It is called beside each f.
+func applies[T any, P interface {
+	*T
+	event.Event
+}](f func(*State, P) error) struct{} {
+	k := P(new(T)).Kind()
+	if appliers[k] != nil {
+		panic(fmt.Sprintf("state: two functions apply %s", k))
 	}
-	return s.applySecurity(e)
+	appliers[k] = func(s *State, e event.Event) error {
+		if p, ok := e.(P); ok {
+			return f(s, p)
+		}
+		return unknown(e)
+	}
+	return struct{}{}
 }
 
-func (s *State) applySecurity(e event.Event) error {
-	switch e := e.(type) {
-	case *event.MasterKeyCreated:
-		return s.masterKeyCreated(e)
-	case *event.KeyActivated:
-		return s.keyActivated(e)
-	case *event.DelegationTokenIssued:
-		return s.delegationTokenIssued(e)
-	case *event.DelegationTokenRenewed:
-		return s.delegationTokenRenewed(e)
-	case *event.DelegationTokenEnded:
-		return s.delegationTokenEnded(e)
-	case *event.NodeListsSet:
-		return s.nodeListsSet(e)
-	case *event.AccessTokenSet:
-		return s.accessTokenSet(e)
-	case *event.AccessTokenRevoked:
-		return s.accessTokenRevoked(e)
-	case *event.AutopilotSet:
-		return s.autopilotSet(e)
+// apply calls the function that applies the event.
+func (s *State) apply(e event.Event) error {
+	if k := e.Kind(); k < event.KindsEnd && appliers[k] != nil {
+		return appliers[k](s, e)
 	}
-	return broken(e, "this build does not know the event")
+	return unknown(e)
 }
+
+func unknown(e event.Event) error { return broken(e, "this build does not know the event") }

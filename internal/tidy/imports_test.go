@@ -53,7 +53,7 @@ var places = map[string]place{
 	"internal/codec": {ours: []string{"yarn"}, why: pureWhy},
 	"internal/codec/codectest": {outside: []string{rapid},
 		why: "it fills values for tests"},
-	"fsm/event":       {ours: []string{"yarn", "internal/codec"}, why: pureWhy},
+	"fsm/event":       {ours: []string{"yarn", "internal/codec", "internal/thousands"}, why: pureWhy},
 	"scheduler/input": {ours: []string{"yarn", "internal/codec"}, why: pureWhy},
 	"fsm/state":       {ours: []string{"yarn", "fsm/event", "internal/codec", "internal/invariant"}, why: pureWhy},
 	"scheduler": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/capacity", "scheduler/preempt"},

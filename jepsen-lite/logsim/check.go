@@ -103,13 +103,11 @@ func (c *checker) tail() []string {
 	return out
 }
 
-// formatEvents shows events briefly.
+// formatEvents formats the events that are facts, except long ones, briefly.
 func formatEvents(events []event.Event) string {
 	var out []string
 	for _, e := range events {
-		switch e := e.(type) {
-		case *event.TimeAdvanced, *event.AskCountersUpdated, *event.AskMissesUpdated, *event.RequestRecorded, *event.QueuesConfigured:
-		default:
+		if e.Kind().Class() == event.Fact && e.Kind() != event.KindQueuesConfigured {
 			out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
 		}
 	}

@@ -408,13 +408,11 @@ func (c *checker) count(e event.Event) {
 	}
 }
 
-// formatEvents formats events briefly.
+// formatEvents formats the events that are facts, briefly.
 func formatEvents(events []event.Event) string {
 	var out []string
 	for _, e := range events {
-		switch e := e.(type) {
-		case *event.TimeAdvanced, *event.AskCountersUpdated, *event.AskMissesUpdated, *event.RequestRecorded:
-		default:
+		if e.Kind().Class() == event.Fact {
 			out = append(out, fmt.Sprintf("%s%+v", e.Kind(), e))
 		}
 	}

@@ -49,7 +49,7 @@ func cut(text string, most int) string {
 // changed reports whether the events of the input change more than the clock.
 func (p *Planner) changed() bool {
 	for _, e := range p.sched.Events() {
-		if _, clock := e.(*event.TimeAdvanced); !clock {
+		if e.Kind().Class() != event.Clock {
 			return true
 		}
 	}

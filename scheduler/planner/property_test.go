@@ -195,7 +195,7 @@ func (m *machine) refusalsLeaveNothing(before *state.State, reply input.Reply, e
 }
 
 func onlyTime(events []event.Event) bool {
-	return !slices.ContainsFunc(events, func(e event.Event) bool { return e.Kind() != event.KindTimeAdvanced })
+	return !slices.ContainsFunc(events, func(e event.Event) bool { return e.Kind().Class() != event.Clock })
 }
 
 // rebuiltIsTheSame compares a planner built from a fork of the state with the long-lived one: both

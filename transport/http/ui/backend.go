@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
@@ -46,7 +47,7 @@ type Caller interface {
 
 // Pass reports whether an event belongs to a list. Its arguments are the event's kind, its subject
 // if that is known without a document, and a function that makes the event's document.
-type Pass func(kind string, s Subject, d func() api.Event) bool
+type Pass func(kind event.Kind, s Subject, d func() api.Event) bool
 
 // Subject is what an event is about: the number of an application and the slot of a node. 0 means
 // none.
@@ -103,5 +104,6 @@ type Decision struct {
 	Index, Term uint64
 	Place       int // number of events before it in its entry
 	AtMillis    int64
+	Text        string // the event in words; empty if it has none
 	api.Event
 }

@@ -2,50 +2,35 @@ package ui
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"rmd/fsm/event"
-	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
-	"rmd/yarn"
 )
 
-// decisionRow is an event in words, with the reason for it.
+// decisionRow is an event with the reason for it.
 type decisionRow struct {
 	Decision
-	Text string
-	Why  string // derived from the state just before; empty if the event itself has the reason
+	Why string // derived from the state just before; empty if the event itself has the reason
 }
 
 // decisionFilter selects events. The zero value selects all decisions.
 type decisionFilter struct {
 	app, node, queue string
-	seq, slot        uint32   // number of the application, slot of the node
-	kinds            []string // nil selects decisionKinds
-	all              bool     // select every kind
+	seq, slot        uint32       // number of the application, slot of the node
+	kinds            []event.Kind // nil selects those that people read about
+	all              bool         // select every kind
 }
 
-// decisionKinds lists the kinds of events that are decisions or otherwise of interest to people.
-// The other kinds are bookkeeping, such as times, replies and idempotency keys.
-var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "ApplicationMoved", "ApplicationReprioritized", "AttemptActivated", "AttemptRegistered", "AttemptEnded",
-	"ContainerAllocated", "ContainerLent", "ContainerReleased", "ContainerCompleted", "ReservationMade", "ReservationFulfilled", "ReservationCancelled", "PreemptionAsked", "PreemptionWithdrawn",
-	"QueuesConfigured", "QueueStateChanged", "NodeRegistered", "NodeStateChanged", "NodeResourceChanged", "NodeSilenceChanged", "NodeForgotten", "LabelsSet", "LabelsRemoved", "NodesLabelled", "ClusterInitialized", "LevelRaised", "Audited"}
+var reservationKinds = []event.Kind{event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled}
 
-var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
-
-func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
-	kinds := f.kinds
-	if kinds == nil && !f.all {
-		kinds = decisionKinds
-	}
-	if kinds != nil && !slices.Contains(kinds, kind) {
-		return false
-	}
+func (f *decisionFilter) pass(kind event.Kind, s Subject, d func() api.Event) bool {
 	switch {
+	case f.kinds != nil && !slices.Contains(f.kinds, kind), f.kinds == nil && !f.all && !kind.Told():
+		return false
 	case f.app == "" && f.node == "" && f.queue == "":
 		return true
 	case s.Known && (f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot):
@@ -123,10 +108,10 @@ func (q *query) decisions(f decisionFilter, before Position, limit int) (decided
 	made := map[string]api.Event{} // by reservation
 	put := map[string]string{}     // node by container
 	for _, e := range list.Events {
-		switch e.Kind {
-		case "ReservationMade":
+		if e.Kind == event.KindReservationMade.String() {
 			made[e.Reservation] = e.Event
-		case "ContainerAllocated", "ContainerLent":
+		}
+		if e.Container != "" && e.Node != "" {
 			put[e.Container] = e.Node
 		}
 	}
@@ -137,148 +122,13 @@ func (q *query) decisions(f decisionFilter, before Position, limit int) (decided
 		if e.Node == "" && e.Container != "" {
 			e.Node = put[e.Container]
 		}
-		row := decisionRow{Decision: e, Text: tell(&e.Event)}
+		row := decisionRow{Decision: e}
 		if e.Because != nil {
 			row.Why = e.Because.Text
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out, nil
-}
-
-// tell returns an event in words. Other columns show the objects of the event.
-func tell(e *api.Event) string {
-	d := e.Data
-	text := func(name string) string {
-		if v, ok := d[name]; ok {
-			return fmt.Sprint(v)
-		}
-		return ""
-	}
-	switch e.Kind {
-	case "ApplicationSubmitted":
-		return sentence("submitted by "+text("user"), quoted("as", text("name")))
-	case "ApplicationEnded":
-		return reasoned("ended: "+outcome(text("state"), text("final")), text("diagnostics"))
-	case "ApplicationMoved":
-		return "moved to " + e.Queue
-	case "ApplicationReprioritized":
-		return "priority is " + text("priority") + " now"
-	case "AttemptActivated":
-		return "activated: its ApplicationMaster may be placed"
-	case "AttemptRegistered":
-		return "its ApplicationMaster registered"
-	case "AttemptEnded":
-		return reasoned(sentence("attempt ended", word(text("final"))), text("diagnostics"))
-	case "ContainerAllocated":
-		return sentence("container granted", localities[text("locality")])
-	case "ContainerLent":
-		return sentence("container granted in idle room of a reserved node", localities[text("locality")])
-	case "ContainerReleased":
-		return reasoned("container released", text("diagnostics"))
-	case "ContainerCompleted":
-		return reasoned("container ended"+exit(text("exit_status")), text("diagnostics"))
-	case "ReservationMade":
-		return "node reserved: the container does not fit yet"
-	case "ReservationFulfilled":
-		return "reservation fulfilled: its container is placed"
-	case "ReservationCancelled":
-		return reasoned("reservation cancelled", orWord(yarn.CauseNamed[yarn.CancelCause](text("cause")).Text(), text("cause")))
-	case "PreemptionAsked":
-		return "container warned: it is to end for " + e.Queue
-	case "PreemptionWithdrawn":
-		return "warning withdrawn: the container goes on"
-	case "QueuesConfigured":
-		return sentence("configuration version "+text("version")+" in force", quoted("", text("comment")), by(text("author")))
-	case "QueueStateChanged":
-		return "queue is " + word(text("state"))
-	case "NodeRegistered":
-		return "node registered"
-	case "NodeStateChanged":
-		return "node is " + word(text("state"))
-	case "NodeResourceChanged":
-		return "the node's total changed"
-	case "NodeSilenceChanged":
-		if text("since_ms") == "0" {
-			return "node is heard again"
-		}
-		return "node has missed heartbeats, and gets no containers"
-	case "NodeForgotten":
-		return "the inactive node is removed"
-	case "LabelsSet":
-		return "labels of the cluster: " + labelWords(d["exclusive"])
-	case "LabelsRemoved":
-		return "labels removed: " + strings.Trim(text("names"), "[]")
-	case "NodesLabelled":
-		return "labels of " + thousands.Count(d["nodes"], "host") + " changed"
-	case "ClusterInitialized":
-		return "the cluster begins"
-	case "LevelRaised":
-		return "feature level " + text("level") + " in force"
-	case "Audited":
-		return sentence("administrator: "+text("action"), text("target"), by(text("who")), text("result"))
-	}
-	return ""
-}
-
-// labelWords lists labels with their exclusivity.
-func labelWords(exclusive any) string {
-	labels, _ := exclusive.(map[string]bool)
-	words := slices.Sorted(maps.Keys(labels))
-	for i, name := range words {
-		if !labels[name] {
-			words[i] = name + " (not exclusive)"
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-var localities = map[string]string{"NODE_LOCAL": "on a node it asked for", "RACK_LOCAL": "on a rack it asked for", "OFF_SWITCH": ""}
-
-// outcome returns a final state in words, and the final status if it differs.
-func outcome(state, final string) string {
-	if final == "" || final == "UNDEFINED" || final == state || state == "FINISHED" && final == "SUCCEEDED" {
-		return word(state)
-	}
-	return word(state) + ", " + word(final)
-}
-
-func orWord(s, name string) string {
-	if s == "" {
-		return word(name)
-	}
-	return s
-}
-
-// reasoned appends the first line of a reason.
-func reasoned(what, why string) string {
-	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
-	why = strings.TrimSuffix(strings.TrimSpace(why), ".")
-	if why == "" {
-		return what
-	}
-	return what + ": " + why
-}
-
-func quoted(before, s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.TrimSpace(before + " “" + s + "”")
-}
-
-func by(who string) string {
-	if who == "" {
-		return ""
-	}
-	return "by " + who
-}
-
-func exit(status string) string {
-	if status == "" || status == "0" {
-		return ""
-	}
-	return " with status " + status
 }
 
 type decisionsData struct {
@@ -376,10 +226,12 @@ func (f *decisionFilter) choose(kind string) error {
 		f.all = true
 	case kind == "reservations":
 		f.kinds = reservationKinds
-	case slices.Contains(kindNames(), kind):
-		f.kinds = []string{kind}
 	default:
-		return bad("there is no event "+kind, "choose one from the list")
+		k := event.KindNamed(kind)
+		if k == 0 {
+			return bad("there is no event "+kind, "choose one from the list")
+		}
+		f.kinds = []event.Kind{k}
 	}
 	return nil
 }

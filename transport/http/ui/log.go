@@ -139,8 +139,8 @@ func (r *recentReader) entry(e view.LogEntry) {
 	for ; place > 0 && len(r.out.Events) < r.limit; place-- {
 		ev := b.Events[place-1]
 		r.seen++
-		if r.pass(ev.Kind().String(), subject(r.v, ev, at), func() api.Event { return r.v.Event(ev, at) }) {
-			r.out.Events = append(r.out.Events, Decision{Index: e.Index, Term: e.Term, Place: place - 1, AtMillis: at, Event: r.v.Event(ev, at)})
+		if r.pass(ev.Kind(), subject(r.v, ev, at), func() api.Event { return r.v.Event(ev, at) }) {
+			r.out.Events = append(r.out.Events, Decision{Index: e.Index, Term: e.Term, Place: place - 1, AtMillis: at, Text: event.Text(ev), Event: r.v.Event(ev, at)})
 		}
 	}
 	r.out.Next.Place = place

@@ -256,7 +256,7 @@ func lifeText(e api.ReservationEvent) string {
 	case "fulfilled":
 		return "fulfilled: its container was placed"
 	}
-	return reasoned(word(e.What), yarn.CauseNamed[yarn.CancelCause](e.Cause).Text())
+	return strings.TrimSuffix(word(e.What)+": "+yarn.CauseNamed[yarn.CancelCause](e.Cause).Text(), ": ")
 }
 
 // idOf parses an application's id. It returns the zero value, which selects all, for other texts.

@@ -289,8 +289,12 @@ func (c *call) catchUp(q url.Values, after uint64, print func(api.EventBatch) er
 	return after, err
 }
 
-// clerical are events that are of no interest by themselves. They are shown only with -o wide.
-var clerical = map[string]bool{"TimeAdvanced": true, "RequestRecorded": true}
+// clerical reports whether events of a kind are of no interest by themselves. They are shown only
+// with -o wide.
+func clerical(kind string) bool {
+	c := event.KindNamed(kind).Class()
+	return c == event.Clock || c == event.Receipt
+}
 
 // printBatch prints each event of an entry on one line, or the entry as one document.
 func (c *call) printBatch(b api.EventBatch) error {
@@ -302,7 +306,7 @@ func (c *call) printBatch(b api.EventBatch) error {
 		return err
 	}
 	for _, v := range b.Events {
-		if clerical[v.Kind] && c.format() != output.Wide {
+		if clerical(v.Kind) && c.format() != output.Wide {
 			continue
 		}
 		line := output.Printable(fmt.Sprintf("%s  %-8d %s%s", clockText(b.NowMillis), b.Index, v.Kind, eventText(v)))
