@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/thousands"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
@@ -37,7 +38,7 @@ var decisionKinds = []string{"ApplicationSubmitted", "ApplicationEnded", "Applic
 
 var reservationKinds = []string{"ReservationMade", "ReservationFulfilled", "ReservationCancelled"}
 
-func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
+func (f *decisionFilter) pass(kind string, s view.Subject, d func() api.Event) bool {
 	kinds := f.kinds
 	if kinds == nil && !f.all {
 		kinds = decisionKinds
@@ -48,7 +49,7 @@ func (f *decisionFilter) pass(kind string, s Subject, d func() api.Event) bool {
 	switch {
 	case f.app == "" && f.node == "" && f.queue == "":
 		return true
-	case s.Known && (f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot):
+	case f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot:
 		return false
 	}
 	e := d()
