@@ -135,20 +135,9 @@ func (t *tally) follow(c *state.Change, now int64) {
 		}
 		t.m.reservations.WithLabelValues(t.reservations[c.Number], "made").Inc()
 	case state.ReservationClosed:
-		t.m.reservations.WithLabelValues(t.reservations[c.Number], outcome(c.Cancelled)).Inc()
+		t.m.reservations.WithLabelValues(t.reservations[c.Number], view.Outcome(c.Cancelled)).Inc()
 		delete(t.reservations, c.Number)
 	}
-}
-
-// outcome returns what became of a reservation: 0 means that it was fulfilled.
-func outcome(cancelled yarn.CancelCause) string {
-	switch cancelled {
-	case 0:
-		return "fulfilled"
-	case yarn.CancelExchanged:
-		return "moved"
-	}
-	return "cancelled"
 }
 
 // waited records how long an application waited for its first container.
