@@ -3,7 +3,6 @@ package forecast
 import (
 	"maps"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 )
 
@@ -13,9 +12,8 @@ type Keeper struct {
 	Record  *Record
 	Options Options
 	// Due, if not nil, is called with each promise that comes due.
-	Due      func(Outcome)
-	reserved map[uint64]Ask // by number of the reservation
-	none     map[Ask]bool   // waiting asks that Record.None counts
+	Due  func(Outcome)
+	none map[Ask]bool // waiting asks that Record.None counts
 	// since has the first starts of asks since the last Begin, in Unix milliseconds.
 	since map[Ask]int64
 	// Deepest is the largest number of asks that waited at a forecast.
@@ -29,13 +27,7 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	if r == nil || r.Cluster != st.Meta.ClusterID {
 		r = NewRecord(st.Meta.ClusterID)
 	}
-	k := &Keeper{Record: r, Options: o, reserved: map[uint64]Ask{}, none: map[Ask]bool{}, since: map[Ask]int64{}}
-	st.Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		if v.IncreaseOf == 0 {
-			k.reserved[v.Number] = Ask{st.Apps.Get(v.App).ID.Seq, v.Key}
-		}
-		return true
-	})
+	k := &Keeper{Record: r, Options: o, none: map[Ask]bool{}, since: map[Ask]int64{}}
 	if index <= r.Index {
 		return k
 	}
@@ -47,22 +39,12 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 	return k
 }
 
-// Apply follows the events of a log entry. It returns false if the record already includes the
+// Apply follows what a log entry changed. It returns false if the record already includes the
 // entry, because the replica replays the log from an older state. Such an entry changes no promise.
-func (k *Keeper) Apply(index uint64, now int64, events []event.Event) bool {
-	for _, e := range events {
-		switch e := e.(type) {
-		case *event.ContainerAllocated:
-			k.started(index, now, Ask{e.App, e.Key})
-		case *event.ContainerLent:
-			k.started(index, now, Ask{e.App, e.Key})
-		case *event.ReservationMade:
-			k.reserved[e.Reservation] = Ask{e.App, e.Key}
-		case *event.ReservationCancelled:
-			delete(k.reserved, e.Reservation)
-		case *event.ReservationFulfilled:
-			k.started(index, now, k.reserved[e.Reservation])
-			delete(k.reserved, e.Reservation)
+func (k *Keeper) Apply(index uint64, now int64, changes []state.Change) bool {
+	for i := range changes {
+		if c := &changes[i]; c.Kind == state.ContainerStarted {
+			k.started(index, now, Ask{c.Ref.App, c.Key})
 		}
 	}
 	fresh := index > k.Record.Index

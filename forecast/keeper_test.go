@@ -3,10 +3,10 @@ package forecast
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -41,9 +41,10 @@ func TestKeeper(t *testing.T) {
 	}
 	c.now += 30_000
 	n := c.p.State().Nodes.Get(1)
-	_, events := c.p.Plan(c.now, input.Request{Input: &input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{
+	c.p.Plan(c.now, input.Request{Input: &input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{
 		{Container: c.p.State().ContainerID(c.p.State().Containers.Get(n.Containers)), State: yarn.ContainerCompleted}}}})
-	start := func(k *Keeper, index uint64) { k.Apply(index, c.now, events) }
+	changes := slices.Clone(c.p.Changes())
+	start := func(k *Keeper, index uint64) { k.Apply(index, c.now, changes) }
 	start(k, 8)
 	if k.Record.Due != 1 || k.Record.Newest[0].Delay != 30_000 || k.Record.Waiting() != 0 {
 		t.Errorf("when %s starts: %+v", waits.App, k.Record.recorded)
@@ -53,7 +54,7 @@ func TestKeeper(t *testing.T) {
 		t.Error("a start counts twice")
 	}
 	older := NewKeeper(before, 5, read(), RefreshOptions())
-	if older.Apply(6, c.now, []event.Event{}) || older.Record.Waiting() != 1 {
+	if older.Apply(6, c.now, nil) || older.Record.Waiting() != 1 {
 		t.Error("a replica that begins with an older state forgets its promises")
 	}
 	if start(older, 8); older.Record.Due != 1 {
@@ -88,8 +89,8 @@ func TestKeeperFollowsDuringForecast(t *testing.T) {
 	asks := k.Begin(st)
 	c.now += 10_000
 	n := c.p.State().Nodes.Get(1)
-	_, events := c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Ref(c.p.State().Containers.Get(n.Containers)))})
-	k.Apply(8, c.now, events)
+	c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Ref(c.p.State().Containers.Get(n.Containers)))})
+	k.Apply(8, c.now, c.p.Changes())
 	starts, err := Run(st, now, asks, k.Options)
 	if err != nil {
 		t.Fatal(err)
@@ -137,30 +138,26 @@ func TestReadRecord(t *testing.T) {
 	}
 }
 
-// TestReservedIncrease checks that a node that is reserved for a larger container counts as no start
-// of the ask under the container's key.
+// TestReservedIncrease checks that a container that grows on a node reserved for that counts as no
+// start of the ask under its key.
 func TestReservedIncrease(t *testing.T) {
 	c := newCluster(t)
 	grows := c.app(1, 4096, 0)
 	st := c.p.State()
 	id := st.ContainerID(st.Containers.Get(st.Nodes.Get(1).Containers))
-	c.app(1, 11264, 0)
+	other := c.app(1, 11264, 0)
 	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)}) // the queue may use more
 	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
 	a := st.Apps.Get(st.AppByID(grows.App))
 	c.do(&input.Allocate{Attempt: grows, Response: a.Response, Updates: []input.Update{{Container: id, Type: input.IncreaseResource, Size: yarn.NewResource(8192, 1)}}})
 	c.do(&input.NodesHeard{Nodes: []uint32{1}})
-	var reserved []uint64
-	c.p.State().Reservations.Each(func(_ uint32, v *state.Reservation) bool {
-		if v.IncreaseOf != 0 {
-			reserved = append(reserved, v.Number)
-		}
-		return true
-	})
-	if len(reserved) != 1 {
-		t.Fatalf("reserved for an increase: %v", reserved)
+	k := NewKeeper(st, 7, nil, RefreshOptions())
+	held := yarn.ContainerID{App: other.App, Attempt: 1, Number: 1}
+	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: held, State: yarn.ContainerCompleted}}})
+	if !slices.ContainsFunc(c.p.Changes(), func(x state.Change) bool { return x.Kind == state.ReservationClosed && x.Increase && x.Cancelled == 0 }) {
+		t.Fatalf("no reservation for an increase is fulfilled: %+v", c.p.Changes())
 	}
-	if k := NewKeeper(c.p.State(), 7, nil, RefreshOptions()); len(k.reserved) != 0 {
-		t.Errorf("the record expects %v", k.reserved)
+	if k.Apply(8, c.now, c.p.Changes()); len(k.since) != 0 {
+		t.Errorf("starts: %v", k.since)
 	}
 }

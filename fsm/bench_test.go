@@ -130,6 +130,25 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/event")
 }
 
+// BenchmarkFollowedApply is BenchmarkApply with a follower. The difference is the cost of keeping the
+// changes.
+func BenchmarkFollowedApply(b *testing.B) {
+	c := newChurner(b, million())
+	f, err := c.m.Follow()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.turn(b)
+		if _, err := f.Next(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/event")
+}
+
 // BenchmarkForkedApply applies entries of a given size and forks the state before each of them, so
 // that the first change of each page copies the page. The events concern 1,000 nodes in random
 // order. The difference to BenchmarkApply is the cost of the copies.

@@ -56,6 +56,8 @@ type Config struct {
 	// WatchBatches and WatchBytes bound the number and size of the batches kept for watches.
 	WatchBatches int
 	WatchBytes   int
+	// WatchChanges bounds the number of changes kept for followers.
+	WatchChanges int
 	// Observe receives measurements. Each function is optional and must return quickly.
 	Observe Observe
 }
@@ -75,6 +77,7 @@ func DefaultConfig() Config {
 		Digests:      4096,
 		WatchBatches: 8192,
 		WatchBytes:   64 << 20,
+		WatchChanges: 1 << 18,
 	}
 }
 
@@ -84,8 +87,8 @@ func (c Config) Validate() error {
 	if c.PollInterval <= 0 {
 		errs = append(errs, fmt.Errorf("poll interval %s must be positive", c.PollInterval))
 	}
-	if c.Digests < 1 || c.WatchBatches < 1 || c.WatchBytes < 1 {
-		errs = append(errs, errors.New("rings of digests and batches must have room (start from DefaultConfig)"))
+	if c.Digests < 1 || c.WatchBatches < 1 || c.WatchBytes < 1 || c.WatchChanges < 1 {
+		errs = append(errs, errors.New("rings of digests, batches and changes must have room (start from DefaultConfig)"))
 	}
 	return errors.Join(errs...)
 }
@@ -110,6 +113,9 @@ func (c Config) orDefaults() Config {
 	}
 	if c.WatchBytes < 1 {
 		c.WatchBytes = d.WatchBytes
+	}
+	if c.WatchChanges < 1 {
+		c.WatchChanges = d.WatchChanges
 	}
 	return c
 }

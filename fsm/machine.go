@@ -48,7 +48,7 @@ func New(cfg Config) *Machine {
 	return &Machine{
 		cfg: cfg, st: state.New(),
 		digests: digestRing{limit: cfg.Digests},
-		recent:  recentRing{batchesMax: cfg.WatchBatches, bytesMax: cfg.WatchBytes, moved: make(chan struct{})},
+		recent:  recentRing{batchesMax: cfg.WatchBatches, bytesMax: cfg.WatchBytes, changesMax: cfg.WatchChanges, moved: make(chan struct{})},
 	}
 }
 
@@ -96,15 +96,22 @@ func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 	skipped := !follows(m.sequence, l.Term, b.Sequence)
 	if !skipped {
 		m.fork = nil
+		var changes []state.Change // of the whole batch, if somebody follows
+		if len(m.recent.followers) > 0 {
+			changes = make([]state.Change, 0, len(b.Events))
+		}
 		for i, e := range b.Events {
 			if err := m.st.Apply(e); err != nil {
 				return Result{}, fmt.Errorf("event %d of %d: %w", i+1, len(b.Events), err)
+			}
+			if changes != nil {
+				changes = append(changes, m.st.Changes()...)
 			}
 		}
 		if b.Sequence != 0 {
 			m.sequence = b.Sequence
 		}
-		m.recent.add(recentBatch{index: l.Index, term: l.Term, nowMillis: m.st.Meta.NowMillis, data: l.Data, events: b.Events})
+		m.recent.add(recentBatch{index: l.Index, term: l.Term, nowMillis: m.st.Meta.NowMillis, data: l.Data, events: b.Events, changes: changes})
 	}
 	m.command, m.term = l.Index, l.Term
 	m.digests.add(Entry{Index: l.Index, Digest: m.st.Digest(), Skipped: skipped})

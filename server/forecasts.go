@@ -94,10 +94,11 @@ func (f *forecasts) run(ctx context.Context) {
 
 // follow follows the log from the first batch after the cluster exists, and continues a record.
 func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
-	sub, err := f.r.machine.Watch(0)
+	sub, err := f.r.machine.Follow()
 	if err != nil {
 		return err
 	}
+	defer sub.Close()
 	// fork is a state for the next forecast, at index. It is used when all batches up to index were
 	// followed. done is not nil while the forecast runs.
 	var fork *state.State
@@ -165,7 +166,7 @@ func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
 		}
 		f.keeper = forecast.NewKeeper(st, index, record, forecast.RefreshOptions())
 	}
-	return f.keeper.Apply(b.Index, b.NowMillis, b.Events)
+	return f.keeper.Apply(b.Index, b.NowMillis, b.Changes)
 }
 
 // begin begins a forecast for all waiting asks, which runs while the log is followed. The result is

@@ -21,19 +21,25 @@ func (r reader) Watch(after uint64) (view.Subscription, error) {
 	return subscription{s}, nil
 }
 
-type subscription struct{ s *fsm.Subscription }
+// Follow implements view.Reader.
+func (r reader) Follow() (view.Subscription, error) {
+	s, err := r.Machine.Follow()
+	if err != nil {
+		return nil, err
+	}
+	return subscription{s}, nil
+}
+
+type subscription struct{ *fsm.Subscription }
 
 // Next implements view.Subscription.
 func (s subscription) Next(ctx context.Context) (view.Batch, error) {
-	b, err := s.s.Next(ctx)
+	b, err := s.Subscription.Next(ctx)
 	if err != nil {
 		return view.Batch{}, tooOld(err)
 	}
-	return view.Batch{Index: b.Index, Term: b.Term, NowMillis: b.NowMillis, Events: b.Events}, nil
+	return view.Batch(*b), nil
 }
-
-// Close implements view.Subscription. It does nothing: the subscription has no resources.
-func (subscription) Close() {}
 
 // history implements view.LogReader with the log.
 type history struct{ r *Replica }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"rmd/fsm"
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/hadoop/launcher"
 )
@@ -26,7 +25,7 @@ func (r reader) Current(ctx context.Context) error { return r.current(ctx) }
 
 // Watch returns a watch on the AM containers of the committed state.
 func (r reader) Watch() (launcher.Watch, error) {
-	s, err := r.machine.Watch(0)
+	s, err := r.machine.Follow()
 	if err != nil {
 		return nil, err
 	}
@@ -34,28 +33,30 @@ func (r reader) Watch() (launcher.Watch, error) {
 }
 
 // masterWatch skips batches that do not concern an AM container.
-type masterWatch struct{ s *fsm.Subscription }
+type masterWatch struct{ *fsm.Subscription }
 
 // Next implements launcher.Watch.
 func (w masterWatch) Next(ctx context.Context) error {
 	for {
-		b, err := w.s.Next(ctx)
+		b, err := w.Subscription.Next(ctx)
 		if err != nil {
 			return err
 		}
-		for _, e := range b.Events {
-			switch e := e.(type) {
-			case *event.ContainerAllocated:
-				if e.AM {
-					return nil
-				}
-			case *event.ContainerLent:
-				if e.AM {
-					return nil
-				}
-			case *event.ReservationFulfilled, *event.AttemptEnded, *event.AttemptLaunched, *event.NodeRegistered:
+		for i := range b.Changes {
+			if concernsMaster(&b.Changes[i]) {
 				return nil
 			}
 		}
 	}
+}
+
+// concernsMaster reports whether a change may begin or end the launch of an AM.
+func concernsMaster(c *state.Change) bool {
+	switch c.Kind {
+	case state.ContainerStarted:
+		return c.AM
+	case state.AttemptPhase:
+		return c.Attempt == state.AttemptEnded
+	}
+	return c.Kind == state.MasterLaunched || c.Kind == state.NodeRegistered
 }

@@ -46,14 +46,16 @@ func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	next := h.st.Fork()
+	var changes []state.Change
 	for _, e := range events {
 		if err := next.Apply(e); err != nil {
 			t.Fatal(err)
 		}
+		changes = append(changes, next.Changes()...)
 	}
 	h.st = next
 	h.index++
-	h.batches = append(h.batches, view.Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events})
+	h.batches = append(h.batches, view.Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events, Changes: changes})
 	close(h.moved)
 	h.moved = make(chan struct{})
 	return h.index
@@ -107,6 +109,8 @@ func (h *history) Watch(after uint64) (view.Subscription, error) {
 	}
 	return &cursor{h: h, at: after}, nil
 }
+
+func (h *history) Follow() (view.Subscription, error) { return h.Watch(0) }
 
 type cursor struct {
 	h  *history

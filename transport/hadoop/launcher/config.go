@@ -24,10 +24,11 @@ type Reader interface {
 
 // Watch signals that AM containers may have changed.
 type Watch interface {
-	// Next returns when an entry was applied since the last call that allocated an AM container,
-	// fulfilled a reservation, ended or launched an attempt, or registered a node. It may return
-	// more often. After an error the launcher creates a new watch.
+	// Next returns when an entry was applied since the last call that started an AM container, ended
+	// an attempt, launched an AM, or registered a node. It may return more often. After an error the
+	// launcher creates a new watch.
 	Next(ctx context.Context) error
+	Close()
 }
 
 // Client makes one call to a NodeManager. *ipc.Client implements it. If the node refuses, the error

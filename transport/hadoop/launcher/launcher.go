@@ -96,6 +96,7 @@ func (l *Launcher) follow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
 	}
+	defer w.Close()
 	_ = l.cfg.Job.Done(nil)
 	for {
 		l.look(ctx, l.cfg.Reader.Fork())

@@ -133,6 +133,8 @@ type watch struct {
 	moved chan struct{}
 }
 
+func (s *watch) Close() {}
+
 func (s *watch) Next(ctx context.Context) error {
 	select {
 	case <-s.moved:

@@ -18,23 +18,16 @@ import (
 
 func typeName(in input.Input) string { return fmt.Sprintf("%T", in) }
 
-// held is a reservation that is open.
-type held struct {
-	queue string
-	app   uint32
-	first bool // its container will be the first of the application
-}
-
 // Reader gives access to the committed state and to the applied batches.
 type Reader interface {
 	Fork() (st *state.State, index uint64)
-	Watch(after uint64) (view.Subscription, error)
+	Follow() (view.Subscription, error)
 }
 
 // Watch counts applied events until the context ends. If it is too slow, the counters miss events
 // and then continue. It reports its runs to j.
 func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger, j *job.Job) {
-	reservations := map[uint64]held{}
+	reservations := map[uint64]string{}
 	for ctx.Err() == nil {
 		err := m.watchOnce(ctx, r, reservations, j)
 		if ctx.Err() != nil {
@@ -52,8 +45,8 @@ func (m *Metrics) Watch(ctx context.Context, r Reader, log hclog.Logger, j *job.
 // watchPause is the time between two attempts to watch.
 const watchPause = 100 * time.Millisecond
 
-func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint64]held, j *job.Job) error {
-	sub, err := r.Watch(0)
+func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint64]string, j *job.Job) error {
+	sub, err := r.Follow()
 	if err != nil {
 		return err
 	}
@@ -61,7 +54,7 @@ func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint
 	st, _ := r.Fork()
 	clear(reservations)
 	st.Reservations.Each(func(_ uint32, k *state.Reservation) bool {
-		reservations[k.Number] = heldOf(st, k.App, k.Container)
+		reservations[k.Number] = queueOf(st, st.Apps.Get(k.App))
 		return true
 	})
 	t := tally{m: m, fork: r.Fork, reservations: reservations}
@@ -77,11 +70,6 @@ func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint
 	}
 }
 
-func heldOf(st *state.State, app uint32, number uint64) held {
-	a := st.Apps.Get(app)
-	return held{queue: queueOf(st, a), app: a.ID.Seq, first: firstContainer(a.Attempt, number)}
-}
-
 func queueOf(st *state.State, a *state.App) string { return queueName(st, a.Queue) }
 
 // firstContainer reports whether a number is that of the first container of an application's first
@@ -90,12 +78,13 @@ func firstContainer(attempt uint32, number uint64) bool {
 	return attempt == 1 && yarn.ContainerSequence(number) == 1
 }
 
-// tally counts the events of batches. It forks the state only for the few events that need it,
-// because after a fork every replica copies the pages that the next batch changes.
+// tally counts the events of batches and what they changed. It forks the state only for the few
+// changes that need it, because after a fork every replica copies the pages that the next batch
+// changes.
 type tally struct {
 	m            *Metrics
 	fork         func() (*state.State, uint64)
-	reservations map[uint64]held
+	reservations map[uint64]string // the queue of each open reservation, by number
 
 	kinds  [maxKind]prometheus.Counter // by event number, made on first use
 	events [maxKind]int                // in the current batch
@@ -104,26 +93,13 @@ type tally struct {
 // maxKind is larger than every event number that has a cached counter.
 const maxKind = 128
 
-// count counts the events of a batch.
+// count counts the events of a batch and what they changed.
 func (t *tally) count(b view.Batch) {
 	for _, e := range b.Events {
-		k := e.Kind()
-		if k >= maxKind {
+		if k := e.Kind(); k < maxKind {
+			t.events[k]++
+		} else {
 			t.m.events.WithLabelValues(k.String()).Inc()
-			continue
-		}
-		t.events[k]++
-		switch e := e.(type) {
-		case *event.ContainerAllocated:
-			if firstContainer(1, e.Number) { // perhaps of a later attempt; allocated checks that
-				t.allocated(e, b.NowMillis)
-			}
-		case *event.ContainerLent:
-			if firstContainer(1, e.Number) {
-				t.allocated(&e.ContainerAllocated, b.NowMillis)
-			}
-		case *event.ReservationMade, *event.GangReserved, *event.ResizeReserved, *event.ReservationFulfilled, *event.ReservationCancelled:
-			t.reserved(e, b.NowMillis)
 		}
 	}
 	for k, n := range t.events {
@@ -136,48 +112,32 @@ func (t *tally) count(b view.Batch) {
 		t.kinds[k].Add(float64(n))
 		t.events[k] = 0
 	}
-}
-
-func (t *tally) allocated(e *event.ContainerAllocated, now int64) {
-	st, _ := t.fork()
-	if slot := st.App(e.App); slot != 0 && firstContainer(st.Apps.Get(slot).Attempt, e.Number) {
-		t.m.waited(st, slot, now)
+	for i := range b.Changes {
+		t.follow(&b.Changes[i], b.NowMillis)
 	}
 }
 
-// reserved counts what happened to a reservation.
-func (t *tally) reserved(e event.Event, now int64) {
-	st, _ := t.fork()
-	switch e := e.(type) {
-	case *event.ReservationMade:
-		t.made(st, e.Reservation, e.App, e.Number)
-	case *event.GangReserved:
-		t.made(st, e.Reservation, e.App, e.Number)
-	case *event.ResizeReserved: // for a larger size of a running container, so it is never an application's first
-		t.made(st, e.Reservation, e.Container.App, 0)
-	case *event.ReservationFulfilled:
-		h := t.reservations[e.Reservation]
-		delete(t.reservations, e.Reservation)
-		t.m.reservations.WithLabelValues(h.queue, "fulfilled").Inc()
-		if slot := st.App(h.app); slot != 0 && h.first {
+// follow counts a change of a reservation, and the start of an application's first container.
+func (t *tally) follow(c *state.Change, now int64) {
+	switch c.Kind {
+	case state.ContainerStarted:
+		if !firstContainer(c.Ref.Attempt, c.Ref.Number) {
+			return
+		}
+		st, _ := t.fork()
+		if slot := st.App(c.Ref.App); slot != 0 {
 			t.m.waited(st, slot, now)
 		}
-	case *event.ReservationCancelled:
-		outcome := "cancelled"
-		if e.Cause == yarn.CancelExchanged {
-			outcome = "moved"
+	case state.ReservationOpened:
+		st, _ := t.fork()
+		if slot := st.App(c.Ref.App); slot != 0 {
+			t.reservations[c.Number] = queueOf(st, st.Apps.Get(slot))
 		}
-		t.m.reservations.WithLabelValues(t.reservations[e.Reservation].queue, outcome).Inc()
-		delete(t.reservations, e.Reservation)
+		t.m.reservations.WithLabelValues(t.reservations[c.Number], "made").Inc()
+	case state.ReservationClosed:
+		t.m.reservations.WithLabelValues(t.reservations[c.Number], view.Outcome(c.Cancelled)).Inc()
+		delete(t.reservations, c.Number)
 	}
-}
-
-// made counts a reservation, and keeps what is needed when it ends.
-func (t *tally) made(st *state.State, number uint64, app uint32, container uint64) {
-	if slot := st.App(app); slot != 0 {
-		t.reservations[number] = heldOf(st, slot, container)
-	}
-	t.m.reservations.WithLabelValues(t.reservations[number].queue, "made").Inc()
 }
 
 // waited records how long an application waited for its first container.

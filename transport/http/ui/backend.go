@@ -45,16 +45,9 @@ type Caller interface {
 	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
 }
 
-// Pass reports whether an event belongs to a list. Its arguments are the event's kind, its subject
-// if that is known without a document, and a function that makes the event's document.
-type Pass func(kind event.Kind, s Subject, d func() api.Event) bool
-
-// Subject is what an event is about: the number of an application and the slot of a node. 0 means
-// none.
-type Subject struct {
-	App, Node uint32
-	Known     bool
-}
+// Pass reports whether an event belongs to a list. Its arguments are the event's kind, its subject,
+// and a function that makes the event's document.
+type Pass func(kind event.Kind, s view.Subject, d func() api.Event) bool
 
 // Status is the status of the replica that answers.
 type Status struct {

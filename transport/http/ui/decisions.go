@@ -9,6 +9,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/transport/http/v1/api"
+	"rmd/transport/http/view"
 )
 
 // decisionRow is an event with the reason for it.
@@ -27,13 +28,13 @@ type decisionFilter struct {
 
 var reservationKinds = []event.Kind{event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled}
 
-func (f *decisionFilter) pass(kind event.Kind, s Subject, d func() api.Event) bool {
+func (f *decisionFilter) pass(kind event.Kind, s view.Subject, d func() api.Event) bool {
 	switch {
 	case f.kinds != nil && !slices.Contains(f.kinds, kind), f.kinds == nil && !f.all && !kind.Told():
 		return false
 	case f.app == "" && f.node == "" && f.queue == "":
 		return true
-	case s.Known && (f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot):
+	case f.seq != 0 && s.App != f.seq || f.slot != 0 && s.Node != f.slot:
 		return false
 	}
 	e := d()

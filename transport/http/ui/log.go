@@ -61,45 +61,6 @@ func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, l
 	return r.out, nil
 }
 
-// subject returns the subject of an event of the most frequent kinds. It agrees with the event's
-// document.
-func subject(v *view.View, e event.Event, atMillis int64) Subject {
-	placed := func(app, node uint32) Subject {
-		if v.Renumbered(node, atMillis) {
-			node = 0
-		}
-		return Subject{App: app, Node: node, Known: true}
-	}
-	of := func(c event.ContainerRef) Subject {
-		s := Subject{App: c.App, Known: true}
-		if slot := v.State.Container(c); slot != 0 {
-			s.Node = v.State.Containers.Get(slot).Node
-		}
-		return s
-	}
-	switch e := e.(type) {
-	case *event.ContainerAllocated:
-		return placed(e.App, e.Node)
-	case *event.ContainerLent:
-		return placed(e.App, e.Node)
-	case *event.ReservationMade:
-		return placed(e.App, e.Node)
-	case *event.ContainerLaunched:
-		return of(e.Container)
-	case *event.ContainerReleased:
-		return of(e.Container)
-	case *event.ContainerCompleted:
-		return of(e.Container)
-	case *event.AskChanged:
-		return Subject{App: e.App, Known: true}
-	case *event.ResponseRecorded:
-		return Subject{App: e.App, Known: true}
-	case *event.TimeAdvanced:
-		return Subject{Known: true}
-	}
-	return Subject{}
-}
-
 // recentReader collects the newest events from entries, last event first.
 type recentReader struct {
 	v           *view.View
@@ -139,7 +100,7 @@ func (r *recentReader) entry(e view.LogEntry) {
 	for ; place > 0 && len(r.out.Events) < r.limit; place-- {
 		ev := b.Events[place-1]
 		r.seen++
-		if r.pass(ev.Kind(), subject(r.v, ev, at), func() api.Event { return r.v.Event(ev, at) }) {
+		if r.pass(ev.Kind(), r.v.Subject(ev, at), func() api.Event { return r.v.Event(ev, at) }) {
 			r.out.Events = append(r.out.Events, Decision{Index: e.Index, Term: e.Term, Place: place - 1, AtMillis: at, Text: event.Text(ev), Event: r.v.Event(ev, at)})
 		}
 	}

@@ -31,7 +31,9 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 	u := &UI{cfg: Config{Log: log}}
 	st := state.New()
 	v := view.NewSource(nil).At(st, log.first+6)
-	pass := func(kind event.Kind, _ Subject, _ func() api.Event) bool { return kind == event.KindNodeStateChanged }
+	pass := func(kind event.Kind, _ view.Subject, _ func() api.Event) bool {
+		return kind == event.KindNodeStateChanged
+	}
 	for _, limit := range []int{1, 7, 23, 24, 1000} {
 		var got []Position
 		for at := (Position{}); ; {

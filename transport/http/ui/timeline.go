@@ -102,7 +102,7 @@ func (u *UI) after(ctx context.Context, v *view.View, index uint64, most int, pa
 	_, _, err = u.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
 		for _, x := range b.Events {
-			if pass(x.Kind(), subject(v, x, at), func() api.Event { return v.Event(x, at) }) {
+			if pass(x.Kind(), v.Subject(x, at), func() api.Event { return v.Event(x, at) }) {
 				next = e.Index
 				return false
 			}

@@ -11,7 +11,6 @@ import (
 	"rmd/transport/http/route"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
-	"rmd/yarn"
 )
 
 // Limits for reading the history of a reservation: the entries to read at once, and in all.
@@ -105,55 +104,31 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 		}
 	}
 	for _, x := range slices.Backward(b.Events) {
-		h := api.ReservationEvent{Index: e.Index, AtMillis: at}
-		switch x := x.(type) {
-		case *event.ReservationMade:
-			if x.Reservation != number {
-				continue
-			}
-			begins(d, v, h, x.App, x.Node)
-			return true, nil
-		case *event.GangReserved:
-			if x.Reservation != number {
-				continue
-			}
-			begins(d, v, h, x.App, x.Node)
-			return true, nil
-		case *event.ResizeReserved:
-			if x.Reservation != number {
-				continue
-			}
-			node := uint32(0)
-			if slot := v.State.Container(x.Container); slot != 0 {
-				node = v.State.Containers.Get(slot).Node
-			}
-			begins(d, v, h, x.Container.App, node)
-			return true, nil
-		case *event.ReservationFulfilled:
-			if x.Reservation != number {
-				continue
-			}
-			h.What = "fulfilled"
-		case *event.ReservationCancelled:
-			if x.Reservation != number {
-				continue
-			}
-			h.What, h.Cause = "cancelled", x.Cause.String()
-			if x.Cause == yarn.CancelExchanged {
-				h.What = "moved"
-			}
-		default:
+		if event.SubjectOf(x).Reservation != number {
 			continue
+		}
+		h := api.ReservationEvent{Index: e.Index, AtMillis: at}
+		if event.Opens(x) {
+			begins(d, v, h, x)
+			return true, nil
+		}
+		closes, cancelled := event.Closes(x)
+		if !closes {
+			continue
+		}
+		if h.What = view.Outcome(cancelled); cancelled != 0 {
+			h.Cause = cancelled.String()
 		}
 		d.Events = append(d.Events, h)
 	}
 	return false, nil
 }
 
-// begins adds the event that reserved a node for an application. The node is 0 if it is unknown.
-func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, app, node uint32) {
-	h.What, h.Node = "made", v.NodeID(node)
-	if slot := v.State.App(app); slot != 0 {
+// begins adds the event that reserved a node for an application.
+func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, e event.Event) {
+	about := v.Subject(e, 0)
+	h.What, h.Node = "made", v.NodeID(about.Node)
+	if slot := v.State.App(about.App); slot != 0 {
 		d.App = v.State.Apps.Get(slot).ID.String()
 	}
 	d.Events = append(d.Events, h)

@@ -23,17 +23,7 @@ func (v *View) Event(e event.Event, atMillis int64) api.Event {
 			v.eventField(&d, f.Name, r.FieldByIndex(f.Index))
 		}
 	}
-	if f := r.FieldByName("Node"); f.IsValid() && !r.FieldByName("ID").IsValid() && v.Renumbered(uint32(f.Uint()), atMillis) {
-		d.Node = ""
-	}
-	switch e := e.(type) {
-	case *event.ContainerAllocated:
-		d.Container = v.containerName(e.App, e.Number)
-	case *event.ContainerLent:
-		d.Container = v.containerName(e.App, e.Number)
-	case *event.ReservationMade:
-		d.Container = v.containerName(e.App, e.Number)
-	}
+	v.subjects(&d, e, atMillis)
 	if d.Queue == "" && d.App != "" {
 		d.Queue = v.queueOfApp(d.App)
 	}
@@ -43,17 +33,62 @@ func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	return d
 }
 
-// eventField adds one field. It never shows bytes: they are hashes of tokens, submission contexts
+// subjects shows what an event is about.
+func (v *View) subjects(d *api.Event, e event.Event, atMillis int64) {
+	s := event.SubjectOf(e)
+	about := v.Subject(e, atMillis)
+	if about.App != 0 {
+		d.App = v.AppID(about.App).String()
+	}
+	if d.Node = v.NodeID(about.Node); s.NodeID != (yarn.NodeID{}) {
+		d.Node = s.NodeID.String()
+	}
+	switch c := s.Container; {
+	case c.Attempt != 0:
+		d.Container = yarn.ContainerID{App: v.AppID(c.App), Attempt: c.Attempt, Number: c.Number}.String()
+	case c.Number != 0:
+		d.Container = v.containerName(c.App, c.Number)
+	}
+	if s.Reservation != 0 {
+		d.Reservation = ReservationID(s.Reservation)
+	}
+	d.Queue = s.Queue
+}
+
+// Subject is what an event is about: the number of an application and the slot of a node. 0 means
+// none, or unknown.
+type Subject struct{ App, Node uint32 }
+
+// Subject returns what an event is about, as far as the event and the current state tell. atMillis
+// is the time of the event, or 0 if it is unknown.
+func (v *View) Subject(e event.Event, atMillis int64) Subject {
+	named := event.SubjectOf(e)
+	s := Subject{named.App, named.Node}
+	switch {
+	case named.NodeID != yarn.NodeID{}:
+		s.Node = v.State.Node(named.NodeID)
+		return s
+	case v.renumbered(s.Node, atMillis):
+		s.Node = 0
+		return s
+	}
+	if c := v.State.Container(named.Container); c != 0 {
+		s.Node = cmp.Or(s.Node, v.State.Containers.Get(c).Node)
+	}
+	// The events that end a reservation have only its number, and others tell of a container that is
+	// not the one for which the node is reserved.
+	if r := v.State.Reservation(named.Reservation); r != 0 {
+		k := v.State.Reservations.Get(r)
+		s.App, s.Node = cmp.Or(s.App, v.State.Apps.Get(k.App).ID.Seq), cmp.Or(s.Node, k.Node)
+	}
+	return s
+}
+
+// eventField adds one field to Data. It never shows bytes: they are hashes of tokens, submission contexts
 // and stored replies.
 func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 	switch x := f.Interface().(type) {
-	case event.ContainerRef:
-		id := v.AppID(x.App)
-		d.App = id.String()
-		d.Container = yarn.ContainerID{App: id, Attempt: x.Attempt, Number: x.Number}.String()
-		if slot := v.State.Container(x); slot != 0 {
-			d.Node = v.NodeID(v.State.Containers.Get(slot).Node)
-		}
+	case event.ContainerRef, yarn.NodeID: // subjects shows them
 	case yarn.Resource:
 		d.Data[snake(name)] = v.Size(x)
 	case yarn.SchedulerKey:
@@ -61,8 +96,6 @@ func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 		if x.AllocationID != 0 {
 			d.Data["allocation_id"] = x.AllocationID
 		}
-	case yarn.NodeID:
-		d.Node = x.String()
 	case []byte:
 		d.Data[snake(name)+"_bytes"] = len(x)
 	case []event.Property:
@@ -94,24 +127,12 @@ func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 	}
 }
 
-// plainField adds a field that is a number or a text. Fields that identify an object are not put
-// into Data.
+// plainField adds a field that is a number or a text.
 func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 	switch name {
-	case "App":
-		d.App = v.AppID(uint32(f.Uint())).String()
+	case "App", "Queue", "Path", "Reservation": // subjects shows them
 	case "Node":
-		if id := v.NodeID(uint32(f.Uint())); id != "" {
-			d.Node = id
-		}
 		d.Data["node_number"] = f.Uint()
-	case "Queue", "Path":
-		d.Queue = f.String()
-	case "Reservation":
-		d.Reservation = ReservationID(f.Uint())
-		v.reservationField(d, f.Uint())
-	case "ID": // eventField handles NodeIDs; no other field has this name
-		d.Data["id"] = f.Interface()
 	default:
 		if k := f.Kind(); (k == reflect.Slice || k == reflect.String) && f.Len() == 0 {
 			return
@@ -120,22 +141,10 @@ func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 	}
 }
 
-// Renumbered reports whether a node got its number after a time. Before, the number was that of
+// renumbered reports whether a node got its number after a time. Before, the number was that of
 // another node, which the state has forgotten.
-func (v *View) Renumbered(number uint32, atMillis int64) bool {
+func (v *View) renumbered(number uint32, atMillis int64) bool {
 	return atMillis != 0 && v.State.Nodes.Has(number) && v.State.Nodes.Get(number).KnownMillis > atMillis
-}
-
-// reservationField fills in the application and the node of a live reservation if the event does not
-// name them. The events that end a reservation have only its number, and others tell of a container
-// that is not the one for which the node is reserved.
-func (v *View) reservationField(d *api.Event, number uint64) {
-	slot := v.State.Reservation(number)
-	if slot == 0 {
-		return
-	}
-	r := v.State.Reservations.Get(slot)
-	d.App, d.Node = cmp.Or(d.App, v.State.Apps.Get(r.App).ID.String()), cmp.Or(d.Node, v.NodeID(r.Node))
 }
 
 // AppID returns the id of the application with a number. For a forgotten application it uses the

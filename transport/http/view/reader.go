@@ -17,13 +17,16 @@ type Reader interface {
 	// Watch subscribes to the batches after an index. 0 means from now on. It returns a
 	// *problem.TooOldError if the replica no longer has those batches.
 	Watch(after uint64) (Subscription, error)
+	// Follow subscribes to future batches and to what they change.
+	Follow() (Subscription, error)
 }
 
-// Batch is an applied entry.
+// Batch is an applied entry. Only a subscription of Follow gets its changes.
 type Batch struct {
 	Index, Term uint64
 	NowMillis   int64
 	Events      []event.Event
+	Changes     []state.Change
 }
 
 // Subscription returns applied batches in order. Next returns a *problem.TooOldError or

@@ -17,6 +17,17 @@ import (
 // ReservationID returns the id of a reservation, such as r41.
 func ReservationID(number uint64) string { return "r" + strconv.FormatUint(number, 10) }
 
+// Outcome returns what became of a reservation: 0 means that it was fulfilled.
+func Outcome(cancelled yarn.CancelCause) string {
+	switch cancelled {
+	case 0:
+		return "fulfilled"
+	case yarn.CancelExchanged:
+		return "moved"
+	}
+	return "cancelled"
+}
+
 // ReservationNumber parses an id such as r41, or 41.
 func ReservationNumber(text string) (uint64, error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "r"), 10, 63)

@@ -103,10 +103,10 @@ func (f *forecasts) Do(ctx context.Context, in input.Input) (input.Reply, error)
 		return nil, errors.Join(errors.New("replay: the run ended early"), err)
 	}
 	now := virtualEpoch + f.now.Milliseconds()
-	reply, events := f.planner.Plan(now, input.Request{Input: in})
+	reply, _ := f.planner.Plan(now, input.Request{Input: in})
 	f.inputs++
 	for _, m := range f.methods {
-		m.Apply(f.inputs, now, events)
+		m.Apply(f.inputs, now, f.planner.Changes())
 	}
 	return reply, nil
 }
