@@ -50,8 +50,8 @@ type subjectField struct {
 // subjectsOf has these fields of each kind of event, in the order of the struct.
 var subjectsOf = func() map[Kind][]subjectField {
 	out := map[Kind][]subjectField{}
-	for k, s := range specs {
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(s.make()).Elem()) {
+	for _, k := range Kinds() {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(New(k)).Elem()) {
 			if read := subjects[f.Name]; read != nil {
 				out[k] = append(out[k], subjectField{f.Index, read})
 			}
