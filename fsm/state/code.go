@@ -24,6 +24,7 @@ func (q *Queue) code(c *codec.Coder) {
 	c.I32(&q.ActiveUsers)
 	c.I32(&q.WaitingUsers)
 	c.Resource(&q.ActiveUsed)
+	q.Totals.code(c)
 }
 
 func (u *User) code(c *codec.Coder) {
@@ -185,6 +186,7 @@ func (n *Node) code(c *codec.Coder) {
 	c.I64(&n.KnownMillis)
 	c.I64(&n.DrainSinceMillis)
 	c.I64(&n.SilentSinceMillis)
+	c.I64(&n.LastHeardMillis)
 }
 
 func (r *Reservation) code(c *codec.Coder) {
