@@ -13,11 +13,12 @@ type MasterKeyCreated struct {
 	ID             int32
 	Bytes          []byte
 	ActivateMillis int64
+	Algorithm      yarn.HMAC
 }
 
 // String describes the event without the secret key.
 func (e *MasterKeyCreated) String() string {
-	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d}", e.Which, e.ID, e.ActivateMillis)
+	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d Algorithm:%s}", e.Which, e.ID, e.ActivateMillis, e.Algorithm)
 }
 
 // KeyActivated puts the next key of a kind in force.
@@ -58,6 +59,7 @@ func (e *MasterKeyCreated) Code(c *codec.Coder) {
 	c.I32(&e.ID)
 	c.Raw(&e.Bytes)
 	c.I64(&e.ActivateMillis)
+	codec.Enum(c, &e.Algorithm)
 }
 
 // Code implements Event.

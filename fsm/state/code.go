@@ -274,6 +274,7 @@ func (k *KeySet) code(c *codec.Coder) {
 	for _, key := range []*MasterKey{&k.Current, &k.Next, &k.Previous} {
 		c.I32(&key.ID)
 		c.Raw(&key.Bytes)
+		codec.Enum(c, &key.Algorithm)
 	}
 	c.I64(&k.MadeMillis)
 	c.I64(&k.ActivateMillis)

@@ -461,8 +461,9 @@ type JoinToken struct {
 
 // MasterKey is a key that signs tokens. ID 0 means none.
 type MasterKey struct {
-	ID    int32
-	Bytes []byte
+	ID        int32
+	Bytes     []byte
+	Algorithm yarn.HMAC
 }
 
 // String describes the key without its secret.
