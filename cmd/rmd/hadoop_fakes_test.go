@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/fsm/state"
 	"rmd/internal/portblock"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -303,7 +304,7 @@ func (n *nodeManager) starts(c *proto.ContainerProto) error {
 	switch {
 	case key == nil:
 		return fmt.Errorf("the token's key %d was not handed out to %s", is.KeyID, node)
-	case !bytes.Equal(token.Password(key, t.GetIdentifier()), t.GetPassword()):
+	case !bytes.Equal(token.Password(state.MasterKey{Bytes: key}, t.GetIdentifier()), t.GetPassword()):
 		return errors.New("the token is not genuine")
 	case is.Node != node || is.RMIdentifier != n.rm:
 		return fmt.Errorf("the token is for %s of %d, not %s of %d", is.Node, is.RMIdentifier, node, n.rm)

@@ -13,13 +13,14 @@ type MasterKeyCreated struct {
 	ID             int32
 	Bytes          []byte
 	ActivateMillis int64
+	Algorithm      yarn.HMAC
 }
 
 var KindMasterKeyCreated = define[MasterKeyCreated](11)
 
 // String describes the event without the secret key.
 func (e *MasterKeyCreated) String() string {
-	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d}", e.Which, e.ID, e.ActivateMillis)
+	return fmt.Sprintf("{Which:%s ID:%d ActivateMillis:%d Algorithm:%s}", e.Which, e.ID, e.ActivateMillis, e.Algorithm)
 }
 
 func (*MasterKeyCreated) Kind() Kind { return KindMasterKeyCreated }
@@ -29,6 +30,7 @@ func (e *MasterKeyCreated) Code(c *codec.Coder) {
 	c.I32(&e.ID)
 	c.Raw(&e.Bytes)
 	c.I64(&e.ActivateMillis)
+	codec.Enum(c, &e.Algorithm)
 }
 
 // KeyActivated puts the next key of a kind in force.

@@ -153,6 +153,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
 	}
 	s.changeApp(AppChanged, slot, a)
+	s.tallyGone(a.Queue, a)
 	s.dropReservationBans(slot)
 	s.dropPlacement(slot)
 	s.dropFormerQueue(slot)

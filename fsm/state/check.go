@@ -13,7 +13,7 @@ import (
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys, s.checkNames, s.checkLocations,
 		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
-		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta} {
+		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta, s.checkTotals} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}

@@ -24,6 +24,7 @@ func (q *Queue) code(c *codec.Coder) {
 	c.I32(&q.ActiveUsers)
 	c.I32(&q.WaitingUsers)
 	c.Resource(&q.ActiveUsed)
+	q.Totals.code(c)
 }
 
 func (u *User) code(c *codec.Coder) {
@@ -185,6 +186,7 @@ func (n *Node) code(c *codec.Coder) {
 	c.I64(&n.KnownMillis)
 	c.I64(&n.DrainSinceMillis)
 	c.I64(&n.SilentSinceMillis)
+	c.I64(&n.LastHeardMillis)
 }
 
 func (r *Reservation) code(c *codec.Coder) {
@@ -272,6 +274,7 @@ func (k *KeySet) code(c *codec.Coder) {
 	for _, key := range []*MasterKey{&k.Current, &k.Next, &k.Previous} {
 		c.I32(&key.ID)
 		c.Raw(&key.Bytes)
+		codec.Enum(c, &key.Algorithm)
 	}
 	c.I64(&k.MadeMillis)
 	c.I64(&k.ActivateMillis)

@@ -120,7 +120,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	}
 	s.occupy(e.Node, slot)
 	s.recordLarge(n.Label, size)
-	s.Meta.Allocated++
+	s.tallyAllocated(a, e.Locality)
 	return slot, nil
 }
 
@@ -312,6 +312,7 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	s.recordLength(a, c)
 	s.Meta.Completed++
+	s.tally(a.Queue, func(t *QueueTotals) { t.Released++ })
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.ResourceSeconds)
 }

@@ -25,7 +25,9 @@ func (s *State) QueueOf(a *App) string {
 // queue may get its slot.
 func (s *State) leaveQueue(slot uint32) {
 	a := s.Apps.mut(slot)
-	s.FormerQueues.place(slot).Path = s.Queues.Get(a.Queue).Path
+	q := s.Queues.Get(a.Queue)
+	s.FormerQueues.place(slot).Path = q.Path
+	s.tallyGone(q.Parent, a)
 	a.Queue = 0
 }
 

@@ -114,6 +114,19 @@ func (n *Node) SilentMillis(nowMillis int64) int64 {
 	return max(nowMillis-n.SilentSinceMillis, 0)
 }
 
+// HeardMillis returns when the node was heard last. A node that sends heartbeats and is not silent
+// counts as heard now: its last heartbeat is at most as old as the silence that is allowed, and a
+// heartbeat with nothing new is not in the log.
+func (n *Node) HeardMillis(nowMillis int64) int64 {
+	switch {
+	case !n.Heard():
+		return n.LastHeardMillis
+	case n.Silent():
+		return n.SilentSinceMillis
+	}
+	return nowMillis
+}
+
 // TakenBack is the Report of a node that must register before it takes containers again. The
 // registration clears it.
 const TakenBack = "taken back, registers again"
@@ -237,12 +250,14 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
 	}
 	s.changeNode(NodePhase, e.Node)
+	heard := n.HeardMillis(s.Meta.NowMillis)
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
 	s.noteDrain(n)
 	if !n.Heard() {
-		n.SilentSinceMillis = 0
+		n.SilentSinceMillis, n.LastHeardMillis = 0, heard
+		s.fold(uint64(heard))
 	}
 	if !n.takesCommands() {
 		s.dropCleanups(n)

@@ -111,8 +111,10 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 	if r := s.Reservation(w.Reservation); r != 0 {
 		s.Reservations.mut(r).Preempted++
 	}
+	more := Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost}
+	s.tally(s.Apps.Get(c.App).Queue, func(t *QueueTotals) { t.Preempted = t.Preempted.Add(more) })
 	p := s.preemptedOf(c.App)
-	*p = p.Add(Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost})
+	*p = p.Add(more)
 	s.fold(p.Containers<<32 | p.AMs)
 	s.foldResource(p.ResourceSeconds)
 }

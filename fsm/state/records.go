@@ -67,6 +67,8 @@ type Queue struct {
 	ActiveUsers  int32
 	WaitingUsers int32
 	ActiveUsed   yarn.Resource
+
+	Totals QueueTotals
 }
 
 // Apps returns the number of applications in a leaf.
@@ -350,6 +352,7 @@ type Node struct {
 	// if the node does not drain.
 	KnownMillis, DrainSinceMillis int64
 	SilentSinceMillis             int64   // when it was last heard, if it has missed heartbeats since; else 0
+	LastHeardMillis               int64   // when a node that sends no heartbeats any more was heard last; see HeardMillis
 	removals                      uint32  // slot of its Removals; not in snapshots: follows from Removable
 	Label                         LabelID // not in snapshots: follows from LabelledHosts
 }
@@ -458,8 +461,9 @@ type JoinToken struct {
 
 // MasterKey is a key that signs tokens. ID 0 means none.
 type MasterKey struct {
-	ID    int32
-	Bytes []byte
+	ID        int32
+	Bytes     []byte
+	Algorithm yarn.HMAC
 }
 
 // String describes the key without its secret.

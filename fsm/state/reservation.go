@@ -206,7 +206,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	}
 	s.occupy(res.Node, c)
 	s.Meta.Fulfilled++
-	s.Meta.Allocated++
+	s.tallyAllocated(a, e.Locality)
 	return nil
 }
 

@@ -44,15 +44,15 @@ var _ = applies((*State).masterKeyCreated)
 
 // masterKeyCreated adds the next key of a kind. The first key of a kind is in force at once.
 func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
-	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 {
-		return broken(e, "the next key is %d", s.Meta.NextKey+1)
+	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 || e.Algorithm >= yarn.HMACs {
+		return broken(e, "the next key is %d, or there is no such algorithm", s.Meta.NextKey+1)
 	}
 	k := &s.Meta.Keys[e.Which]
 	if k.Next.ID != 0 {
 		return broken(e, "key %d waits to be activated", k.Next.ID)
 	}
 	s.Meta.NextKey = e.ID
-	key := MasterKey{ID: e.ID, Bytes: e.Bytes}
+	key := MasterKey{ID: e.ID, Bytes: e.Bytes, Algorithm: e.Algorithm}
 	k.MadeMillis, k.ActivateMillis = s.Meta.NowMillis, e.ActivateMillis
 	if k.Current.ID == 0 {
 		k.Current, k.ActivateMillis = key, 0
@@ -60,7 +60,7 @@ func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
 		k.Next = key
 	}
 	s.fold(uint64(e.Which)<<32 | uint64(uint32(e.ID)))
-	s.fold(hashString(string(e.Bytes)))
+	s.fold(hashString(string(e.Bytes)) ^ uint64(e.Algorithm))
 	return nil
 }
 

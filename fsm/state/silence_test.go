@@ -51,3 +51,26 @@ func TestNodeSilenceIsRefused(t *testing.T) {
 		refuse(t, s, e)
 	}
 }
+
+// TestHeardMillis checks when a node was heard last: now while it sends heartbeats, and otherwise
+// when the silence began that made it lost.
+func TestHeardMillis(t *testing.T) {
+	s := world(t)
+	at := func(what string, want int64) {
+		t.Helper()
+		if got := s.Nodes.Get(1).HeardMillis(10_000); got != want {
+			t.Errorf("%s: heard at %d, want %d", what, got, want)
+		}
+	}
+	at("it sends heartbeats", 10_000)
+	apply(t, s, &event.TimeAdvanced{NowMillis: 5000}, &event.NodeSilenceChanged{Node: 1, SinceMillis: 2500})
+	at("silent", 2500)
+	apply(t, s, &event.TimeAdvanced{NowMillis: 9000}, &event.NodeStateChanged{Node: 1, State: yarn.NodeLost})
+	at("lost", 2500)
+	apply(t, s, &event.NodeStateChanged{Node: 1, State: yarn.NodeDecommissioned})
+	at("decommissioned afterwards", 2500)
+	apply(t, s, &event.NodeRegistered{Node: 1, ID: s.Nodes.Get(1).ID, Total: gb(10)})
+	at("registered", 10_000)
+	apply(t, s, &event.NodeStateChanged{Node: 1, State: yarn.NodeShutdown})
+	at("shut down", 9000)
+}

@@ -72,7 +72,7 @@ type Config struct {
 	UntrackWithoutInclude           bool     // also if no list of hosts that may register exists
 	QueueExpirationMillis           int64    // until an idle dynamic queue is removed
 	ManageMillis                    int64    // between two input.ManageQueues; 0: no managed parents
-	Tokens                          TokenTimes
+	Tokens                          TokenSettings
 	LabelSettings                   LabelSettings
 	Preemption                      preempt.Settings
 	Monitors                        bool // yarn.resourcemanager.scheduler.monitor.enable

@@ -157,6 +157,8 @@ var keys = []Key{
 	{Place: OfPreemption, Name: "select_based_on_reserved_containers", Default: "false", Text: "free nodes for the reservations on them"},
 	{Place: OfPreemption, Name: "total_preemption_per_round", Default: "0.1", Text: "part of the cluster that one round takes at most"},
 
+	{Place: OfSite, Name: TokenAlgorithmKey, Default: "HmacSHA1", Text: "the HMAC that signs tokens; the same on all NodeManagers. A change makes new master keys"},
+	{Place: OfSite, Name: tokenLengthKey, Default: "64", Text: "bits of a master key; at least 256 are used"},
 	{Place: OfSite, Name: "yarn.acl.enable", Default: "false", Text: "lists of users and groups count"},
 	{Place: OfSite, Name: "yarn.admin.acl", Default: "*", Text: "the administrators of the cluster"},
 	{Place: OfSite, Name: "yarn.am.liveness-monitor.expiry-interval-ms", Default: "600000", Text: "silence after which an attempt has failed"},

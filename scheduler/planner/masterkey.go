@@ -41,6 +41,9 @@ func (p *Planner) rollAt(which yarn.KeyKind) int64 {
 	case k.Next.ID != 0 || which == yarn.KeyDelegation && p.st.SignedWith(k.Previous.ID):
 		return never
 	}
+	if k.Current.Algorithm != p.Config().Tokens.Algorithm {
+		return 0
+	}
 	return k.MadeMillis + p.Config().Tokens.Roll[which]
 }
 
@@ -54,17 +57,25 @@ func (p *Planner) rollKeys(entropy []byte) {
 		if len(entropy) < entropySize || p.rollAt(which) > p.now {
 			continue
 		}
-		id := p.st.Meta.NextKey + 1
-		p.sched.Emit(&event.MasterKeyCreated{Which: which, ID: id, Bytes: keyBytes(entropy, which, id), ActivateMillis: p.now + p.Config().Tokens.Activate[which]})
+		id, t := p.st.Meta.NextKey+1, &p.Config().Tokens
+		p.sched.Emit(&event.MasterKeyCreated{Which: which, ID: id, Bytes: keyBytes(entropy, which, id, t.KeyBytes), ActivateMillis: p.now + t.Activate[which], Algorithm: t.Algorithm})
 		if activationAt(p.st.Keys(which)) <= p.now {
 			p.sched.Emit(&event.KeyActivated{Which: which})
 		}
 	}
 }
 
-// keyBytes derives the secret of a key. Each key of an input gets a different secret.
-func keyBytes(entropy []byte, which yarn.KeyKind, id int32) []byte {
-	h := hmac.New(sha256.New, entropy)
-	h.Write(binary.BigEndian.AppendUint32([]byte{byte(which)}, uint32(id)))
-	return h.Sum(nil)
+// keyBytes derives the secret of a key, of the given length. Each key of an input gets a different
+// secret.
+func keyBytes(entropy []byte, which yarn.KeyKind, id int32, length int) []byte {
+	var out []byte
+	for block := uint32(0); len(out) < length; block++ {
+		h := hmac.New(sha256.New, entropy)
+		h.Write(binary.BigEndian.AppendUint32([]byte{byte(which)}, uint32(id)))
+		if block > 0 {
+			h.Write(binary.BigEndian.AppendUint32(nil, block))
+		}
+		out = h.Sum(out)
+	}
+	return out[:length]
 }

@@ -125,3 +125,33 @@ func TestDelegation(t *testing.T) {
 	r.refused(&input.CancelDelegationToken{Sequence: 1, By: "ann"}, input.TokenInvalid, "not found")
 	r.ok(&input.CancelDelegationToken{Sequence: alone, By: "ann"})
 }
+
+// TestTokenAlgorithm checks that a change of the algorithm makes new keys, and that the old keys keep
+// theirs, so that tokens signed before stay good.
+func TestTokenAlgorithm(t *testing.T) {
+	r := newRig(t)
+	if k := r.p.st.Keys(yarn.KeyNM); k.Current.Algorithm != yarn.HMACSHA1 {
+		t.Errorf("by default %s", k.Current.Algorithm)
+	}
+	old := *r.p.st.Keys(yarn.KeyNM)
+	r.ok(&input.SetQueues{Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a,b"}, {Name: confPrefix + "root.a.capacity", Value: "50"}, {Name: confPrefix + "root.b.capacity", Value: "50"},
+		{Name: "hadoop.security.secret-manager.key-generator.algorithm", Value: "hmacsha256"}, {Name: "hadoop.security.secret-manager.key-length", Value: "512"}}})
+	r.ok(&input.Tick{Entropy: testEntropy})
+	for which := range yarn.KeyKinds {
+		newest := r.p.st.Keys(which).Next
+		if which == yarn.KeyDelegation { // in force at once
+			newest = r.p.st.Keys(which).Current
+		}
+		if newest.Algorithm != yarn.HMACSHA256 || len(newest.Bytes) != 64 {
+			t.Errorf("the next key of kind %s is %s with %s and %d bytes, want HmacSHA256 and 64", which, newest, newest.Algorithm, len(newest.Bytes))
+		}
+	}
+	if k := r.p.st.Keys(yarn.KeyNM).Current; k.ID != old.Current.ID || k.Algorithm != yarn.HMACSHA1 {
+		t.Errorf("the key in force became %s with %s", k, k.Algorithm)
+	}
+	id := r.p.st.Meta.NextKey
+	r.ok(&input.Tick{Entropy: testEntropy})
+	if r.p.st.Meta.NextKey != id {
+		t.Error("keys are made again")
+	}
+}

@@ -113,12 +113,12 @@ func TestMigratedState(t *testing.T) {
 	}
 	// The tokens of AMs and clients remain valid.
 	identifier := token.AMRM{Attempt: running(r).AttemptID(), KeyID: s.AMRM.Current.ID}.Bytes()
-	if _, password, err := token.AMRMPassword(st, identifier); err != nil || !bytes.Equal(token.Password(s.AMRM.Current.Bytes, identifier), password) {
+	if _, password, err := token.AMRMPassword(st, identifier); err != nil || !bytes.Equal(token.Password(state.MasterKey{Bytes: s.AMRM.Current.Bytes}, identifier), password) {
 		t.Errorf("token of the AM: %v", err)
 	}
 	for _, d := range s.DelegationTokens {
 		id := token.Delegation{Owner: d.Owner, Renewer: d.Renewer, RealUser: d.RealUser, IssuedMillis: d.IssuedMillis, MaxMillis: d.MaxMillis, Sequence: d.Sequence, KeyID: d.KeyID}
-		if _, password, err := token.DelegationPassword(st, id.Bytes(), now); err != nil || !bytes.Equal(token.Password(s.DelegationKeys[1].Bytes, id.Bytes()), password) {
+		if _, password, err := token.DelegationPassword(st, id.Bytes(), now); err != nil || !bytes.Equal(token.Password(state.MasterKey{Bytes: s.DelegationKeys[1].Bytes}, id.Bytes()), password) {
 			t.Errorf("delegation token %d: %v", d.Sequence, err)
 		}
 	}

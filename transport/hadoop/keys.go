@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/internal/hadoopconf"
+	"rmd/yarn"
 )
 
 // honored are the keys that a replica reads from Hadoop's files, in addition to those of the queue
@@ -57,8 +58,25 @@ var replicaKeys = []string{
 	"yarn.resourcemanager.webapp.https.address",
 }
 
-// part is a family of keys and the reason why it is not honored.
-type part struct{ name, why string }
+// Effect is what happens if rmd does not honor a key.
+type Effect uint8
+
+// The effects.
+const (
+	Harmless Effect = iota // nothing: the key tunes what rmd does not have, or does in any case
+	Visible                // users see another behavior than with a Java ResourceManager
+	Fatal                  // clients or nodes would be refused, or rules of access would not apply; the replica does not start
+)
+
+func (e Effect) String() string { return [...]string{"harmless", "visible", "fatal"}[e] }
+
+// part is a family of keys, the effect and the reason of not honoring them, and what to do about a
+// fatal one.
+type part struct {
+	name    string
+	effect  Effect
+	why, do string
+}
 
 const (
 	whyLog   = "the replicated log is the store, and its replicas elect the leader themselves"
@@ -69,58 +87,61 @@ const (
 // clients. The family with the longest name applies. An empty reason means that clients and nodes
 // read the key.
 var concerns = []part{
-	{"hadoop.http.", whyOther},
-	{"hadoop.registry.", whyOther},
-	{"hadoop.rpc.protection", "connections are authenticated, not encrypted"},
-	{"hadoop.security.", whyOther},
-	{"hadoop.security.authentication", "only simple is offered: callers say who they are, or hold a token"},
-	{"hadoop.security.credential.", ""},
-	{"hadoop.security.crypto.", ""},
-	{"hadoop.security.key.provider.", ""},
-	{"hadoop.security.random.", ""},
-	{"ipc.server.", "rmd has its own bounds of connections, calls and times"},
-	{"yarn.am.", whyOther},
-	{"yarn.authorization-provider", "lists of users and groups are the only one"},
-	{"yarn.cluster.", whyOther},
-	{"yarn.federation.", whyOther},
-	{"yarn.node-attribute.", whyOther},
-	{"yarn.node-labels.", whyOther},
-	{"yarn.node-labels.fs-store.", whyLog},
-	{"yarn.node-labels.manager-class", whyLog},
-	{"yarn.resourcemanager.", whyOther},
-	{"yarn.resourcemanager.connect.", ""},
-	{"yarn.resourcemanager.fs.state-store.", whyLog},
-	{"yarn.resourcemanager.ha.", whyLog},
-	{"yarn.resourcemanager.ha.enabled", ""},
-	{"yarn.resourcemanager.ha.id", "the id is that of rmd.yaml"},
-	{"yarn.resourcemanager.keytab", "Kerberos is not offered"},
-	{"yarn.resourcemanager.leveldb-state-store.", whyLog},
-	{"yarn.resourcemanager.node-labels.provider", "a program gives nodes their labels through yarn rmadmin, REST or rmd label"},
-	{"yarn.resourcemanager.node-labels.provider.", "a program gives nodes their labels through yarn rmadmin, REST or rmd label"},
-	{"yarn.resourcemanager.opportunistic-container-allocation.", "opportunistic containers are not offered"},
-	{"yarn.resourcemanager.principal", "Kerberos is not offered"},
-	{"yarn.resourcemanager.recovery.", whyLog},
-	{"yarn.resourcemanager.reservation-system.", "the reservation system is not offered"},
-	{"yarn.resourcemanager.resource-profiles.", "resource profiles are not offered"},
-	{"yarn.resourcemanager.scheduler.class", "the scheduler is the capacity scheduler"},
-	{"yarn.resourcemanager.state-store.", whyLog},
-	{"yarn.resourcemanager.store.", whyLog},
-	{"yarn.resourcemanager.system-metrics-publisher.", "nothing is published to a timeline service"},
-	{"yarn.resourcemanager.webapp.", whyOther},
-	{"yarn.resourcemanager.work-preserving-recovery.", "recovery always preserves work"},
-	{"yarn.resourcemanager.zk-", whyLog},
-	{"yarn.scheduler.", whyOther},
-	{"yarn.sharedcache.", whyOther},
-	{"yarn.system-metrics-publisher.", "nothing is published to a timeline service"},
-	{"yarn.web-proxy.", "the proxy is part of every replica"},
-	{"yarn.webapp.", whyOther},
+	{"hadoop.http.", Visible, whyOther, ""},
+	{"hadoop.registry.", Harmless, whyOther, ""},
+	{"hadoop.rpc.protection", Fatal, "rmd does not encrypt connections, so clients that demand it cannot connect", "set it to authentication, or to a list that contains it"},
+	{"hadoop.security.", Visible, whyOther, ""},
+	{"hadoop.security.authentication", Fatal, "only simple is offered, and rmd would take everyone's word for who they are", "set it to simple here and in the files of clients and nodes, or keep the Java ResourceManager"},
+	{"hadoop.security.credential.", Harmless, "", ""},
+	{"hadoop.security.crypto.", Harmless, "", ""},
+	{"hadoop.security.key.provider.", Harmless, "", ""},
+	{"hadoop.security.random.", Harmless, "", ""},
+	{"hadoop.security.sasl.mechanism", Fatal, "rmd authenticates tokens with DIGEST-MD5 only, so every AM and node would be refused", "set it to DIGEST-MD5 here and in the files of clients and nodes"},
+	{"hadoop.security.secret-manager.key-generator.algorithm", Fatal, "rmd does not sign tokens with this algorithm, so nodes would refuse every container", "write " + strings.Join(yarn.HMACNames(), ", ") + " here and in the files of all NodeManagers"},
+	{"ipc.server.", Harmless, "rmd has its own bounds of connections, calls and times", ""},
+	{"yarn.am.", Visible, whyOther, ""},
+	{"yarn.authorization-provider", Fatal, "lists of users and groups are the only provider, and the rules of this one would not apply", "write the rules as ACLs of queues, and remove the key"},
+	{"yarn.cluster.", Visible, whyOther, ""},
+	{"yarn.federation.", Visible, whyOther, ""},
+	{"yarn.node-attribute.", Visible, whyOther, ""},
+	{"yarn.node-labels.", Visible, whyOther, ""},
+	{"yarn.node-labels.fs-store.", Harmless, whyLog, ""},
+	{"yarn.node-labels.manager-class", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.", Visible, whyOther, ""},
+	{"yarn.resourcemanager.connect.", Harmless, "", ""},
+	{"yarn.resourcemanager.fs.state-store.", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.ha.", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.ha.enabled", Harmless, "", ""},
+	{"yarn.resourcemanager.ha.id", Harmless, "the id is that of rmd.yaml", ""},
+	{"yarn.resourcemanager.keytab", Harmless, "Kerberos is not offered", ""},
+	{"yarn.resourcemanager.leveldb-state-store.", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.node-labels.provider", Visible, "a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
+	{"yarn.resourcemanager.node-labels.provider.", Visible, "a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
+	{"yarn.resourcemanager.opportunistic-container-allocation.", Visible, "opportunistic containers are not offered", ""},
+	{"yarn.resourcemanager.principal", Harmless, "Kerberos is not offered", ""},
+	{"yarn.resourcemanager.recovery.", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.reservation-system.", Visible, "the reservation system is not offered", ""},
+	{"yarn.resourcemanager.resource-profiles.", Visible, "resource profiles are not offered", ""},
+	{"yarn.resourcemanager.scheduler.class", Fatal, "the scheduler is the capacity scheduler, and the queues of another one would be missing", "convert its queues (\"yarn fs2cs\" for the FairScheduler), and set the class to CapacityScheduler"},
+	{"yarn.resourcemanager.state-store.", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.store.", Harmless, whyLog, ""},
+	{"yarn.resourcemanager.system-metrics-publisher.", Visible, "nothing is published to a timeline service", ""},
+	{"yarn.resourcemanager.webapp.", Visible, whyOther, ""},
+	{"yarn.resourcemanager.work-preserving-recovery.", Harmless, "recovery always preserves work", ""},
+	{"yarn.resourcemanager.zk-", Harmless, whyLog, ""},
+	{"yarn.scheduler.", Visible, whyOther, ""},
+	{"yarn.sharedcache.", Visible, whyOther, ""},
+	{"yarn.system-metrics-publisher.", Visible, "nothing is published to a timeline service", ""},
+	{"yarn.web-proxy.", Harmless, "the proxy is part of every replica", ""},
+	{"yarn.webapp.", Visible, whyOther, ""},
 }
 
 // natural are values that describe what rmd does in any case. A key with such a value is not
 // reported.
 var natural = map[string]string{
 	"hadoop.security.authentication":                                  "simple",
-	"hadoop.rpc.protection":                                           "authentication",
+	"hadoop.security.sasl.mechanism":                                  "DIGEST-MD5",
+	"yarn.authorization-provider":                                     "org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer",
 	"yarn.resourcemanager.ha.automatic-failover.enabled":              "true",
 	"yarn.resourcemanager.recovery.enabled":                           "true",
 	"yarn.resourcemanager.reservation-system.enable":                  "false",
@@ -135,24 +156,43 @@ var natural = map[string]string{
 }
 
 // Ignored is a key for a ResourceManager that rmd does not honor.
-type Ignored struct{ Name, Value, Origin, Why string }
+type Ignored struct {
+	Name, Value, Origin, Why string
+	Effect                   Effect
+	Do                       string // what to do, if the effect is Fatal
+}
 
 // IgnoredKeys returns the keys in Hadoop's files that are for a ResourceManager and that a replica
-// does not honor. It leaves out keys with a value in natural, and the keys of the queue
-// configuration, for which queues returns true. Package capacity checks those.
+// does not honor. It leaves out keys with a natural value, and the keys of the queue configuration,
+// for which queues returns true, unless they are fatal. Package capacity checks the others.
 func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignored {
 	var out []Ignored
 	for _, p := range conf.Properties() {
-		if queues(p.Name) || Honored(p.Name) {
+		c := concern(p.Name)
+		if c.why == "" || Honored(p.Name) || isNatural(p.Name, strings.TrimSpace(p.Value)) || queues(p.Name) && c.effect != Fatal {
 			continue
 		}
-		why := concern(p.Name)
-		if value, ok := natural[p.Name]; why == "" || (ok && strings.EqualFold(strings.TrimSpace(p.Value), value)) {
-			continue
-		}
-		out = append(out, Ignored{Name: p.Name, Value: p.Value, Origin: p.Origin(), Why: why})
+		out = append(out, Ignored{Name: p.Name, Value: p.Value, Origin: p.Origin(), Why: c.why, Effect: c.effect, Do: c.do})
 	}
 	return out
+}
+
+// isNatural reports whether rmd does what a value says.
+func isNatural(name, value string) bool {
+	switch name {
+	case "hadoop.rpc.protection":
+		return slices.Contains(strings.FieldsFunc(strings.ToLower(value), func(r rune) bool { return r == ',' || r == ' ' }), "authentication")
+	case "hadoop.security.secret-manager.key-generator.algorithm":
+		_, ok := yarn.ParseHMAC(value)
+		return ok
+	}
+	want, ok := natural[name]
+	return ok && strings.EqualFold(value, want)
+}
+
+// FatalKeys returns the ignored keys because of which a replica must not start.
+func FatalKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignored {
+	return slices.DeleteFunc(IgnoredKeys(conf, queues), func(k Ignored) bool { return k.Effect != Fatal })
 }
 
 // Honored reports whether a replica reads a key that does not belong to the queue configuration.
@@ -172,9 +212,8 @@ func within(list []string, name string) bool {
 	})
 }
 
-// concern returns the reason why a key for a ResourceManager is not honored. It returns "" for keys
-// of others.
-func concern(name string) string {
+// concern returns the family of a key for a ResourceManager. Its reason is "" for keys of others.
+func concern(name string) part {
 	var best part
 	for _, c := range concerns {
 		wide := strings.HasSuffix(c.name, ".") || strings.HasSuffix(c.name, "-")
@@ -182,5 +221,5 @@ func concern(name string) string {
 			best = c
 		}
 	}
-	return best.why
+	return best
 }

@@ -88,7 +88,7 @@ func TestKeyTableMatchesSources(t *testing.T) {
 		t.Error("a table is not in order")
 	}
 	for name := range natural {
-		if concern(name) == "" {
+		if concern(name).why == "" {
 			t.Errorf("%s would not be listed anyway", name)
 		}
 	}
@@ -112,6 +112,38 @@ func TestIgnoredKeys(t *testing.T) {
 		"yarn.resourcemanager.store.class", "yarn.resourcemanager.zk-address"}
 	if !slices.Equal(got, want) {
 		t.Errorf("ignored are\n%v, not\n%v", got, want)
+	}
+}
+
+// TestFatalKeys checks which values must stop the start, and that each has a remedy.
+func TestFatalKeys(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		fatal       bool
+	}{
+		{"hadoop.security.authentication", "kerberos", true}, {"hadoop.security.authentication", "simple", false},
+		{"hadoop.security.sasl.mechanism", "SCRAM-SHA-256", true}, {"hadoop.security.sasl.mechanism", "DIGEST-MD5", false},
+		{"hadoop.security.secret-manager.key-generator.algorithm", "HmacMD5", true}, {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", false},
+		{"hadoop.rpc.protection", "privacy", true}, {"hadoop.rpc.protection", "privacy,authentication", false},
+		{"yarn.authorization-provider", "org.apache.ranger.authorization.yarn.authorizer.RangerYarnAuthorizer", true},
+		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler", true},
+		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler", true},
+		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler", false},
+		{"yarn.resourcemanager.zk-address", "zk1:2181", false},
+	} {
+		got := FatalKeys(read(t, c.name, c.value), capacity.Relevant)
+		if (len(got) == 1) != c.fatal || c.fatal && (got[0].Do == "" || got[0].Name != c.name) {
+			t.Errorf("%s = %s: fatal keys %+v, want fatal: %v", c.name, c.value, got, c.fatal)
+		}
+	}
+}
+
+// TestFatalKeysHaveRemedies checks the table.
+func TestFatalKeysHaveRemedies(t *testing.T) {
+	for _, c := range concerns {
+		if (c.effect == Fatal) != (c.do != "") || c.effect != Harmless && c.why == "" {
+			t.Errorf("the row of %s has the effect %s, the reason %q and the remedy %q", c.name, c.effect, c.why, c.do)
+		}
 	}
 }
 

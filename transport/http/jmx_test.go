@@ -3,15 +3,19 @@ package httpserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	yarnweb "rmd/transport/http/yarn"
+	"rmd/yarn"
 )
 
 // TestRecordedBeans checks that the beans have the names, types and attribute order of Hadoop's.
@@ -254,5 +258,93 @@ func TestLogLevel(t *testing.T) {
 	}
 	if w := b.ask("GET", "/logLevel?log=x&level=DEBUG", ""); w.Code != 403 {
 		t.Errorf("status %d", w.Code)
+	}
+}
+
+// TestCountersNeverFall checks that applications are counted since the cluster was created: also
+// those that the state has forgotten, and those of queues that were removed. At every step,
+// submitted = pending + running + completed + failed + killed.
+func TestCountersNeverFall(t *testing.T) {
+	b := newBench(t, nil)
+	type counts struct{ submitted, pending, running, completed, failed, killed float64 }
+	check := func(what string, want counts) {
+		t.Helper()
+		if sum := want.pending + want.running + want.completed + want.failed + want.killed; sum != want.submitted {
+			t.Fatalf("%s: the test expects %v of %v", what, sum, want.submitted)
+		}
+		var ws struct {
+			M map[string]any `json:"clusterMetrics"`
+		}
+		b.into(200, &ws, "GET", "/ws/v1/cluster/metrics", "")
+		var jmx struct{ Beans []map[string]any }
+		b.into(200, &jmx, "GET", "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,q0=root", "")
+		for k, w := range map[string]float64{"Submitted": want.submitted, "Pending": want.pending, "Running": want.running, "Completed": want.completed, "Failed": want.failed, "Killed": want.killed} {
+			if rest, bean := ws.M["apps"+k], jmx.Beans[0]["Apps"+k]; rest != w || bean != w {
+				t.Errorf("%s: apps%s is %v in REST and %v in JMX, want %v", what, k, rest, bean, w)
+			}
+		}
+		text := b.ask("GET", "/metrics", "").Body.String()
+		for _, line := range []string{fmt.Sprintf("rmd_apps_submitted_total %v\n", want.submitted), fmt.Sprintf("rmd_apps_ended_total{state=\"FINISHED\"} %v\n", want.completed),
+			fmt.Sprintf("rmd_apps_ended_total{state=\"KILLED\"} %v\n", want.killed)} {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s: /metrics does not have %q", what, line)
+			}
+		}
+	}
+	check("at first", counts{submitted: 4, pending: 1, running: 2, completed: 1})
+	b.h.apply(t, &event.ApplicationForgotten{App: 4})
+	check("one forgotten", counts{submitted: 4, pending: 1, running: 2, completed: 1})
+	with := append(capacity.DemoProperties(), capacity.Property{Name: capacity.Prefix + "root.ann.capacity", Value: "0"})
+	for i := range with {
+		if with[i].Name == capacity.Prefix+"root.queues" {
+			with[i].Value += ",ann"
+		}
+	}
+	b.h.apply(t, configured(t, 3, with, ""))
+	submit(t, b.h, 5, "root.ann", "ann")
+	b.h.apply(t, &event.AttemptEnded{App: 5, Final: yarn.FinalKilled}, &event.ApplicationEnded{App: 5, State: yarn.AppKilled})
+	check("one killed", counts{submitted: 5, pending: 1, running: 2, completed: 1, killed: 1})
+	b.h.apply(t, configured(t, 4, capacity.DemoProperties(), ""))
+	check("its queue removed", counts{submitted: 5, pending: 1, running: 2, completed: 1, killed: 1})
+	b.h.apply(t, &event.ApplicationForgotten{App: 5})
+	check("it is forgotten", counts{submitted: 5, pending: 1, running: 2, completed: 1, killed: 1})
+}
+
+// TestContainersByLocality checks the counters of containers, which each queue has for itself and
+// the queues below it.
+func TestContainersByLocality(t *testing.T) {
+	b := newBench(t, nil)
+	submit(t, b.h, 5, "root.batch", "ann")
+	b.h.apply(t, &event.AskChanged{App: 5, Key: key, Name: "*", Count: 2, Size: gpu(1024, 1, 0), Relax: true},
+		&event.AskChanged{App: 5, Key: key, Name: "sim-03", Count: 2, Size: gpu(1024, 1, 0), Relax: true},
+		&event.AskChanged{App: 5, Key: key, Name: "/r1", Count: 2, Size: gpu(1024, 1, 0), Relax: true},
+		&event.ContainerAllocated{App: 5, Number: 1, Key: key, Node: 3, Locality: yarn.NodeLocal}, &event.ContainerAllocated{App: 5, Number: 2, Key: key, Node: 3, Locality: yarn.RackLocal},
+		&event.ContainerCompleted{Container: event.ContainerRef{App: 5, Attempt: 1, Number: 1}})
+	for queue, want := range map[string][5]float64{"q0=root": {4, 1, 1, 1, 2}, "q0=root,q1=batch": {2, 1, 1, 1, 0}, "q0=root,q1=train": {}} {
+		var d struct{ Beans []map[string]any }
+		b.into(200, &d, "GET", "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,"+queue, "")
+		for i, name := range []string{"AggregateContainersAllocated", "AggregateContainersReleased", "AggregateNodeLocalContainersAllocated", "AggregateRackLocalContainersAllocated", "AggregateOffSwitchContainersAllocated"} {
+			if got := d.Beans[0][name]; got != want[i] {
+				t.Errorf("%s of %s is %v, want %v", name, queue, got, want[i])
+			}
+		}
+	}
+}
+
+// TestLastHealthUpdate checks that lastHealthUpdate is the time of the last heartbeat, not that of
+// the registration.
+func TestLastHealthUpdate(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Now = func() time.Time { return time.UnixMilli(clusterTime + 300_000) } })
+	b.h.apply(t, &event.NodeSilenceChanged{Node: 3, SinceMillis: clusterTime + 110_000})
+	var one struct{ Node map[string]any }
+	var list struct {
+		Nodes struct{ Node []map[string]any }
+	}
+	b.into(200, &list, "GET", "/ws/v1/cluster/nodes", "")
+	for i, want := range []float64{clusterTime + 300_000, clusterTime + 300_000, clusterTime + 110_000} {
+		b.into(200, &one, "GET", fmt.Sprintf("/ws/v1/cluster/nodes/sim-0%d:8041", i+1), "")
+		if got, listed := one.Node["lastHealthUpdate"], list.Nodes.Node[i]["lastHealthUpdate"]; got != want || listed != want {
+			t.Errorf("node %d was heard at %v, and in the list at %v, want %v", i+1, got, listed, want)
+		}
 	}
 }

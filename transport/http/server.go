@@ -94,7 +94,7 @@ func (s *Server) openRooms() error {
 		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat, MaxInputsBytes: cfg.MaxInputsBytes,
 		MaxInputs: cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams, MaxLogEntries: cfg.MaxLogEntries,
 		LongestJoinToken: cfg.LongestJoinToken, DefaultJoinTokens: cfg.DefaultJoinTokens})
-	hadoop := yarnweb.New(yarnweb.Config{Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Consensus: cfg.Consensus, Explain: s.api.Explain,
+	hadoop := yarnweb.New(yarnweb.Config{Version: cfg.Version, Now: cfg.Now, Logger: s.log, Views: s.views, Reader: cfg.Reader, Consensus: cfg.Consensus, Explain: s.api.Explain,
 		Reason: cfg.Hadoop.Reason, Admin: cfg.Hadoop.Admin, Groups: cfg.Hadoop.Groups, Settings: cfg.Hadoop.Settings, Proxied: cfg.Hadoop.Service != nil})
 	s.mux.Add(s.api.Routes()...)
 	s.mux.Add(hadoop.Routes()...)

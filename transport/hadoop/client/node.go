@@ -82,7 +82,7 @@ func (v *view) nodeReport(n *state.Node) *proto.NodeReportProto {
 		NumContainers:        new(n.Count),
 		NodeState:            wire.NodeStateProto(n.State).Enum(),
 		HealthReport:         new(n.Report),
-		LastHealthReportTime: new(n.Registered),
+		LastHealthReportTime: new(n.HeardMillis(v.now)),
 		NodeLabels:           wire.NodeLabels(v.st, n.Label),
 	}
 	if left, ok := n.DrainMillis(v.now); ok {

@@ -143,8 +143,14 @@ func (s *queueSum) count(a *state.App) {
 	}
 }
 
-// queueSums counts the applications in the state. YARN counts since its start. Here, forgotten
-// applications are not counted.
+func (s *queueSum) addGone(g *state.EndedApps) {
+	s.submitted += int64(g.Sum())
+	s.completed += int64(g.Of(yarn.AppFinished))
+	s.failed += int64(g.Of(yarn.AppFailed))
+	s.killed += int64(g.Of(yarn.AppKilled))
+}
+
+// queueSums counts the applications of every queue since it was created.
 func (v *view) queueSums() map[uint32]*queueSum {
 	sums := map[uint32]*queueSum{}
 	v.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
@@ -159,6 +165,9 @@ func (v *view) queueSums() map[uint32]*queueSum {
 	})
 	if root := v.st.Root(); root != 0 {
 		v.sumUp(root, sums)
+	}
+	for slot, s := range sums {
+		s.addGone(&v.st.Queues.Get(slot).Totals.Gone)
 	}
 	return sums
 }

@@ -67,7 +67,7 @@ func (n *nodeManager) password(_ context.Context, identifier []byte) (string, []
 	if !ok {
 		return "", nil, ipc.InvalidToken("unknown key")
 	}
-	return id.Attempt.String(), token.Password(key.Bytes, identifier), nil
+	return id.Attempt.String(), token.Password(key, identifier), nil
 }
 
 func (n *nodeManager) startContainers(_ context.Context, call *ipc.Call, in *proto.StartContainersRequestProto) (*proto.StartContainersResponseProto, error) {

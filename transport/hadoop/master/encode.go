@@ -27,7 +27,7 @@ const (
 // pages are the buffers for one answer.
 type pages struct {
 	id, size, ident, token, container []byte
-	password                          [20]byte
+	password                          [64]byte
 	sized                             yarn.Resource
 }
 

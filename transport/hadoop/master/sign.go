@@ -2,13 +2,12 @@ package master
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha1"
 	"hash"
 	"sync"
 	"sync/atomic"
 
 	"rmd/fsm/state"
+	"rmd/transport/hadoop/token"
 )
 
 // signer signs with one key. It keeps HMACs that are initialized with the key.
@@ -18,8 +17,9 @@ type signer struct {
 }
 
 func newSigner(key state.MasterKey) *signer {
-	s := &signer{key: state.MasterKey{ID: key.ID, Bytes: bytes.Clone(key.Bytes)}}
-	s.pool.New = func() any { return hmac.New(sha1.New, s.key.Bytes) }
+	s := &signer{key: key}
+	s.key.Bytes = bytes.Clone(key.Bytes)
+	s.pool.New = func() any { return token.HMAC(s.key) }
 	return s
 }
 
@@ -37,7 +37,7 @@ func (s *signer) sign(b, identifier []byte) []byte {
 type signing struct{ last atomic.Pointer[signer] }
 
 func (s *signing) of(key state.MasterKey) *signer {
-	if p := s.last.Load(); p != nil && p.key.ID == key.ID && bytes.Equal(p.key.Bytes, key.Bytes) {
+	if p := s.last.Load(); p != nil && p.key.ID == key.ID && p.key.Algorithm == key.Algorithm && bytes.Equal(p.key.Bytes, key.Bytes) {
 		return p
 	}
 	p := newSigner(key)

@@ -23,7 +23,7 @@ func TestPassword(t *testing.T) {
 	r := w.replica()
 	a := r.am(w.app())
 	user, password, err := a.password()
-	want := token.Password(w.st().Keys(yarn.KeyAMRM).Current.Bytes, token.AMRM{Attempt: a.id, KeyID: a.key}.Bytes())
+	want := token.Password(w.st().Keys(yarn.KeyAMRM).Current, token.AMRM{Attempt: a.id, KeyID: a.key}.Bytes())
 	if err != nil || user != a.id.String() || string(password) != string(want) {
 		t.Errorf("user %q, %v", user, err)
 	}

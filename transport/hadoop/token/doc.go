@@ -1,6 +1,6 @@
 // Package token creates and checks YARN's tokens.
 //
-// A token is an identifier, a password (HMAC-SHA1 of the identifier with a master key), a kind and
+// A token is an identifier, a password (the HMAC of the identifier with a master key), a kind and
 // a service. The master keys are in the replicated state. The package reads them through a Ring and
 // does not keep them. Therefore every replica creates and accepts the same tokens, and a change of
 // the leader does not affect them.

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"rmd/fsm/state"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/yarn"
@@ -75,7 +76,7 @@ func TestPasswordsAreThoseOfJava(t *testing.T) {
 		{"0102030405060708", "0a0d0a0908071080d095ffbc311001102a", "d292fa3ff0acd37b7f68942b01bcc440c695a1a2", "0pL6P/Cs03t/aJQrAbzEQMaVoaI="},
 		{"4ba81d06f52e6ae7", "0a0d0a0908071080d095ffbc31100110adc4f8c2fdffffffff01", "a886923bdcbaba5af60a7077bd20d49ff02cadcb", "qIaSO9y6ulr2CnB3vSDUn/Asrcs="},
 	} {
-		got := Password(unhex(t, c.key), unhex(t, c.id))
+		got := Password(state.MasterKey{Bytes: unhex(t, c.key)}, unhex(t, c.id))
 		if hex.EncodeToString(got) != c.password || base64.StdEncoding.EncodeToString(got) != c.text {
 			t.Errorf("Password = %x, want %s and %s in base64", got, c.password, c.text)
 		}
@@ -134,5 +135,20 @@ func check(t *rapid.T, got []byte, p gproto.Message) {
 	want, err := gproto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil || string(got) != string(want) {
 		t.Fatalf("%T\n got %x\nwant %x, %v", p, got, want, err)
+	}
+}
+
+// TestPasswordsOfOtherAlgorithms compares the passwords of a key with the test vectors of RFC 4231,
+// case 2, which Java's Mac passes.
+func TestPasswordsOfOtherAlgorithms(t *testing.T) {
+	for algorithm, want := range map[yarn.HMAC]string{
+		yarn.HMACSHA224: "a30e01098bc6dbbf45690f3a7e9e6d0f8bbea2a39e6148008fd05e44",
+		yarn.HMACSHA256: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+		yarn.HMACSHA384: "af45d2e376484031617f78d2b58a6b1b9c7ef464f5a01b47e42ec3736322445e8e2240ca5e69e2c78b3239ecfab21649",
+		yarn.HMACSHA512: "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737",
+	} {
+		if got := hex.EncodeToString(Password(state.MasterKey{Bytes: []byte("Jefe"), Algorithm: algorithm}, []byte("what do ya want for nothing?"))); got != want {
+			t.Errorf("%s: %s, want %s", algorithm, got, want)
+		}
 	}
 }

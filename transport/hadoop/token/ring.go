@@ -88,7 +88,7 @@ func (r Ring) AMRMToken(at yarn.AttemptID) (*proto.TokenProto, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Proto(KindAMRM, "", AMRM{Attempt: at, KeyID: k.ID}.Bytes(), k.Bytes), nil
+	return Proto(KindAMRM, "", AMRM{Attempt: at, KeyID: k.ID}.Bytes(), k), nil
 }
 
 // RenewAMRM creates a new token for an AM whose token is signed with the key `held`. It returns nil
@@ -106,7 +106,7 @@ func (r Ring) NMToken(at yarn.AttemptID, node yarn.NodeID, user, service string)
 	if err != nil {
 		return nil, err
 	}
-	return Proto(KindNM, service, NM{Attempt: at, Node: node, User: user, KeyID: k.ID}.Bytes(), k.Bytes), nil
+	return Proto(KindNM, service, NM{Attempt: at, Node: node, User: user, KeyID: k.ID}.Bytes(), k), nil
 }
 
 // ContainerToken creates the token with which a container is started. It takes the key, the
@@ -117,7 +117,7 @@ func (r Ring) ContainerToken(c Container, service string) (*proto.TokenProto, er
 		return nil, err
 	}
 	c.KeyID, c.RMIdentifier, c.Kinds = k.ID, r.st.Meta.ClusterTimestamp, r.st.Kinds()
-	return Proto(KindContainer, service, c.Bytes(), k.Bytes), nil
+	return Proto(KindContainer, service, c.Bytes(), k), nil
 }
 
 // DelegationToken creates the token of an identifier that the cluster has issued.
@@ -126,5 +126,5 @@ func (r Ring) DelegationToken(d Delegation, service string) (*proto.TokenProto, 
 	if !ok {
 		return nil, fmt.Errorf("%w: delegation token key %d", ErrNoKey, d.KeyID)
 	}
-	return Proto(KindDelegation, service, d.Bytes(), k.Bytes), nil
+	return Proto(KindDelegation, service, d.Bytes(), k), nil
 }

@@ -41,9 +41,9 @@ func AMRMPassword(st *state.State, identifier []byte) (yarn.AttemptID, []byte, e
 	if err := checkCurrent(st, t.Attempt); err != nil && !errors.Is(err, ErrOver) {
 		return t.Attempt, nil, err
 	} else if err != nil {
-		return t.Attempt, Password(key.Bytes, identifier), err
+		return t.Attempt, Password(key, identifier), err
 	}
-	return t.Attempt, Password(key.Bytes, identifier), nil
+	return t.Attempt, Password(key, identifier), nil
 }
 
 // checking returns the key with which a token is checked.
@@ -101,7 +101,7 @@ func DelegationPassword(st *state.State, identifier []byte, now int64) (Delegati
 	case t.ExpiresMillis < now:
 		return d, nil, fmt.Errorf("%w: delegation token %d ran out", ErrOver, d.Sequence)
 	}
-	return d, Password(key.Bytes, identifier), nil
+	return d, Password(key, identifier), nil
 }
 
 // VerifyDelegation checks a delegation token in a message to renew or cancel it.
@@ -143,5 +143,5 @@ func (r Ring) genuine(kind yarn.KeyKind, id int32, identifier, password []byte) 
 	if err != nil {
 		return err
 	}
-	return same(Password(key.Bytes, identifier), password)
+	return same(Password(key, identifier), password)
 }

@@ -25,6 +25,8 @@ var (
 	descLag         = desc("rmd_raft_peer_lag", "Number of entries that the replica peer lags behind.", "peer")
 	descContact     = desc("rmd_raft_last_contact_seconds", "Time since the replica peer last heard from the leader.", "peer")
 	descApps        = desc("rmd_apps", "Number of applications.", "queue", "state")
+	descSubmitted   = desc("rmd_apps_submitted_total", "Applications submitted since the cluster was created.")
+	descEnded       = desc("rmd_apps_ended_total", "Applications that have ended since the cluster was created, by their final state.", "state")
 	descWaiting     = desc("rmd_apps_waiting", "Number of applications whose AM has not registered, by the reason.", "queue", "reason")
 	descQueue       = desc("rmd_queue_resource", "Resources of a queue; kind is guaranteed, used, reserved, pending or max.", "queue", "partition", "resource", "kind")
 	descPartition   = desc("rmd_partition_resource", "Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, reserved or pending.", "partition", "resource", "kind")
@@ -56,7 +58,7 @@ var (
 )
 
 var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descStalled, descUnreached,
-	descJobRuns, descJobFailing, descJobSuccess, descApps, descWaiting, descQueue, descPartition,
+	descJobRuns, descJobFailing, descJobSuccess, descApps, descSubmitted, descEnded, descWaiting, descQueue, descPartition,
 	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
 	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descBlocked, descIdempotency, descNames}
 
@@ -203,6 +205,11 @@ func (g *gauges) apps() {
 			tallies[name] = new(summary.Tally)
 		}
 		tallies[name].Add(&t)
+	}
+	g.count(descSubmitted, float64(g.v.State.Meta.Submitted))
+	ended := g.v.EndedApps()
+	for s := yarn.AppFinished; s <= yarn.AppKilled; s++ {
+		g.count(descEnded, float64(ended.Of(s)), s.String())
 	}
 	for name, t := range tallies { // the registry sorts
 		for s := yarn.AppSubmitted; s <= yarn.AppKilled; s++ {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"rmd/fsm/state"
 	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
@@ -20,4 +21,19 @@ func (v *View) Totals() api.Totals {
 	}
 	t.Used, t.Reserved, t.Pending = v.Size(used), v.Size(reserved), v.Size(pending)
 	return t
+}
+
+// EndedApps counts the applications that have ended since the cluster was created, including those
+// that the state has forgotten.
+func (v *View) EndedApps() state.EndedApps {
+	var out state.EndedApps
+	if root := v.State.Root(); root != 0 {
+		out = v.State.Queues.Get(root).Totals.Gone
+	}
+	all, former := v.Summary().All(), v.Summary().Queue(0) // root counts those of removed queues as gone
+	for i := range out {
+		s := yarn.AppFinished + yarn.ApplicationState(i)
+		out[i] += uint64(all.ByState[s] - former.ByState[s])
+	}
+	return out
 }

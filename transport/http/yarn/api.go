@@ -3,6 +3,7 @@ package yarnweb
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -33,6 +34,8 @@ type Config struct {
 	// Settings returns the properties of Hadoop's files that this replica has read, for /conf. If
 	// it is nil, /conf shows only those of the replicated configuration.
 	Settings func() []Setting
+	// Now is the clock of this replica; nil is time.Now.
+	Now func() time.Time
 	// Proxied is true if this replica serves /proxy/.
 	Proxied bool
 }
@@ -47,7 +50,15 @@ type API struct {
 }
 
 // New returns an API.
-func New(cfg Config) *API { return &API{cfg: cfg, log: cfg.Logger} }
+func New(cfg Config) *API {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &API{cfg: cfg, log: cfg.Logger}
+}
+
+// nowMillis returns the later of this replica's time and the state's, in Unix milliseconds.
+func (s *API) nowMillis(v *docs) int64 { return max(s.cfg.Now().UnixMilli(), v.State.Meta.NowMillis) }
 
 // Owns reports whether a path belongs to Hadoop's API.
 func Owns(path string) bool { return strings.HasPrefix(path, wsRoot) }

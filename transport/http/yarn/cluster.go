@@ -65,10 +65,19 @@ func appCountsOf(t *summary.Tally) appCounts {
 		completed: by(yarn.AppFinished), failed: by(yarn.AppFailed), killed: by(yarn.AppKilled), asked: t.OutstandingAll}
 }
 
+// appCounts counts the applications since the cluster was created. Submitted is always the sum of
+// the others.
 func (v *docs) appCounts() appCounts {
-	n := appCountsOf(v.Summary().All())
-	// Count also the submitted applications that the state has forgotten.
-	n.submitted = max(n.submitted, int64(v.State.Meta.Submitted))
+	t, ended := v.Summary().All(), v.EndedApps()
+	n := appCountsOf(t)
+	for _, k := range []struct {
+		to *int64
+		of yarn.ApplicationState
+	}{{&n.completed, yarn.AppFinished}, {&n.failed, yarn.AppFailed}, {&n.killed, yarn.AppKilled}} {
+		gone := int64(ended.Of(k.of)) - int64(t.ByState[k.of])
+		*k.to += gone
+		n.submitted += gone
+	}
 	return n
 }
 

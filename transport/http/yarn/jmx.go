@@ -18,9 +18,8 @@ import (
 	"rmd/yarn"
 )
 
-// This file shows YARN's metrics as Java does at /jmx, for monitoring systems. Values that rmd does
-// not measure or keep are 0: delays, and the numbers of containers that a queue other than root has
-// ever got.
+// This file shows YARN's metrics as Java does at /jmx, for monitoring systems. Delays, which rmd does
+// not measure, are 0.
 
 // bean is a set of metrics: its name and class in JMX, and its attributes.
 type bean struct {
@@ -112,7 +111,7 @@ func (s *API) beans(c *route.Call, v *docs) []bean {
 	host, _ := os.Hostname()
 	out := []bean{
 		{rmBean + "ClusterMetrics", "ClusterMetrics", v.clusterBean(host)},
-		{rmBean + "RMNMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo", obj{{"LiveNodeManagers", v.liveNodes()}}},
+		{rmBean + "RMNMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo", obj{{"LiveNodeManagers", v.liveNodes(s.nowMillis(v))}}},
 		{rmBean + "RMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMInfo", obj{{"State", strings.ToLower(s.haState())}, {"SecurityEnabled", false}, {"HostAndPort", c.R.Host}}},
 	}
 	out = append(out, jvmBeans(host)...)
@@ -147,12 +146,12 @@ func (v *docs) clusterBean(host string) obj {
 }
 
 // liveNodes returns the list of nodes as a JSON text, as YARN does.
-func (v *docs) liveNodes() string {
+func (v *docs) liveNodes(now int64) string {
 	list := []obj{}
 	for _, slot := range v.Nodes(func(n *state.Node) bool { return n.State.Usable() || n.State == yarn.NodeUnhealthy }) {
 		n := v.State.Nodes.Get(slot)
 		list = append(list, obj{{"HostName", n.ID.Host}, {"Rack", n.Rack}, {"State", n.State.String()}, {"NodeId", n.ID.String()}, {"NodeHTTPAddress", view.HTTPAddress(n)},
-			{"LastHealthUpdate", n.Registered}, {"HealthReport", n.Report}, {"NodeManagerVersion", n.Version}, {"NumContainers", n.Count},
+			{"LastHealthUpdate", n.HeardMillis(now)}, {"HealthReport", n.Report}, {"NodeManagerVersion", n.Version}, {"NumContainers", n.Count},
 			{"UsedMemoryMB", n.Allocated[yarn.Memory]}, {"AvailableMemoryMB", n.Unallocated()[yarn.Memory]}})
 	}
 	var b bytes.Buffer
@@ -179,20 +178,14 @@ func jvmBeans(host string) []bean {
 
 // queueBean returns the metrics of a queue, including the queues below it.
 func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, host string) obj {
-	q, conf, eff := v.State.Queues.Get(slot), &v.Conf.Queues[i], &v.Tree.Capacities[i]
-	if apps == nil {
-		apps = new(appTally)
-	}
+	q, eff := v.State.Queues.Get(slot), &v.Tree.Capacities[i]
 	var am yarn.Resource
 	if q.Leaf {
 		am = v.Partition(0).AMLimit(slot, i)
 	}
 	used := q.Used.Sub(q.Reserved)
 	free := yarn.ComponentMax(eff.EffMax.Sub(q.Used), yarn.Resource{})
-	var allocated, released uint64
-	if conf.Parent < 0 {
-		allocated, released = v.State.Meta.Allocated, v.State.Meta.Completed
-	}
+	ever := &q.Totals
 	d := obj{{"tag.Queue", q.Path}, {"tag.Context", "yarn"}, {"tag.Hostname", host}}
 	for k, name := range []string{"running_0", "running_60", "running_300", "running_1440"} {
 		d = append(d, field{name, apps.byAge[k]})
@@ -203,9 +196,10 @@ func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, 
 		{"GuaranteedAbsoluteCapacity", view.Percent(eff.AbsCapacity.Rat()) / 100}, {"GuaranteedCapacity", view.Percent(eff.Capacity.Rat()) / 100}, {"GuaranteedMB", eff.EffMin[yarn.Memory]}, {"GuaranteedVCores", eff.EffMin[yarn.VCores]},
 		{"MaxAbsoluteCapacity", view.Percent(eff.AbsMax.Rat()) / 100}, {"MaxCapacity", view.Percent(eff.MaxCapacity.Rat()) / 100}, {"MaxCapacityMB", eff.EffMax[yarn.Memory]}, {"MaxCapacityVCores", eff.EffMax[yarn.VCores]},
 		{"UsedAMResourceMB", q.AMUsed[yarn.Memory]}, {"UsedAMResourceVCores", q.AMUsed[yarn.VCores]}, {"UsedCapacity", usedPercent(v.Partition(0), slot, i) / 100},
-		{"ActiveApplications", int64(q.ActiveApps)}, {"ActiveUsers", int64(q.ActiveUsers)}, {"AggregateContainersAllocated", int64(allocated)}, {"AggregateContainersPreempted", apps.preempted.Containers + apps.preempted.AMs}, {"AggregateContainersReleased", int64(released)},
-		{"AggregateMemoryMBPreempted", apps.preempted.Size[yarn.Memory]}, {"AggregateMemoryMBSecondsPreempted", apps.preempted.ResourceSeconds[yarn.Memory]}, {"AggregateNodeLocalContainersAllocated", 0}, {"AggregateOffSwitchContainersAllocated", 0}, {"AggregateRackLocalContainersAllocated", 0},
-		{"AggregateVcoreSecondsPreempted", apps.preempted.ResourceSeconds[yarn.VCores]}, {"AggregateVcoresPreempted", apps.preempted.Size[yarn.VCores]},
+		{"ActiveApplications", int64(q.ActiveApps)}, {"ActiveUsers", int64(q.ActiveUsers)}, {"AggregateContainersAllocated", int64(ever.Containers())}, {"AggregateContainersPreempted", ever.Preempted.Containers + ever.Preempted.AMs}, {"AggregateContainersReleased", int64(ever.Released)},
+		{"AggregateMemoryMBPreempted", ever.Preempted.Size[yarn.Memory]}, {"AggregateMemoryMBSecondsPreempted", ever.Preempted.ResourceSeconds[yarn.Memory]},
+		{"AggregateNodeLocalContainersAllocated", ever.Allocated[yarn.NodeLocal]}, {"AggregateOffSwitchContainersAllocated", ever.Allocated[yarn.OffSwitch]}, {"AggregateRackLocalContainersAllocated", ever.Allocated[yarn.RackLocal]},
+		{"AggregateVcoreSecondsPreempted", ever.Preempted.ResourceSeconds[yarn.VCores]}, {"AggregateVcoresPreempted", ever.Preempted.Size[yarn.VCores]},
 		{"AllocatedContainers", q.Containers - n.Reservations[slot]}, {"AllocatedMB", used[yarn.Memory]}, {"AllocatedVCores", used[yarn.VCores]},
 		{"AppAttemptFirstContainerAllocationDelayNumOps", 0}, {"AppAttemptFirstContainerAllocationDelayAvgTime", 0.0},
 		{"AppsCompleted", apps.all.completed}, {"AppsFailed", apps.all.failed}, {"AppsKilled", apps.all.killed}, {"AppsPending", apps.all.pending}, {"AppsRunning", apps.all.running}, {"AppsSubmitted", apps.all.submitted},
@@ -220,7 +214,6 @@ func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, 
 type appTally struct {
 	all, unmanaged appCounts
 	byAge          [4]int64 // running for less than 60, 300 and 1440 minutes, and for longer
-	preempted      state.Preempted
 }
 
 func (n *appCounts) add(a *summary.App) {
@@ -240,6 +233,14 @@ func (n *appCounts) add(a *summary.App) {
 	}
 }
 
+// addGone adds the applications that have left a queue.
+func (n *appCounts) addGone(g *state.EndedApps) {
+	n.submitted += int64(g.Sum())
+	n.completed += int64(g.Of(yarn.AppFinished))
+	n.failed += int64(g.Of(yarn.AppFailed))
+	n.killed += int64(g.Of(yarn.AppKilled))
+}
+
 // sum adds another tally.
 func (t *appTally) sum(o *appTally) {
 	for _, k := range []struct{ to, from *appCounts }{{&t.all, &o.all}, {&t.unmanaged, &o.unmanaged}} {
@@ -251,13 +252,12 @@ func (t *appTally) sum(o *appTally) {
 		k.to.failed += k.from.failed
 		k.to.killed += k.from.killed
 	}
-	t.preempted = t.preempted.Add(o.preempted)
 	for i := range t.byAge {
 		t.byAge[i] += o.byAge[i]
 	}
 }
 
-// queueApps counts the applications in the state for every queue.
+// queueApps counts the applications of every queue since it was created.
 func (v *docs) queueApps() map[uint32]*appTally {
 	own := make([]appTally, v.State.Queues.Cap())
 	v.Summary().Each(false, func(a *summary.App) bool {
@@ -266,7 +266,6 @@ func (v *docs) queueApps() map[uint32]*appTally {
 		if a.Unmanaged {
 			t.unmanaged.add(a)
 		}
-		t.preempted = t.preempted.Add(v.State.PreemptedOf(a.Slot))
 		if a.Shown == yarn.AppRunning {
 			minutes := (v.State.Meta.NowMillis - a.StartedMillis) / 60_000
 			k := 0
@@ -278,11 +277,15 @@ func (v *docs) queueApps() map[uint32]*appTally {
 		return true
 	})
 	out := map[uint32]*appTally{}
+	v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		t := new(appTally)
+		t.all.addGone(&q.Totals.Gone)
+		t.unmanaged.addGone(&q.Totals.Unmanaged)
+		out[slot] = t
+		return true
+	})
 	for from := range own {
 		for slot := uint32(from); slot != 0 && v.State.Queues.Has(slot); slot = v.State.Queues.Get(slot).Parent {
-			if out[slot] == nil {
-				out[slot] = new(appTally)
-			}
 			out[slot].sum(&own[from])
 		}
 	}

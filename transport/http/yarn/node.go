@@ -41,9 +41,10 @@ func (s *API) wsNodes(c *route.Call) error {
 	if !wantsXML(c.R) {
 		return s.writeNodes(c, v, list)
 	}
+	now := s.nowMillis(v)
 	return s.streamWS(c, "nodes", "node", func(yield func(obj) bool) {
 		for _, n := range list {
-			if !yield(v.wsNode(n)) {
+			if !yield(v.wsNode(n, now)) {
 				return
 			}
 		}
@@ -71,16 +72,16 @@ func (s *API) wsNode(c *route.Call) error {
 	case slot == 0:
 		return wsNotFound("nodeId, " + c.Args["id"] + ", is not found")
 	}
-	return s.writeWS(c, "node", v.wsNode(v.State.Nodes.Get(slot)))
+	return s.writeWS(c, "node", v.wsNode(v.State.Nodes.Get(slot), s.nowMillis(v)))
 }
 
-// wsNode returns the document of a node. Figures that come only from heartbeats (utilization,
-// times) are not replicated and are shown as 0.
-func (v *docs) wsNode(n *state.Node) obj {
+// wsNode returns the document of a node at a time in Unix milliseconds. The utilization comes only
+// from heartbeats, is not replicated, and is shown as 0.
+func (v *docs) wsNode(n *state.Node, now int64) obj {
 	free := n.Unallocated()
 	d := obj{
 		{"rack", n.Rack}, {"state", n.State.String()}, {"id", view.NodeName(n)}, {"nodeHostName", n.ID.Host}, {"nodeHTTPAddress", ""},
-		{"lastHealthUpdate", n.Registered}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
+		{"lastHealthUpdate", n.HeardMillis(now)}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
 		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]}, {"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
 		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},
 		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0},

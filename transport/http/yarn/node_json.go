@@ -42,7 +42,7 @@ func (w *jsonWriter) text(name, s string) {
 }
 
 // wsNodeJSON appends the document of a node.
-func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
+func (v *docs) wsNodeJSON(b []byte, n *state.Node, now int64) []byte {
 	w := jsonWriter{b}
 	free := n.Unallocated()
 	http := ""
@@ -54,7 +54,7 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node) []byte {
 	w.text(`,"id":`, view.NodeName(n))
 	w.text(`,"nodeHostName":`, n.ID.Host)
 	w.text(`,"nodeHTTPAddress":`, http)
-	w.number(`,"lastHealthUpdate":`, n.Registered)
+	w.number(`,"lastHealthUpdate":`, n.HeardMillis(now))
 	w.text(`,"version":`, n.Version)
 	w.text(`,"healthReport":`, n.Report)
 	w.number(`,"numContainers":`, int64(n.Count))
@@ -84,12 +84,13 @@ func (s *API) writeNodes(c *route.Call, v *docs, list []*state.Node) error {
 		_, _ = c.W.Write([]byte(`{"nodes":{}}`)) // the client may be gone
 		return nil
 	}
+	now := s.nowMillis(v)
 	b := append(make([]byte, 0, nodesChunk+8<<10), `{"nodes":{"node":[`...)
 	for i, n := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b = v.wsNodeJSON(b, n); len(b) > nodesChunk {
+		if b = v.wsNodeJSON(b, n, now); len(b) > nodesChunk {
 			if _, err := c.W.Write(b); err != nil {
 				return nil
 			}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -162,9 +163,13 @@ func addIgnored(v *api.Validation, dir string) error {
 		return err
 	}
 	for _, k := range hadoop.IgnoredKeys(conf, capacity.Relevant) {
-		v.Ignored = append(v.Ignored, api.Fault{Name: k.Name, Value: k.Value, Origin: k.Origin, What: k.Why})
+		v.Ignored = append(v.Ignored, ignoredDoc(k))
 	}
 	return nil
+}
+
+func ignoredDoc(k hadoop.Ignored) api.Fault {
+	return api.Fault{Name: k.Name, Value: k.Value, Origin: k.Origin, What: k.Why, Do: k.Do, Effect: k.Effect.String()}
 }
 
 var changeColumns = output.List[api.Change]{
@@ -290,7 +295,9 @@ func (p *program) confHistory() verb {
 func (p *program) confValidate() verb {
 	return verb{
 		name: "validate", usage: "check a configuration; without --online it contacts no cluster", args: "FILE | DIR", min: 1, max: 1,
-		long:     "Exit 9 if the configuration is not valid.",
+		long: "Of Hadoop's files it also lists the keys that rmd does not honor, by their effect: harmless, " +
+			"visible to users, or fatal. With a fatal key no replica starts. " +
+			"Exit 9 if the configuration is not valid, or has a fatal key.",
 		flags:    []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also check against the cluster's queues and applications"}},
 		examples: []string{"rmd conf validate capacity-scheduler.xml", "rmd conf validate /etc/hadoop/conf --online"},
 		complete: []source{files},
@@ -331,7 +338,7 @@ func writeValidation(w io.Writer, file string, v api.Validation) error {
 		faults []api.Fault
 	}{{"fault", v.Faults}, {"warning", v.Warnings}, {"ignored", v.Ignored}} {
 		for _, f := range part.faults {
-			fmt.Fprintf(w, "%-8s %s\n", part.name, faultLine(f))
+			fmt.Fprintf(w, "%-8s %s\n", cmp.Or(f.Effect, part.name), faultLine(f))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -19,6 +20,7 @@ import (
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	hadoopserver "rmd/server/hadoop"
+	"rmd/transport/hadoop"
 	"rmd/transport/http/v1/api"
 )
 
@@ -84,6 +86,23 @@ func asMap(props []capacity.Property) map[string]string {
 
 // judgeHere validates a file without a cluster.
 func judgeHere(path string) (api.Validation, error) {
+	v, err := judgeQueues(path)
+	if err != nil || strings.EqualFold(filepath.Ext(path), ".json") {
+		return v, err
+	}
+	if err := addIgnored(&v, path); err != nil {
+		return v, err
+	}
+	fatal := func(f api.Fault) bool { return f.Effect == hadoop.Fatal.String() }
+	v.Valid = v.Valid && !slices.ContainsFunc(v.Ignored, fatal)
+	slices.SortStableFunc(v.Ignored, func(a, b api.Fault) int { return cmp.Compare(effectRank[b.Effect], effectRank[a.Effect]) })
+	return v, nil
+}
+
+// effectRank orders the effects; the gravest is the highest.
+var effectRank = map[string]int{"": 1, hadoop.Visible.String(): 1, hadoop.Fatal.String(): 2}
+
+func judgeQueues(path string) (api.Validation, error) {
 	props, err := readProperties(path)
 	if err != nil {
 		return api.Validation{}, err

@@ -22,6 +22,7 @@ import (
 	"rmd/internal/exitcode"
 	"rmd/internal/hadoopconf"
 	"rmd/internal/logwriter"
+	"rmd/internal/thousands"
 	"rmd/scheduler/capacity"
 	"rmd/server"
 	hadoopserver "rmd/server/hadoop"
@@ -138,6 +139,9 @@ func runServer(c *call) error {
 	})
 	src, loaded, err := c.load()
 	if err != nil {
+		return err
+	}
+	if err := checkFatalKeys(loaded.Hadoop); err != nil {
 		return err
 	}
 	log = newLogger(loaded.Log, c.p.Err)
@@ -280,6 +284,23 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 		log.Debug("a key is not honored", "key", k.Name, "origin", k.Origin, "why", k.What)
 	}
 	log.Warn("keys of the Hadoop files are not honored; \"rmd conf get --ignored\" shows why", "count", len(names), "keys", strings.Join(names, " "))
+}
+
+// checkFatalKeys refuses Hadoop's files with keys without which clients or nodes would be refused,
+// or rules of access would not apply.
+func checkFatalKeys(conf *hadoopconf.Config) error {
+	if conf == nil {
+		return nil
+	}
+	fatal := hadoop.FatalKeys(conf, capacity.Relevant)
+	if len(fatal) == 0 {
+		return nil
+	}
+	e := clierr.New(clierr.CodeConfig, "correct them, or see \"rmd conf validate DIR\"", "the Hadoop files have %s with which this replica must not start", thousands.Count(len(fatal), "key"))
+	for _, k := range fatal {
+		e.Details = append(e.Details, faultLine(ignoredDoc(k)))
+	}
+	return e
 }
 
 // ignoredKeys returns the keys of Hadoop's files that are meant for a ResourceManager and that rmd

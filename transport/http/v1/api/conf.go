@@ -76,6 +76,8 @@ type Fault struct {
 	Origin string `json:"origin,omitempty"`
 	What   string `json:"what"`
 	Do     string `json:"do,omitempty"`
+	// Effect is what follows from a key that rmd does not honor: harmless, visible or fatal.
+	Effect string `json:"effect,omitempty"`
 }
 
 // Rollback makes the properties of an earlier version the newest version.

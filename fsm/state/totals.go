@@ -1,0 +1,94 @@
+package state
+
+import (
+	"fmt"
+
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// QueueTotals are counters of a queue and of all queues that have ever been below it, since it was
+// created. They never fall.
+type QueueTotals struct {
+	// Allocated counts the allocated containers by their locality. The first entry counts
+	// containers that were taken over from another ResourceManager.
+	Allocated [yarn.OffSwitch + 1]uint64
+	Released  uint64    // containers that have ended
+	Preempted Preempted // what was lost by preemption
+	// Gone counts applications that ended in the queue and left it: they were forgotten, or the
+	// queue below was removed. Unmanaged is the part of Gone that had no AM container.
+	Gone, Unmanaged EndedApps
+}
+
+// EndedApps counts ended applications by their final state.
+type EndedApps [yarn.AppStates - yarn.AppFinished]uint64
+
+// Of returns the number of applications that ended in a state.
+func (e *EndedApps) Of(s yarn.ApplicationState) uint64 { return e[s-yarn.AppFinished] }
+
+// Sum returns the number of applications.
+func (e *EndedApps) Sum() uint64 { return sum(e[:]) }
+
+// Containers returns the number of containers that were ever allocated.
+func (t *QueueTotals) Containers() uint64 { return sum(t.Allocated[:]) }
+
+func sum(counts []uint64) (n uint64) {
+	for _, k := range counts {
+		n += k
+	}
+	return n
+}
+
+func (t *QueueTotals) code(c *codec.Coder) {
+	for _, counts := range [][]uint64{t.Allocated[:], t.Gone[:], t.Unmanaged[:]} {
+		for i := range counts {
+			c.U64(&counts[i])
+		}
+	}
+	c.U64(&t.Released)
+	t.Preempted.code(c)
+}
+
+// tally calls f on the counters of a queue and of those above it.
+func (s *State) tally(queue uint32, f func(t *QueueTotals)) {
+	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
+		f(&s.Queues.mut(slot).Totals)
+	}
+}
+
+// tallyAllocated counts a container that was allocated. The locality is 0 if it was taken over.
+func (s *State) tallyAllocated(a *App, l yarn.Locality) {
+	s.Meta.Allocated++
+	s.tally(a.Queue, func(t *QueueTotals) { t.Allocated[l]++ })
+}
+
+// tallyGone counts an ended application that leaves a queue. The queue is 0 if the application was
+// counted when its queue was removed.
+func (s *State) tallyGone(queue uint32, a *App) {
+	s.tally(queue, func(t *QueueTotals) {
+		t.Gone[a.State-yarn.AppFinished]++
+		if a.Unmanaged {
+			t.Unmanaged[a.State-yarn.AppFinished]++
+		}
+	})
+}
+
+// checkTotals compares the counters of the root queue with those of the cluster: every application
+// that was ever submitted is there or gone.
+func (s *State) checkTotals() error {
+	root := s.Root()
+	if root == 0 {
+		return nil
+	}
+	t, apps := &s.Queues.Get(root).Totals, uint64(0)
+	s.Apps.Each(func(_ uint32, a *App) bool {
+		apps += uint64(count(a.Queue != 0))
+		return true
+	})
+	apps += t.Gone.Sum()
+	if apps != s.Meta.Submitted || t.Containers() != s.Meta.Allocated || t.Released != s.Meta.Completed {
+		return fmt.Errorf("the root queue counts %d applications, %d containers and %d ended ones; the cluster %d, %d and %d",
+			apps, t.Containers(), t.Released, s.Meta.Submitted, s.Meta.Allocated, s.Meta.Completed)
+	}
+	return nil
+}
