@@ -327,3 +327,22 @@ func TestBadConfig(t *testing.T) {
 		t.Errorf("the data directory has %v (%v)", entries, err)
 	}
 }
+
+// TestFatalKey starts a replica with Hadoop's files of a FairScheduler. It says which key stops it
+// and what to do, and starts nothing.
+func TestFatalKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site := filepath.Join(dir, "yarn-site.xml")
+	text := "<configuration><property><name>yarn.resourcemanager.scheduler.class</name><value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value></property></configuration>\n"
+	if err := os.WriteFile(site, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newProcesses(t, 1, lowest, "", "hadoop:\n  conf_dir: "+dir+"\n")
+	p := c.all[0]
+	c.refuses(p, 2, "rmd: INVALID_CONFIG: the Hadoop files have 1 key with which this replica must not start",
+		site, "yarn.resourcemanager.scheduler.class", "FairScheduler", "yarn fs2cs")
+	if entries, err := os.ReadDir(p.dir); err != nil || len(entries) > 0 {
+		t.Errorf("the data directory has %v (%v)", entries, err)
+	}
+}

@@ -116,18 +116,18 @@ func TestBenchTableIsNarrow(t *testing.T) {
 func TestBenchRefusals(t *testing.T) {
 	empty := t.TempDir()
 	for want, line := range map[string][]string{
-		"no ResourceManager is named":             {"heartbeat"},
-		"more than one way":                       {"heartbeat", "--addr", "h", "--tracker", "h:1"},
-		"needs the ports of all three":            {"allocate", "--tracker", "h:1"},
-		"has one port; three are needed":          {"allocate", "--addr", "h:8032"},
-		`unknown value "rest" of --wire; write hadoop`:                 {"heartbeat", "--wire", "rest"},
-		"is not a process id":                     {"heartbeat", "--tracker", "h:1", "--pids", "x"},
-		"0 nodes are not":                         {"heartbeat", "--tracker", "h:1", "--nodes", "0"},
-		"is not HOST:PORT":                        {"heartbeat", "--tracker", "h"},
-		"no replica's port can be reached":        {"heartbeat", "--tracker", "127.0.0.1:1"},
-		"FILE: ":                                  {"latency", "--conf-dir", filepath.Join(empty, "none")},
-		"process 1073741824":                      {"heartbeat", "--tracker", "127.0.0.1:1", "--pids", "1073741824"},
-		"flag provided but not defined: -masters": {"heartbeat", "--masters", "3"},
+		"no ResourceManager is named":                  {"heartbeat"},
+		"more than one way":                            {"heartbeat", "--addr", "h", "--tracker", "h:1"},
+		"needs the ports of all three":                 {"allocate", "--tracker", "h:1"},
+		"has one port; three are needed":               {"allocate", "--addr", "h:8032"},
+		`unknown value "rest" of --wire; write hadoop`: {"heartbeat", "--wire", "rest"},
+		"is not a process id":                          {"heartbeat", "--tracker", "h:1", "--pids", "x"},
+		"0 nodes are not":                              {"heartbeat", "--tracker", "h:1", "--nodes", "0"},
+		"is not HOST:PORT":                             {"heartbeat", "--tracker", "h"},
+		"no replica's port can be reached":             {"heartbeat", "--tracker", "127.0.0.1:1"},
+		"FILE: ":                                       {"latency", "--conf-dir", filepath.Join(empty, "none")},
+		"process 1073741824":                           {"heartbeat", "--tracker", "127.0.0.1:1", "--pids", "1073741824"},
+		"flag provided but not defined: -masters":      {"heartbeat", "--masters", "3"},
 	} {
 		r := rmd(t, nil, append([]string{"bench", line[0], "--yes"}, line[1:]...)...)
 		if r.exit == exitcode.OK || r.out != "" || !strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
