@@ -105,6 +105,7 @@ public final class Twin {
   CapacityScheduler cs;
   TwinLabels labels;
   private final TwinPlaces places = new TwinPlaces(this);
+  private final TwinPass pass = new TwinPass(this);
   /** anyNode is a node that the scheduler knows or has known. */
   private SchedulerNode anyNode;
   private String givesUpOn;
@@ -264,7 +265,7 @@ public final class Twin {
     context = new TwinContext(conf);
     cs = context.scheduler;
     labels = new TwinLabels(context);
-    new TwinPass(this).watch(cs.getRootQueue());
+    pass.watch(cs.getRootQueue());
   }
 
   /**
@@ -285,7 +286,7 @@ public final class Twin {
     for (Map.Entry<FiCaSchedulerApp, Object> e : reservations.entrySet()) {
       RESERVED.set(e.getKey(), e.getValue());
     }
-    new TwinPass(this).watch(cs.getRootQueue());
+    pass.watch(cs.getRootQueue());
     policy.intended.forEach(this::intended);
     Map<String, List<RMContainer>> chosen = policy.chosen;
     for (Map.Entry<String, List<RMContainer>> e : chosen.entrySet()) {
@@ -1272,7 +1273,7 @@ public final class Twin {
     } catch (Exception e) {
       result = "refused";
     }
-    new TwinPass(this).watch(cs.getRootQueue()); // YARN makes new orders, even if it refuses the refresh
+    pass.watch(cs.getRootQueue()); // YARN makes new orders, even if it refuses the refresh
     if (result.equals("accepted")) {
       askForMasters(null);
     }
