@@ -2,8 +2,6 @@ package twin
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -26,9 +24,6 @@ func Compare(h *History, rmd, hadoop []Observation) *Difference {
 		if i < len(hadoop) {
 			b = hadoop[i]
 		}
-		if h.inexact() {
-			a, b = withoutNear(a, b), withoutNear(b, a)
-		}
 		if d := differ(a, b); d != nil {
 			d.Step, d.After = i, h.Steps[i][0]
 			return d
@@ -44,41 +39,6 @@ func differ(a, b Observation) *Difference {
 		return nil
 	}
 	return d
-}
-
-// rounded matches the guarantee and the maximum of a queue.
-var rounded = regexp.MustCompile(` (?:min|max)=([0-9,]+)`)
-
-// withoutNear returns the lines of a, without those that are near to a line of b.
-func withoutNear(a, b Observation) Observation {
-	return slices.DeleteFunc(slices.Clone(a), func(line string) bool {
-		return slices.ContainsFunc(b, func(other string) bool { return near(line, other) })
-	})
-}
-
-// inexact reports whether a history has capacities that floats cannot represent.
-func (h *History) inexact() bool {
-	return slices.ContainsFunc(h.Steps, func(s Step) bool {
-		return len(s) == 3 && s[0] == "set" && strings.HasSuffix(s[1], ".capacity") && slices.Contains(inexactTexts, s[2])
-	})
-}
-
-// near reports whether two lines are equal except for guarantees and maxima that differ by 1. YARN
-// computes them with floats.
-func near(a, b string) bool {
-	x, y := rounded.FindAllStringSubmatch(a, -1), rounded.FindAllStringSubmatch(b, -1)
-	if len(x) == 0 || len(x) != len(y) || rounded.ReplaceAllString(a, "") != rounded.ReplaceAllString(b, "") {
-		return false
-	}
-	for i := range x {
-		n, m := size(x[i][1]), size(y[i][1])
-		for k := range n {
-			if max(n[k], m[k])-min(n[k], m[k]) > 1 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func without(a, b Observation) (out []string) {

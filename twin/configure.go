@@ -150,24 +150,11 @@ var weights = map[int][][]string{
 	3: {{"1w", "1w", "2w"}, {"5w", "1w", "2w"}, {"3w", "4w", "1w"}},
 }
 
-// decimals are shares and weights that floats cannot represent. A guarantee or maximum then differs
-// by 1 in either direction.
+// decimals are shares and weights that floats cannot represent.
 var decimals = map[bool]map[int][][]string{
 	false: {1: {{"100"}}, 2: {{"33.3", "66.7"}, {"10.1", "89.9"}}, 3: {{"33.33", "33.33", "33.34"}, {"7.7", "22.2", "70.1"}}},
 	true:  {1: {{"0.7w"}}, 2: {{"1w", "2w"}, {"0.1w", "0.6w"}}, 3: {{"1w", "1w", "1w"}, {"0.3w", "2w", "1.1w"}}},
 }
-
-// inexactTexts are the capacities in decimals that are not exact.
-var inexactTexts = func() (out []string) {
-	for _, lists := range decimals {
-		for n, list := range lists {
-			if n > 1 { // an only child has everything
-				out = append(out, slices.Concat(list...)...)
-			}
-		}
-	}
-	return out
-}()
 
 // parts returns random capacities of the children of a queue.
 func (g *generator) parts(path string, children int) []string {

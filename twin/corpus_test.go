@@ -80,22 +80,6 @@ func TestShrinkKeepsTheDifference(t *testing.T) {
 	}
 }
 
-// TestNear checks that only guarantees and maxima may differ by 1, and only with inexact capacities.
-func TestNear(t *testing.T) {
-	a, b := Observation{"queue root.a 5,1 min=10,3 max=20,5"}, Observation{"queue root.a 5,1 min=9,3 max=20,6"}
-	inexact := Parse("", "set yarn.scheduler.capacity.root.a.capacity 33.3")
-	for _, tc := range []struct {
-		h    *History
-		b    Observation
-		same bool
-	}{{inexact, b, true}, {Parse("", "set yarn.scheduler.capacity.root.a.capacity 50"), b, false},
-		{inexact, Observation{"queue root.a 5,1 min=8,3 max=20,5"}, false}, {inexact, Observation{"queue root.a 6,1 min=10,3 max=20,5"}, false}} {
-		if d := Compare(tc.h, []Observation{a}, []Observation{tc.b}); (d == nil) != tc.same {
-			t.Errorf("%s: %v", tc.h, d)
-		}
-	}
-}
-
 // TestGenerateIsTheSameForASeed checks that a seed always gives the same history, and that rmd's
 // planner decides by the history alone.
 func TestGenerateIsTheSameForASeed(t *testing.T) {

@@ -76,6 +76,7 @@ func (g *generator) wanting(inside bool) {
 		g.with["queues"] = g.chance(30)
 		g.with["users"], g.with["large"], g.with["keys"] = true, true, true
 		g.with["limits"] = g.with["limits"] && g.chance(50)
+		delete(g.with, "kinds") // see "kinds below zero" on the differences page
 	}
 }
 

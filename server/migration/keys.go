@@ -13,7 +13,9 @@ import (
 // keys takes over the keys of AM tokens, the keys of delegation tokens, and the delegation tokens.
 func (b *builder) keys() {
 	now, meta := b.opt.NowMillis, &b.st.Meta
-	key := func(k statestore.Key) state.MasterKey { return state.MasterKey{ID: k.ID, Bytes: k.Bytes, Algorithm: b.conf.Tokens.Algorithm} }
+	key := func(k statestore.Key) state.MasterKey {
+		return state.MasterKey{ID: k.ID, Bytes: k.Bytes, Algorithm: b.conf.Tokens.Algorithm}
+	}
 	if k := b.store.AMRM; k.Current.ID != 0 {
 		set := &meta.Keys[yarn.KeyAMRM]
 		*set = state.KeySet{Current: key(k.Current), Next: key(k.Next), MadeMillis: now}

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -104,6 +105,7 @@ public final class Twin {
   CapacityScheduler cs;
   TwinLabels labels;
   private final TwinPlaces places = new TwinPlaces(this);
+  private final TwinPass pass = new TwinPass(this);
   /** anyNode is a node that the scheduler knows or has known. */
   private SchedulerNode anyNode;
   private String givesUpOn;
@@ -263,7 +265,7 @@ public final class Twin {
     context = new TwinContext(conf);
     cs = context.scheduler;
     labels = new TwinLabels(context);
-    new TwinPass(this).watch(cs.getRootQueue());
+    pass.watch(cs.getRootQueue());
   }
 
   /**
@@ -273,7 +275,18 @@ public final class Twin {
   private void preempt(StringBuilder text) throws ReflectiveOperationException {
     boolean balances = conf.getBoolean("yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled", false);
     forgetShares(cs.getRootQueue()); // YARN has computed them again when a node got a label
+    TwinPass.ownOrders(cs.getRootQueue());
+    limitUsersNow(cs.getRootQueue());
+    Map<FiCaSchedulerApp, Object> reservations = new HashMap<>();
+    for (FiCaSchedulerApp s : attempts()) {
+      reservations.put(s, RESERVED.get(s));
+      RESERVED.set(s, new OldestFirst(s));
+    }
     TwinPreemption policy = new TwinPreemption(context, cs);
+    for (Map.Entry<FiCaSchedulerApp, Object> e : reservations.entrySet()) {
+      RESERVED.set(e.getKey(), e.getValue());
+    }
+    pass.watch(cs.getRootQueue());
     policy.intended.forEach(this::intended);
     Map<String, List<RMContainer>> chosen = policy.chosen;
     for (Map.Entry<String, List<RMContainer>> e : chosen.entrySet()) {
@@ -293,6 +306,18 @@ public final class Twin {
       if (!lines.isEmpty()) {
         return;
       }
+    }
+  }
+
+  /**
+   * limitUsersNow makes leaves compute the limits of their users again. YARN keeps them until the
+   * usage or the users with asks change.
+   */
+  private static void limitUsersNow(CSQueue q) {
+    if (q.getChildQueues() != null) {
+      q.getChildQueues().forEach(Twin::limitUsersNow);
+    } else {
+      ((AbstractLeafQueue) q).getUsersManager().userLimitNeedsRecompute();
     }
   }
 
@@ -877,6 +902,31 @@ public final class Twin {
     }
   }
 
+  /**
+   * OldestFirst has the reservations of an application by their age, as rmd drops them. YARN drops
+   * them in the order of a hash of their keys and nodes.
+   */
+  private final class OldestFirst extends HashMap<SchedulerRequestKey, Map<NodeId, RMContainer>> {
+    private static final long serialVersionUID = 1L;
+    private final Set<Map.Entry<SchedulerRequestKey, Map<NodeId, RMContainer>>> entries = new LinkedHashSet<>();
+
+    OldestFirst(FiCaSchedulerApp s) {
+      super(reservations(s));
+      List<RMContainer> was = s.getReservedContainers();
+      List<RMContainer> list = new ArrayList<>(was);
+      list.sort(Comparator.comparing(RMContainer::getContainerId));
+      if (!list.equals(was)) {
+        intended("dropped reservations");
+      }
+      list.forEach(c -> entries.add(Map.entry(c.getReservedSchedulerKey(), Map.of(c.getReservedNode(), c))));
+    }
+
+    @Override
+    public Set<Map.Entry<SchedulerRequestKey, Map<NodeId, RMContainer>>> entrySet() {
+      return entries;
+    }
+  }
+
   private final class NewestFirst extends LinkedHashMap<NodeId, RMContainer> {
     private static final long serialVersionUID = 1L;
 
@@ -1214,18 +1264,20 @@ public final class Twin {
     }
   }
 
-  private void refresh() {
+  private void refresh() throws IllegalAccessException {
     try {
       forgetAmounts(cs.getRootQueue(), new CapacitySchedulerConfiguration(conf, false));
       cs.reinitialize(new Configuration(conf), context);
       forgetShares(cs.getRootQueue());
-      new TwinPass(this).watch(cs.getRootQueue());
-      askForMasters(null);
-      apps.values().forEach(this::reorder);
       result = "accepted";
     } catch (Exception e) {
       result = "refused";
     }
+    pass.watch(cs.getRootQueue()); // YARN makes new orders, even if it refuses the refresh
+    if (result.equals("accepted")) {
+      askForMasters(null);
+    }
+    apps.values().forEach(this::reorder);
   }
 
   /**

@@ -1,6 +1,7 @@
 package rmd.interop;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -56,10 +57,11 @@ final class TwinPass {
   }
 
   /**
-   * watch installs the differences of this class in a queue and its descendants, and exact users in
-   * leaves.
+   * watch installs the differences of this class in a queue and its descendants, exact quotas, and
+   * exact users in leaves.
    */
   void watch(CSQueue q) throws IllegalAccessException {
+    TwinQuotas.install(twin, q);
     if (!(q instanceof AbstractParentQueue)) {
       TwinUsers.install(twin, (AbstractLeafQueue) q);
       askingOnly((AbstractLeafQueue) q);
@@ -125,10 +127,39 @@ final class TwinPass {
     if (Proxy.isProxyClass(policy.getClass())) {
       return;
     }
-    ORDER.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
+    ORDER.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, new AskingOnly(policy)));
+  }
+
+  private final class AskingOnly implements InvocationHandler {
+    private final OrderingPolicy<FiCaSchedulerApp> policy;
+
+    AskingOnly(OrderingPolicy<FiCaSchedulerApp> policy) {
+      this.policy = policy;
+    }
+
+    @Override
+    public Object invoke(Object self, Method method, Object[] args) throws Throwable {
       Object answer = call(policy, method, args);
-      return method.getName().equals("getAssignmentIterator") ? asking((Iterator<?>) answer, lends ? TwinLabels.NONE : ((IteratorSelector) args[0]).getPartition()) : answer;
-    }));
+      return method.getName().equals("getAssignmentIterator")
+          ? asking((Iterator<?>) answer, lends ? TwinLabels.NONE : ((IteratorSelector) args[0]).getPartition()) : answer;
+    }
+  }
+
+  /**
+   * ownOrders gives leaves Hadoop's own orders until they are watched again. Preemption looks at
+   * the class of an order.
+   */
+  static void ownOrders(CSQueue q) throws IllegalAccessException {
+    if (q.getChildQueues() != null) {
+      for (CSQueue child : q.getChildQueues()) {
+        ownOrders(child);
+      }
+      return;
+    }
+    OrderingPolicy<FiCaSchedulerApp> policy = ((AbstractLeafQueue) q).getOrderingPolicy();
+    if (Proxy.isProxyClass(policy.getClass())) {
+      ORDER.set(q, ((AskingOnly) Proxy.getInvocationHandler(policy)).policy);
+    }
   }
 
   private static Iterator<FiCaSchedulerApp> asking(Iterator<?> apps, String label) {

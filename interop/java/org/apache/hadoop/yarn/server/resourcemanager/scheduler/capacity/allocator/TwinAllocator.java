@@ -49,6 +49,11 @@ public final class TwinAllocator extends RegularContainerAllocator {
   @Override
   ContainerAllocation tryAllocateOnNode(Resource cluster, FiCaSchedulerNode node, SchedulingMode mode, ResourceLimits limits,
       SchedulerRequestKey key, RMContainer reserved) {
+    RMContainer grows = key.getContainerToUpdate() == null ? null : app.getRMContainer(key.getContainerToUpdate());
+    if (grows != null && grows.getAllocatedNode().getHost().equals(node.getNodeName()) && !grows.getAllocatedNode().equals(node.getNodeID())) {
+      intended.accept("increase beside its node");
+      return ContainerAllocation.PRIORITY_SKIPPED;
+    }
     AppPlacementAllocator<FiCaSchedulerNode> placement = app.getAppPlacementAllocator(key);
     if (placement == null || SchedulerAppUtils.isPlaceBlacklisted(app, node, LOG)) {
       return super.tryAllocateOnNode(cluster, node, mode, limits, key, reserved);

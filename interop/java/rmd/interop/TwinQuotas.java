@@ -1,0 +1,112 @@
+package rmd.interop;
+
+import java.lang.reflect.Field;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueResourceQuotas;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
+import org.apache.hadoop.yarn.util.resource.Resources;
+
+/**
+ * TwinQuotas has the guarantees and maxima of a queue as exact parts of the nodes, rounded down.
+ * YARN multiplies 32-bit floats, so that its result may be 1 more or less.
+ */
+final class TwinQuotas extends QueueResourceQuotas {
+  private static final Field TRACKER = Twin.field(AbstractCSQueue.class, "usageTracker");
+  private final Twin twin;
+  private final CSQueue queue;
+
+  private TwinQuotas(Twin twin, CSQueue queue) {
+    this.twin = twin;
+    this.queue = queue;
+  }
+
+  /** install gives a queue exact quotas. */
+  static void install(Twin twin, CSQueue queue) throws IllegalAccessException {
+    QueueResourceQuotas was = queue.getQueueResourceQuotas();
+    if (was instanceof TwinQuotas) {
+      return;
+    }
+    TwinQuotas exact = new TwinQuotas(twin, queue);
+    for (String label : was.getExistingNodeLabels()) {
+      exact.setConfiguredMinResource(label, was.getConfiguredMinResource(label));
+      exact.setConfiguredMaxResource(label, was.getConfiguredMaxResource(label));
+      exact.setEffectiveMinResource(label, was.getEffectiveMinResource(label));
+      exact.setEffectiveMaxResource(label, was.getEffectiveMaxResource(label));
+    }
+    Object tracker = TRACKER.get(queue);
+    Twin.field(tracker.getClass(), "queueResourceQuotas").set(tracker, exact);
+  }
+
+  @Override
+  public void setEffectiveMinResource(String label, Resource near) {
+    super.setEffectiveMinResource(label, exact(label, ".capacity", near));
+  }
+
+  @Override
+  public void setEffectiveMaxResource(String label, Resource near) {
+    super.setEffectiveMaxResource(label, exact(label, ".maximum-capacity", near));
+  }
+
+  /**
+   * exact returns the exact part of the nodes of a label if each kind of near differs by at most 1
+   * from it, and otherwise near.
+   */
+  private Resource exact(String label, String what, Resource near) {
+    BigInteger[] part = part(queue, label, what);
+    if (part == null) {
+      return near;
+    }
+    Resource exact = Resources.clone(twin.total(label));
+    for (int i = 0; i < exact.getResources().length; i++) {
+      long of = BigInteger.valueOf(exact.getResourceInformation(i).getValue()).multiply(part[0]).divide(part[1]).longValueExact();
+      if (Math.abs(of - near.getResourceInformation(i).getValue()) > 1) {
+        return near;
+      }
+      exact.setResourceValue(i, of);
+    }
+    if (!exact.equals(near)) {
+      twin.intended("exact numbers");
+    }
+    return exact;
+  }
+
+  /**
+   * part returns a queue's part of the nodes of a label as a fraction, or null if it is not
+   * configured as one.
+   */
+  private BigInteger[] part(CSQueue q, String label, String what) {
+    if (q.getParent() == null) {
+      return new BigInteger[] {BigInteger.ONE, BigInteger.ONE};
+    }
+    BigInteger[] parent = part(q.getParent(), label, what);
+    BigDecimal own = number(q, label, what);
+    if (parent == null || own == null) { // amounts, or no capacity
+      return null;
+    }
+    BigDecimal whole = BigDecimal.valueOf(100);
+    if (text(q, label, what).endsWith("w")) {
+      whole = BigDecimal.ZERO;
+      for (CSQueue sibling : q.getParent().getChildQueues()) {
+        BigDecimal weight = number(sibling, label, what);
+        whole = weight == null ? whole : whole.add(weight);
+      }
+    }
+    int scale = Math.max(own.scale(), whole.scale());
+    return new BigInteger[] {parent[0].multiply(own.setScale(scale).unscaledValue()), parent[1].multiply(whole.setScale(scale).unscaledValue())};
+  }
+
+  /** number returns the percentage or the weight of a queue, or null if it has none. */
+  private BigDecimal number(CSQueue q, String label, String what) {
+    String text = text(q, label, what);
+    return text.isEmpty() || text.startsWith("[") ? null : new BigDecimal(text.replace("w", ""));
+  }
+
+  private String text(CSQueue q, String label, String what) {
+    String of = label.equals(TwinLabels.NONE) ? "" : ".accessible-node-labels." + label;
+    return twin.cs.getConfiguration().get(CapacitySchedulerConfiguration.PREFIX + q.getQueuePath() + of + what, what.equals(".capacity") ? "" : "100");
+  }
+}
