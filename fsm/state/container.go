@@ -312,7 +312,9 @@ func (s *State) endContainer(slot uint32, c *Container, exit int32, text string)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	s.recordLength(a, c)
 	s.Meta.Completed++
-	s.tally(a.Queue, func(t *QueueTotals) { t.Released++ })
+	for t := range s.totals(a.Queue) {
+		t.Released++
+	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))
 	s.foldResource(a.ResourceSeconds)
 }

@@ -112,7 +112,9 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 		s.Reservations.mut(r).Preempted++
 	}
 	more := Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost}
-	s.tally(s.Apps.Get(c.App).Queue, func(t *QueueTotals) { t.Preempted = t.Preempted.Add(more) })
+	for t := range s.totals(s.Apps.Get(c.App).Queue) {
+		t.Preempted = t.Preempted.Add(more)
+	}
 	p := s.preemptedOf(c.App)
 	*p = p.Add(more)
 	s.fold(p.Containers<<32 | p.AMs)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"iter"
 
 	"rmd/internal/codec"
 	"rmd/yarn"
@@ -49,28 +50,36 @@ func (t *QueueTotals) code(c *codec.Coder) {
 	t.Preempted.code(c)
 }
 
-// tally calls f on the counters of a queue and of those above it.
-func (s *State) tally(queue uint32, f func(t *QueueTotals)) {
-	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
-		f(&s.Queues.mut(slot).Totals)
+// totals yields the counters of a queue and of those above it, to change them.
+func (s *State) totals(queue uint32) iter.Seq[*QueueTotals] {
+	return func(yield func(*QueueTotals) bool) {
+		for queue != 0 {
+			q := s.Queues.mut(queue)
+			if !yield(&q.Totals) {
+				return
+			}
+			queue = q.Parent
+		}
 	}
 }
 
 // tallyAllocated counts a container that was allocated. The locality is 0 if it was taken over.
 func (s *State) tallyAllocated(a *App, l yarn.Locality) {
 	s.Meta.Allocated++
-	s.tally(a.Queue, func(t *QueueTotals) { t.Allocated[l]++ })
+	for t := range s.totals(a.Queue) {
+		t.Allocated[l]++
+	}
 }
 
 // tallyGone counts an ended application that leaves a queue. The queue is 0 if the application was
 // counted when its queue was removed.
 func (s *State) tallyGone(queue uint32, a *App) {
-	s.tally(queue, func(t *QueueTotals) {
+	for t := range s.totals(queue) {
 		t.Gone[a.State-yarn.AppFinished]++
 		if a.Unmanaged {
 			t.Unmanaged[a.State-yarn.AppFinished]++
 		}
-	})
+	}
 }
 
 // checkTotals compares the counters of the root queue with those of the cluster: every application
