@@ -331,8 +331,12 @@ func writeValidation(w io.Writer, file string, v api.Validation) error {
 	if !v.Valid {
 		verdict = "NOT VALID"
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s not honored\n", file, verdict, thousands.Count(len(v.Faults), "fault"),
-		thousands.Count(len(v.Warnings), "warning"), thousands.Count(len(v.Ignored), "key"))
+	fatal := ""
+	if n := len(slices.DeleteFunc(slices.Clone(v.Ignored), func(f api.Fault) bool { return !isFatal(f) })); n > 0 {
+		fatal = fmt.Sprintf(", %d of them fatal", n)
+	}
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s not honored%s\n", file, verdict, thousands.Count(len(v.Faults), "fault"),
+		thousands.Count(len(v.Warnings), "warning"), thousands.Count(len(v.Ignored), "key"), fatal)
 	for _, part := range []struct {
 		name   string
 		faults []api.Fault

@@ -93,11 +93,12 @@ func judgeHere(path string) (api.Validation, error) {
 	if err := addIgnored(&v, path); err != nil {
 		return v, err
 	}
-	fatal := func(f api.Fault) bool { return f.Effect == hadoop.Fatal.String() }
-	v.Valid = v.Valid && !slices.ContainsFunc(v.Ignored, fatal)
+	v.Valid = v.Valid && !slices.ContainsFunc(v.Ignored, isFatal)
 	slices.SortStableFunc(v.Ignored, func(a, b api.Fault) int { return cmp.Compare(effectRank[b.Effect], effectRank[a.Effect]) })
 	return v, nil
 }
+
+func isFatal(f api.Fault) bool { return f.Effect == hadoop.Fatal.String() }
 
 // effectRank orders the effects; the gravest is the highest.
 var effectRank = map[string]int{"": 1, hadoop.Visible.String(): 1, hadoop.Fatal.String(): 2}
