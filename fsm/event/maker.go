@@ -1,5 +1,7 @@
 package event
 
+import "fmt"
+
 // maker makes the empty events of a batch that is decoded. Events of frequent kinds come from
 // arrays, so that one allocation serves many. The arrays live as long as their batch.
 type maker struct {
@@ -20,6 +22,9 @@ var stocks int
 // frequent is define for a type of which the scheduler emits thousands.
 func frequent[T any, P pointer[T]](k Kind, class ...Class) Kind {
 	define[T, P](k, class...)
+	if stocks == stocksEnd {
+		panic(fmt.Sprintf("event: raise stocksEnd for %s", k))
+	}
 	rows[k].place, rows[k].stock = stocks, newStock[T, P]
 	stocks++
 	return k
