@@ -15,12 +15,8 @@ var Families = []string{"queues", "dominant", "fair", "users", "limits", "large"
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
 
 // Inside is a family of histories with rounds of preemption: applications also take from others of
-// their queue. It is unsettled, too.
+// their queue.
 const Inside = "inside"
-
-// unsettled are the families with rare differences that are not explained yet; see
-// docs/development/twin.md. A history has them only on request.
-var unsettled = []string{"decimals", "health", "updates"}
 
 // generator makes a history step by step. It looks at the planner's state to choose meaningful
 // steps.
@@ -36,12 +32,12 @@ type generator struct {
 	absolute bool // queues have amounts, not shares
 }
 
-// Generate returns the history of a seed, with some of the given families (nil: of all but the
-// unsettled ones), and with node labels and rounds of preemption if requested. It also returns the
-// planner's observation of each step.
+// Generate returns the history of a seed, with some of the given families (nil: of all), and with
+// node labels and rounds of preemption if requested. It also returns the planner's observation of
+// each step.
 func Generate(seed uint64, families []string, labels, preemption bool) (*History, []Observation, error) {
 	if families == nil {
-		families = slices.DeleteFunc(slices.Clone(Families), func(f string) bool { return slices.Contains(unsettled, f) })
+		families = append(slices.Clone(Families), Inside)
 	}
 	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), h: &History{Name: fmt.Sprintf("seed-%d", seed)}, p: NewPlanner(), with: map[string]bool{}}
 	for _, f := range Families {
@@ -50,8 +46,10 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 		}
 	}
 	if g.with["labels"], g.with["preemption"] = labels, preemption; preemption {
-		g.with["queues"] = true // a single queue loses nothing
-		g.wanting(slices.Contains(families, Inside))
+		g.wanting(slices.Contains(families, Inside) && g.chance(60))
+	}
+	if labels {
+		delete(g.with, "updates") // see "increase on a relabelled node" on the differences page
 	}
 	if g.with["keep"] { // see "kept containers" on the differences page
 		delete(g.with, "fair")
@@ -70,14 +68,17 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	return g.h, g.out, err
 }
 
-// wanting selects families for preemption inside queues, so that somebody has what others want.
+// wanting selects families of histories with preemption so that somebody has what others want: in a
+// single queue, only applications can take from each other.
 func (g *generator) wanting(inside bool) {
-	if g.with[Inside] = inside; inside {
-		g.with["queues"] = g.chance(30)
-		g.with["users"], g.with["large"], g.with["keys"] = true, true, true
-		g.with["limits"] = g.with["limits"] && g.chance(50)
-		delete(g.with, "kinds") // see "kinds below zero" on the differences page
+	if g.with[Inside] = inside; !inside {
+		g.with["queues"] = true
+		return
 	}
+	g.with["queues"] = g.chance(30)
+	g.with["users"], g.with["large"], g.with["keys"] = true, true, true
+	g.with["limits"] = g.with["limits"] && g.chance(50)
+	delete(g.with, "kinds") // see "kinds below zero" on the differences page
 }
 
 // guard returns a panic of the planner as an error.
