@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/cluster"
 	"rmd/cmd/rmd/internal/command"
 	"rmd/internal/orphan"
 	"rmd/internal/portblock"
@@ -136,7 +137,7 @@ type timers [3]string
 // wait for the timers, because the other replicas notice the end of its process at once.
 var (
 	lowest   = timers{"150ms", "150ms", "100ms"} // the lowest recommended values
-	defaults = timers{"500ms", "500ms", "400ms"}
+	defaults = timers{cluster.DefaultHeartbeat.String(), cluster.DefaultElection.String(), cluster.DefaultLease.String()}
 	calm     = timers{"3s", "3s", "2s"}
 	patient  = timers{"20s", "20s", "15s"} // no replica waits for these timers, and no leader may be lost
 )
