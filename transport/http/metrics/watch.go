@@ -86,21 +86,14 @@ type tally struct {
 	fork         func() (*state.State, uint64)
 	reservations map[uint64]string // the queue of each open reservation, by number
 
-	kinds  [maxKind]prometheus.Counter // by event number, made on first use
-	events [maxKind]int                // in the current batch
+	kinds  [event.KindsEnd]prometheus.Counter // by event number, made on first use
+	events [event.KindsEnd]int                // in the current batch
 }
-
-// maxKind is larger than every event number that has a cached counter.
-const maxKind = 128
 
 // count counts the events of a batch and what they changed.
 func (t *tally) count(b view.Batch) {
 	for _, e := range b.Events {
-		if k := e.Kind(); k < maxKind {
-			t.events[k]++
-		} else {
-			t.m.events.WithLabelValues(k.String()).Inc()
-		}
+		t.events[e.Kind()]++
 	}
 	for k, n := range t.events {
 		if n == 0 {

@@ -331,12 +331,18 @@ func writeValidation(w io.Writer, file string, v api.Validation) error {
 	if !v.Valid {
 		verdict = "NOT VALID"
 	}
-	fatal := ""
-	if n := len(slices.DeleteFunc(slices.Clone(v.Ignored), func(f api.Fault) bool { return !isFatal(f) })); n > 0 {
-		fatal = fmt.Sprintf(", %d of them fatal", n)
+	fatal := 0
+	for _, f := range v.Ignored {
+		if isFatal(f) {
+			fatal++
+		}
 	}
-	fmt.Fprintf(w, "%s: %s, %s, %s, %s not honored%s\n", file, verdict, thousands.Count(len(v.Faults), "fault"),
-		thousands.Count(len(v.Warnings), "warning"), thousands.Count(len(v.Ignored), "key"), fatal)
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s not honored", file, verdict, thousands.Count(len(v.Faults), "fault"),
+		thousands.Count(len(v.Warnings), "warning"), thousands.Count(len(v.Ignored), "key"))
+	if fatal > 0 {
+		fmt.Fprintf(w, ", %d of them fatal", fatal)
+	}
+	fmt.Fprintln(w)
 	for _, part := range []struct {
 		name   string
 		faults []api.Fault
