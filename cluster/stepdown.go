@@ -228,13 +228,13 @@ func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
 }
 
 // successors returns the voters that could lead in place of this leader, the longest log first. They
-// answer, and are not the cause themselves. They form a majority, or one with this replica's vote.
+// are alive, and are not the cause themselves. They form a majority, or one with this replica's vote.
 // A replica votes if its raft works, and only for a log that is at least as long as its own.
 func (c *Cluster) successors(votes bool) []raft.Server {
 	all, self, term := voters(c.configuration()), c.Identity().ServerID(), c.Term()
 	last := func(v raft.Server) uint64 { return c.transport.Stored(v.ID, term) }
 	able := slices.DeleteFunc(slices.Clone(all), func(v raft.Server) bool {
-		return v.ID == self || !c.answers(v.ID) || c.hinders(v.ID)
+		return v.ID == self || !c.alive(v.ID) || c.hinders(v.ID)
 	})
 	slices.SortStableFunc(able, func(a, b raft.Server) int { return cmp.Compare(last(b), last(a)) })
 	quorum := len(all)/2 + 1
@@ -247,13 +247,15 @@ func (c *Cluster) successors(votes bool) []raft.Server {
 	return nil
 }
 
-// answersWithin is how old the last status of a replica that answers may be.
-const answersWithin = 2 * time.Second
+// aliveWithin is how old the last sign of life may be of a voter whose status is sent all the time.
+const aliveWithin = 2 * time.Second
 
-// answers reports whether a voter has answered a request of Raft or sent its status a moment ago. The
-// goroutine that sends requests to it may hang too.
-func (c *Cluster) answers(id raft.ServerID) bool {
-	return time.Since(c.transport.Answered(id)) < 2*c.cfg.Heartbeat || time.Since(c.succession.HeardAt(id)) < answersWithin
+// alive reports whether a voter has answered a request of Raft, sent one or sent its status a moment
+// ago. The goroutine that sends requests to it may hang too. A muted replica sends none, so it may
+// hear only requests for votes. Between two of them a candidate waits up to two election timeouts.
+func (c *Cluster) alive(id raft.ServerID) bool {
+	within := max(aliveWithin, 3*c.cfg.Election)
+	return time.Since(c.transport.HeardAt(id)) < within || time.Since(c.succession.HeardAt(id)) < within
 }
 
 // hinders reports whether a follower stores no entries because of itself, such as its full disk.

@@ -301,7 +301,7 @@ func TestStepDownNotBackAtOnce(t *testing.T) {
 		noVotes.Store(true)
 		g.net.mu.Lock()
 		g.net.refuse = func(to raft.ServerAddress, request any) error {
-			if q, ok := request.(*raft.RequestVoteRequest); ok && noVotes.Load() && string(q.ID) != l.id+".0" {
+			if q, ok := request.(*raft.RequestVoteRequest); ok && noVotes.Load() && string(q.ID) != l.id+".0" && to != g.addr(l) {
 				return errSimTimeout
 			}
 			return refuseEntry(to, request)

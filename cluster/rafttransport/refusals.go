@@ -27,17 +27,26 @@ type Refusal struct {
 	OfEntry bool
 }
 
-// answers records which replicas answer, and which of them refuse entries.
+// answers records when each replica was heard, and which of them refuse entries.
 type answers struct {
 	log hclog.Logger
 
 	mu      sync.Mutex
-	last    map[raft.ServerID]time.Time
+	heard   map[raft.ServerID]time.Time
 	refused map[raft.ServerID]Refusal
 }
 
 func newAnswers(log hclog.Logger) *answers {
-	return &answers{log: log, last: map[raft.ServerID]time.Time{}, refused: map[raft.ServerID]Refusal{}}
+	return &answers{log: log, heard: map[raft.ServerID]time.Time{}, refused: map[raft.ServerID]Refusal{}}
+}
+
+// request records that a replica has sent a request.
+func (a *answers) request(command any) {
+	if q, ok := command.(raft.WithRPCHeader); ok {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.heard[raft.ServerID(q.GetRPCHeader().ID)] = time.Now()
+	}
 }
 
 // observe records the result of a request of any kind.
@@ -47,7 +56,7 @@ func (a *answers) observe(id raft.ServerID, err error) {
 		return
 	}
 	a.mu.Lock()
-	a.last[id] = time.Now()
+	a.heard[id] = time.Now()
 	_, known := a.refused[id]
 	if refused && !known {
 		a.refused[id] = Refusal{Server: id, Why: err.Error(), Since: time.Now(), OfEntry: isBadEntry(err)}
@@ -100,9 +109,9 @@ func (tr *Transport) ForgetRefusals() {
 	clear(tr.answers.refused)
 }
 
-// Answered returns when a replica last answered a request of this one, or zero.
-func (tr *Transport) Answered(id raft.ServerID) time.Time {
+// HeardAt returns when a replica last answered a request of this one or sent a request, or zero.
+func (tr *Transport) HeardAt(id raft.ServerID) time.Time {
 	tr.answers.mu.Lock()
 	defer tr.answers.mu.Unlock()
-	return tr.answers.last[id]
+	return tr.answers.heard[id]
 }

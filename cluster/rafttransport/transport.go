@@ -88,6 +88,7 @@ func (tr *Transport) deliver(rpc raft.RPC) {
 		rpc.Respond(nil, err)
 		return
 	}
+	tr.answers.request(rpc.Command)
 	rpc, answered := tr.judge(rpc)
 	if answered {
 		return
