@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,13 +253,9 @@ func (g *greyCluster) refuseEntries(err error, hosts ...*simReplica) {
 	defer g.net.mu.Unlock()
 	g.net.refuse = func(to raft.ServerAddress, request any) error {
 		q, ok := request.(*raft.AppendEntriesRequest)
-		if !ok || len(q.Entries) == 0 || string(q.Entries[0].Data) != string(newerEntry) {
-			return nil
-		}
-		for _, r := range hosts {
-			if g.addr(r) == to {
-				return err
-			}
+		newer := func(e *raft.Log) bool { return string(e.Data) == string(newerEntry) }
+		if ok && slices.ContainsFunc(q.Entries, newer) && slices.ContainsFunc(hosts, func(r *simReplica) bool { return g.addr(r) == to }) {
+			return err
 		}
 		return nil
 	}
@@ -308,8 +305,10 @@ func TestStepDownNotBackAtOnce(t *testing.T) {
 		}
 		g.net.mu.Unlock()
 		go func() { _, _, _ = l.c.Propose(newerEntry).Wait() }()
-		for len(g.stepDowns()) == 0 {
-			time.Sleep(100 * time.Millisecond)
+		for end := time.Now().Add(4 * l.c.stallLimit()); len(g.stepDowns()) == 0; time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("it does not step down")
+			}
 		}
 		for end := time.Now().Add(l.c.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if l.c.IsLeader() {
