@@ -367,7 +367,7 @@ func TestNoStepDownInVain(t *testing.T) {
 
 // TestNoStepDownAlone checks that the only voter keeps leading, whatever hangs.
 func TestNoStepDownAlone(t *testing.T) {
-	r := newReplica(t, "rm1", func(c *Config) { fastTimers(c); c.HungGiveUp = time.Millisecond }).start()
+	r := newReplica(t, "rm1", func(c *Config) { fastTimers(c); c.HungGiveUp = time.Second }).start()
 	leadAlone(t, r)
 	r.c.WatchWork(func() Work { return Work{Waiting: "the planner hangs"} })
 	eventually(t, patience, "the problem is named", func() bool { return strings.Contains(r.c.Problem(), "the planner hangs") })
