@@ -181,11 +181,15 @@ func TestSnapshotJob(t *testing.T) {
 
 // TestSlowDiskIsAProblem checks that a write which does not return is a problem.
 func TestSlowDiskIsAProblem(t *testing.T) {
-	t.Parallel()
-	r := newReplica(t, "rm1", func(c *Config) { c.HungGiveUp = time.Nanosecond }).start()
-	leadAlone(t, r)
-	eventually(t, patience, "a write in progress is a problem", func() bool {
-		go func() { _, _, _ = r.c.Propose([]byte("entry")).Wait() }()
-		return strings.Contains(r.c.Problem(), "the disk is slow: a write has not returned for ")
+	grey(t, nil, func(g *greyCluster, l *simReplica) {
+		ch := make(chan struct{})
+		l.logs.(*faultLog).hang.Store(&ch)
+		f := l.c.Propose([]byte("slow"))
+		time.Sleep(DefaultConfig().HungGiveUp + time.Second)
+		if p := l.c.Problem(); !strings.Contains(p, "the disk is slow: a write has not returned for ") {
+			t.Errorf("its problem is %q", p)
+		}
+		close(ch)
+		_, _, _ = f.Wait() // another replica leads
 	})
 }
