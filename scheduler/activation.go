@@ -85,8 +85,9 @@ func (s *Scheduler) MayStart() bool {
 // when thousands of applications wait.
 func (s *Scheduler) amShareSpent(i int32) bool {
 	q, calc := s.Queue(i), s.cfg.Calculator
+	v := s.view(s.partitions[0])
 	return len(s.partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.queues[i].unmanaged == 0 &&
-		!calc.FitsIn(q.AMUsed.Add(s.cfg.MinAlloc), s.AMLimit(i))
+		!calc.FitsIn(q.AMUsed.Add(s.cfg.MinAlloc), v.AMLimit(i))
 }
 
 // usersOf returns the number of users among whom the AM limit of a leaf is divided.
@@ -98,26 +99,22 @@ func (s *Scheduler) usersOf(i int32) int64 {
 // mayActivate returns the limit that prevents the activation of an application, or NoReason. users
 // is the number of users that share the leaf.
 func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
-	at := s.at
-	s.at = s.partitions[a.AMLabel]
-	why := s.mayActivateHere(i, a, users)
-	s.at = at
-	return why
+	v := s.view(s.partitions[a.AMLabel])
+	return v.amRefusal(i, a, users)
 }
 
-// mayActivateHere is mayActivate in the current partition.
-func (s *Scheduler) mayActivateHere(i int32, a *state.App, users int64) Reason {
-	q, calc := s.Queue(i), s.cfg.Calculator
+func (v *View) amRefusal(i int32, a *state.App, users int64) Reason {
+	q, calc := v.Queue(i), v.cfg.Calculator
 	if a.Unmanaged {
 		return NoReason
 	}
-	limit, amUsed := s.AMLimit(i), s.amUsed(i)
+	limit, amUsed := v.AMLimit(i), v.amUsed(i)
 	first := q.ActiveApps < 1 || !calc.AnyAboveZero(amUsed)
 	if !first && !calc.FitsIn(amUsed.Add(a.AM), limit) {
 		return AMLimitQueue
 	}
-	u := s.st.UserUse(a.UserSlot, s.at.label)
-	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), s.userAMLimit(i, a.UserSlot, limit, users)) {
+	u := v.st.UserUse(a.UserSlot, v.at.label)
+	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), v.userAMLimit(i, a.UserSlot, limit, users)) {
 		return AMLimitUser
 	}
 	return NoReason
@@ -131,26 +128,26 @@ func (s *Scheduler) WhyNotActivated(a *state.App) Reason {
 }
 
 // AMLimit returns how much the AMs of a leaf may use now.
-func (s *Scheduler) AMLimit(i int32) yarn.Resource {
-	usable := s.at.tree.Capacities[i].EffMin
-	if s.at.label == 0 { // for a label, YARN uses only the guarantee
-		usable = capacity.AMUsable(s.cfg.Calculator, s.currentLimit(i), usable)
+func (v *View) AMLimit(i int32) yarn.Resource {
+	usable := v.at.tree.Capacities[i].EffMin
+	if v.at.label == 0 { // for a label, YARN uses only the guarantee
+		usable = capacity.AMUsable(v.cfg.Calculator, v.currentLimit(i), usable)
 	}
-	return capacity.AMLimit(s.cfg.Calculator, usable, s.at.cfg.Queues[i].MaxAMPercent, s.cfg.MinAlloc)
+	return capacity.AMLimit(v.cfg.Calculator, usable, v.at.cfg.Queues[i].MaxAMPercent, v.cfg.MinAlloc)
 }
 
 // UserAMLimit returns how much the AMs of one user of a leaf may use now.
-func (s *Scheduler) UserAMLimit(i int32, user uint32) yarn.Resource {
-	return s.userAMLimit(i, user, s.AMLimit(i), s.usersOf(i))
+func (v *View) UserAMLimit(i int32, user uint32) yarn.Resource {
+	return v.userAMLimit(i, user, v.AMLimit(i), v.usersOf(i))
 }
 
-func (s *Scheduler) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users int64) yarn.Resource {
-	q := &s.at.cfg.Queues[i]
+func (v *View) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users int64) yarn.Resource {
+	q := &v.at.cfg.Queues[i]
 	return capacity.UserAMLimit(capacity.UserAMLimitInput{
-		Calculator: s.cfg.Calculator, Total: s.st.Meta.Cluster, EffMin: s.at.tree.Capacities[i].EffMin,
-		AMLimit: queueLimit, MinAlloc: s.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
+		Calculator: v.cfg.Calculator, Total: v.st.Meta.Cluster, EffMin: v.at.tree.Capacities[i].EffMin,
+		AMLimit: queueLimit, MinAlloc: v.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
-		Weight: s.users[user].weight, ActiveUsers: users,
+		Weight: v.users[user].weight, ActiveUsers: users,
 	})
 }
 

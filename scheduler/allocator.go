@@ -40,10 +40,10 @@ type decision struct {
 
 // offer tries an application's keys on a node, in key order. The decision's state is one of
 // stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
-func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
+func (p *pass) offer(app, node uint32, l *Limits) decision {
 	why := NoAsks
-	for ask := range s.st.AsksOf(s.st.Apps.Get(app)) {
-		d := s.offerKey(app, ask, node, l)
+	for ask := range p.st.AsksOf(p.st.Apps.Get(app)) {
+		d := p.offerKey(app, ask, node, l)
 		if d.state != statePrioritySkipped {
 			return d
 		}
@@ -56,101 +56,101 @@ func (s *Scheduler) offer(app, node uint32, l *Limits) decision {
 // does not count as a missed opportunity, except for a strict ask that waits for this rack. In YARN
 // the count of such an ask never grows, so it is never served. The commit of an allocation updates
 // the count.
-func (s *Scheduler) offerKey(app, ask, node uint32, l *Limits) decision {
-	a, k, n := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node)
+func (p *pass) offerKey(app, ask, node uint32, l *Limits) decision {
+	a, k, n := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node)
 	refuse := func(state allocationState, why Reason) decision {
 		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
-	case k.Count == 0 || k.Label != s.LabelServed(n):
+	case k.Count == 0 || k.Label != p.LabelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
-	case s.loan.lends() && !s.mayLease(a, k, n):
+	case p.loan.lends() && !p.mayLease(a, k, n):
 		return refuse(statePrioritySkipped, NodeReservedByOther)
-	case s.st.HoldsBack(k):
-		return s.offerGang(app, ask, node, l)
-	case s.leavesOut(k, node):
+	case p.st.HoldsBack(k):
+		return p.offerGang(app, ask, node, l)
+	case p.leavesOut(k, node):
 		return refuse(statePrioritySkipped, NoReason)
-	case s.lending && !s.borrower(k):
+	case p.lending && !p.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
-	case k.IncreaseOf != 0 && !s.reachOf(k, node).usable():
+	case k.IncreaseOf != 0 && !p.reachOf(k, node).usable():
 		// YARN would block the leaf on every node if the queue has too little room for the
 		// increase.
 		return refuse(statePrioritySkipped, LocalityDelay)
-	case !s.cfg.ContinueLooking && !s.needsMore(a, k):
+	case !p.cfg.ContinueLooking && !p.needsMore(a, k):
 		return refuse(statePrioritySkipped, HoldsReservations)
-	case !s.withinHeadroom(a, k, l):
+	case !p.withinHeadroom(a, k, l):
 		return refuse(stateQueueSkipped, QueueMaxCapacity)
 	}
 	d := decision{state: stateAppSkipped, app: app, ask: ask, key: k.Key}
 	switch {
-	case s.lending && !s.mayBorrow(k):
+	case p.lending && !p.mayBorrow(k, p.missed(k)):
 		d.why = OwnPartitionFirst
 	case a.Blacklisted(n):
 		d.why = Blacklisted
 	default:
-		d = s.place(app, ask, node, l, false)
-		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && s.counts(k) && !s.trial {
-			s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+		d = p.place(app, ask, node, l, false)
+		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && p.counts(k) && !p.trial {
+			p.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 		}
 	}
-	if d.state < stateAllocated && s.countsMisses(k) && !s.trial {
-		s.updateMisses(a, k.Key, k.Missed+1)
+	if d.state < stateAllocated && p.countsMisses(k) && !p.trial {
+		p.updateMisses(a, k.Key, k.Missed+1)
 	}
 	return d
 }
 
 // assignAt decides whether to allocate, to reserve, or to skip one locality.
-func (s *Scheduler) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfillment bool) decision {
-	a, k, n, calc := s.st.Apps.Get(app), s.st.Asks.Get(ask), s.st.Nodes.Get(node), s.cfg.Calculator
+func (p *pass) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfillment bool) decision {
+	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
 	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask waited for its rack before it reserved a node there. Its fulfillment does not
 	// wait again.
 	waits := !fulfillment || (at == yarn.RackLocal && k.Relax)
-	if waits && !s.delayOf(k).allows(at, fulfillment) {
+	if waits && !p.delayOf(k, p.opportunities(k)).allows(at, fulfillment) {
 		return skip(LocalityDelay)
 	}
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
-	if !fulfillment && k.Count <= s.preemptedFor(a, k) {
+	if !fulfillment && k.Count <= p.preemptedFor(a, k) {
 		return skip(HoldsReservations)
 	}
-	need := calc.Max(s.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
+	need := calc.Max(p.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
-	more := fulfillment || s.needsMore(a, k)
+	more := fulfillment || p.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
-		if !fulfillment && s.cfg.ContinueLooking && (!more || mustFree) {
+		if !fulfillment && p.cfg.ContinueLooking && (!more || mustFree) {
 			why := HoldsReservations
 			if mustFree {
 				why = limitToFree(k.Size.Sub(l.headroom), l.needUnreserve, calc)
 			} else {
 				need = k.Size
 			}
-			if s.loan.lends() { // lent room may be recalled, so no reservation is given up for it
+			if p.loan.lends() { // lent room may be recalled, so no reservation is given up for it
 				return skip(why)
 			}
-			if d.exchanged = s.exchanged(a, k, need, mustFree); d.exchanged == 0 {
+			if d.exchanged = p.exchanged(a, k, need, mustFree); d.exchanged == 0 {
 				return skip(why)
 			}
-			d.reservation = s.st.Reservations.Get(d.exchanged).Number
+			d.reservation = p.st.Reservations.Get(d.exchanged).Number
 		}
 		d.state = stateAllocated
 		return d
 	}
 	switch {
-	case !more, s.cfg.ContinueLooking && mustFree:
+	case !more, p.cfg.ContinueLooking && mustFree:
 		return skip(NodeTooSmallFree)
-	case !fulfillment && !s.mayReserve(a, k, n):
+	case !fulfillment && !p.mayReserve(a, k, n):
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
-	if s.backfills && !fulfillment && s.limitOn(&d, nil) != NoReason { // usedNow omits reservations; this check counts them
+	if p.backfills && !fulfillment && p.limitOn(&d, nil) != NoReason { // usedNow omits reservations; this check counts them
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
-	if s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && s.limitOn(&d, nil) == NoReason { // else accept refuses it
-		d.node = s.earliestNode(a, ask, node, at)
+	if p.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && p.limitOn(&d, nil) == NoReason { // else accept refuses it
+		d.node = p.earliestNode(a, ask, node, at)
 	}
 	return d
 }

@@ -12,7 +12,7 @@ import (
 
 // preference is what passes note that leave out asks on nodes that they avoid.
 type preference struct {
-	here  bool     // some ask avoids the node of the current pass
+	here  bool     // some ask avoids the node of the pass
 	nodes []uint32 // on which asks were left out
 	apps  []uint32 // the applications of these asks
 }
@@ -24,52 +24,49 @@ func (s *Scheduler) avoids(k *state.Ask, node uint32) bool {
 
 // preferOthers runs the eager passes without asks on nodes that they avoid, and records the
 // applications of these asks for passes on any node.
-func (s *Scheduler) preferOthers(budget *eagerBudget) {
-	if len(s.st.Avoided) == 0 {
+func (r *eagerRun) preferOthers() {
+	if len(r.st.Avoided) == 0 {
 		return
 	}
-	s.prefer = &preference{}
-	s.runEagerPasses(budget)
-	apps := s.prefer.apps
-	s.prefer = nil
+	r.prefer = &preference{}
+	r.run()
+	apps := r.prefer.apps
+	r.prefer = nil
 	for _, app := range apps {
-		s.AsksMore(app)
+		r.AsksMore(app)
 	}
 }
 
 // PreferringPass is EagerPass without the asks that avoid the node.
-func (s *Scheduler) PreferringPass(node uint32) bool {
-	s.prefer = &preference{}
-	granted := s.EagerPass(node)
-	s.prefer = nil
-	return granted
-}
+func (s *Scheduler) PreferringPass(node uint32) bool { return s.eagerPass(node, &preference{}) }
 
-// lookForAvoiding finds out once for a pass whether any ask avoids the node, because a pass may offer
-// the node to thousands of asks.
-func (s *Scheduler) lookForAvoiding(node uint32) {
-	if s.prefer != nil {
-		s.prefer.here = slices.ContainsFunc(s.st.Avoided, func(v state.Avoided) bool { return v.Node == node })
+// lookAt finds out once for a pass whether any ask avoids the node, because a pass may offer the node
+// to thousands of asks.
+func (p *preference) lookAt(st *state.State, node uint32) {
+	if p != nil {
+		p.here = slices.ContainsFunc(st.Avoided, func(v state.Avoided) bool { return v.Node == node })
 	}
 }
 
-// leavesOut reports whether the current pass must not serve an ask on a node, because other nodes
-// are tried first.
-func (s *Scheduler) leavesOut(k *state.Ask, node uint32) bool {
-	p := s.prefer
-	if p == nil || !p.here || !s.avoids(k, node) {
+// leavesOut reports whether the pass must not serve an ask on a node, because other nodes are tried
+// first.
+func (p *pass) leavesOut(k *state.Ask, node uint32) bool {
+	if p.prefer == nil || !p.prefer.here || !p.avoids(k, node) {
 		return false
 	}
-	if !slices.Contains(p.nodes, node) {
-		p.nodes = append(p.nodes, node)
-	}
-	if !slices.Contains(p.apps, k.App) {
-		p.apps = append(p.apps, k.App)
-	}
+	p.prefer.note(k.App, node)
 	return true
 }
 
-// leftOut reports whether a pass on a node has left out an ask. Another such pass would do the same.
-func (s *Scheduler) leftOut(node uint32) bool {
-	return s.prefer != nil && slices.Contains(s.prefer.nodes, node)
+// note records that an ask of an application was left out on a node.
+func (p *preference) note(app, node uint32) {
+	if !slices.Contains(p.nodes, node) {
+		p.nodes = append(p.nodes, node)
+	}
+	if !slices.Contains(p.apps, app) {
+		p.apps = append(p.apps, app)
+	}
 }
+
+// leftOut reports whether a pass on a node has left out an ask. Another such pass would do the same.
+func (p *preference) leftOut(node uint32) bool { return p != nil && slices.Contains(p.nodes, node) }

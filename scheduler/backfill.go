@@ -25,7 +25,7 @@ import (
 // The nodes of gangs lend nothing, and gangs borrow nothing. Borrowed room counts in all limits, as
 // any other allocation.
 
-// loan is the room that the current pass lends. The zero value lends nothing.
+// loan is the room that a pass lends. The zero value lends nothing.
 type loan struct {
 	reservation uint64
 	size        yarn.Resource // of the reservation
@@ -33,18 +33,17 @@ type loan struct {
 	until       int64         // the earliest time at which the reservation can be fulfilled
 }
 
-// lends reports whether the current pass lends room of a reserved node.
+// lends reports whether there is room of a reserved node to lend.
 func (l loan) lends() bool { return l.reservation != 0 }
 
 // lendReserved runs a pass that offers the idle room of a reserved node. It lends nothing while the
 // reservation waits only for its own leases and for containers that are about to end.
-func (s *Scheduler) lendReserved(node uint32) *decision {
-	if s.loan = s.loanOf(node); !s.loan.lends() {
+func (p *pass) lendReserved(node uint32) *decision {
+	lending := *p
+	if lending.loan = p.loanOf(node); !lending.loan.lends() {
 		return nil
 	}
-	d := s.offerNode(node)
-	s.loan = loan{}
-	return d
+	return lending.offerNode(node)
 }
 
 // loanOf returns what a pass on a reserved node lends.
@@ -99,48 +98,48 @@ func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 
 	return never
 }
 
-// lease returns the deadline of the lease that an ask would get in the current pass. ok is false if
+// lease returns the deadline of the lease that an ask would get in this view. ok is false if
 // it gets none. AMs get no lease, because the recall of an AM would end its application.
-func (s *Scheduler) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
-	policy := s.cfg.Queues[s.LeafOf(a)].Backfill
+func (v *View) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
+	policy := v.cfg.Queues[v.LeafOf(a)].Backfill
 	switch {
-	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || s.st.HoldsBack(k) || !s.cfg.Calculator.FitsIn(k.Size, n.Unallocated()):
+	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.st.HoldsBack(k) || !v.cfg.Calculator.FitsIn(k.Size, n.Unallocated()):
 		return 0, false
-	case s.fitsBeside(k.Size, n):
+	case v.fitsBeside(k.Size, n):
 		return event.NoLease, true
 	case k.AM:
 		return 0, false
 	}
-	end := a.DeclaredEnd(s.now, false)
-	if end > s.now && end <= s.loan.until {
-		return s.loan.until, true
+	end := a.DeclaredEnd(v.now, false)
+	if end > v.now && end <= v.loan.until {
+		return v.loan.until, true
 	}
-	return 0, policy == capacity.BackfillPreemptable && !s.tooLong(end)
+	return 0, policy == capacity.BackfillPreemptable && !v.tooLong(end)
 }
 
 // tooLong reports whether a container would outlast the time at which the reservation can be
 // fulfilled, according to the declared lifetimes. The recall of such a container would only lose
 // its work. If the reservation may be fulfilled at any moment, no container is too long, because
 // nothing is known about the containers for which it waits.
-func (s *Scheduler) tooLong(end int64) bool {
-	return end > s.loan.until && s.loan.until > s.now
+func (v *View) tooLong(end int64) bool {
+	return end > v.loan.until && v.loan.until > v.now
 }
 
 // fitsBeside reports whether a container takes nothing for which the reservation waits: of every
 // resource that the container uses, the node then still has as much as the reservation needs. Such
 // a container may run forever.
-func (s *Scheduler) fitsBeside(size yarn.Resource, n *state.Node) bool {
+func (v *View) fitsBeside(size yarn.Resource, n *state.Node) bool {
 	left := n.Unallocated().Sub(size)
-	for i := range s.kindsThatCount() {
-		if size[i] > 0 && left[i] < s.loan.size[i] {
+	for i := range v.kindsThatCount() {
+		if size[i] > 0 && left[i] < v.loan.size[i] {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *Scheduler) mayLease(a *state.App, k *state.Ask, n *state.Node) bool {
-	_, ok := s.lease(a, k, n)
+func (v *View) mayLease(a *state.App, k *state.Ask, n *state.Node) bool {
+	_, ok := v.lease(a, k, n)
 	return ok
 }
 

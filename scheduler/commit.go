@@ -8,33 +8,33 @@ import (
 
 // accept checks a decision against the current state, as YARN's committer checks a proposal that
 // may be outdated. It reports whether the decision may be committed.
-func (s *Scheduler) accept(d *decision) bool {
-	if !s.st.Apps.Has(d.app) || !s.st.Apps.Get(d.app).Activated() || !s.st.Nodes.Has(d.node) {
+func (p *pass) accept(d *decision) bool {
+	if !p.st.Apps.Has(d.app) || !p.st.Apps.Get(d.app).Activated() || !p.st.Nodes.Has(d.node) {
 		return false
 	}
-	a, n := s.st.Apps.Get(d.app), s.st.Nodes.Get(d.node)
-	ask := s.st.AskFor(a, d.key, d.increaseOf)
-	if !n.TakesContainers() || (n.Reservation != 0) != s.loan.lends() || ask == 0 || ask != d.ask {
+	a, n := p.st.Apps.Get(d.app), p.st.Nodes.Get(d.node)
+	ask := p.st.AskFor(a, d.key, d.increaseOf)
+	if !n.TakesContainers() || (n.Reservation != 0) != p.loan.lends() || ask == 0 || ask != d.ask {
 		return false
 	}
-	k := s.st.Asks.Get(ask)
+	k := p.st.Asks.Get(ask)
 	if k.Count == 0 || k.Size != d.size {
 		return false
 	}
-	if d.exchanged != 0 && s.st.Reservation(d.reservation) != d.exchanged {
+	if d.exchanged != 0 && p.st.Reservation(d.reservation) != d.exchanged {
 		return false
 	}
-	fits := s.cfg.Calculator.FitsIn(d.size, n.Unallocated())
+	fits := p.cfg.Calculator.FitsIn(d.size, n.Unallocated())
 	if fits != (d.state == stateAllocated) {
 		return false
 	}
-	return s.limitOn(d, s.releasedBy(d)) == NoReason
+	return p.limitOn(d, p.releasedBy(d)) == NoReason
 }
 
-// releasedBy returns the reservation in the current partition that a decision gives up, or nil.
-func (s *Scheduler) releasedBy(d *decision) *state.Reservation {
+// releasedBy returns the reservation on these nodes that a decision gives up, or nil.
+func (v *View) releasedBy(d *decision) *state.Reservation {
 	if d.exchanged != 0 {
-		if r := s.st.Reservations.Get(d.exchanged); s.here(r) {
+		if r := v.st.Reservations.Get(d.exchanged); v.here(r) {
 			return r
 		}
 	}
@@ -42,58 +42,58 @@ func (s *Scheduler) releasedBy(d *decision) *state.Reservation {
 }
 
 // commit turns an accepted decision into events.
-func (s *Scheduler) commit(d *decision) {
+func (p *pass) commit(d *decision) {
 	if d.gang != nil {
-		s.commitGang(d)
+		p.commitGang(d)
 		return
 	}
-	k := s.st.Asks.Get(d.ask)
-	am, opportunities, counts := k.AM, k.Opportunities, s.counts(k)
-	missed, misses := k.Missed, s.countsMisses(k)
+	k := p.st.Asks.Get(d.ask)
+	am, opportunities, counts := k.AM, k.Opportunities, p.counts(k)
+	missed, misses := k.Missed, p.countsMisses(k)
 	if d.exchanged != 0 {
-		s.cancel(d.reservation, yarn.CancelExchanged)
+		p.cancel(d.reservation, yarn.CancelExchanged)
 	}
 	switch {
 	case d.state == stateReserved:
-		s.reserve(d, am)
+		p.reserve(d, am)
 	case d.increaseOf != 0:
-		s.Emit(&event.ContainerIncreased{Container: s.st.Ref(s.st.Containers.Get(d.increaseOf))})
+		p.Emit(&event.ContainerIncreased{Container: p.st.Ref(p.st.Containers.Get(d.increaseOf))})
 	default:
-		s.allocate(d, am)
+		p.allocate(d, am)
 	}
 	if d.increaseOf == 0 { // an increase waits for one node only, so nothing is counted for it
-		s.counted(d, opportunities, counts)
-		s.missedAfter(d, missed, misses)
+		p.counted(d, opportunities, counts)
+		p.missedAfter(d, missed, misses)
 	}
 	if d.state == stateAllocated {
-		s.CancelUnwanted(d.app)
+		p.CancelUnwanted(d.app)
 	}
 }
 
 // allocate creates a container, with a lease if the pass lends.
-func (s *Scheduler) allocate(d *decision, am bool) {
-	a := s.st.Apps.Get(d.app)
-	e := event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
-	if !s.loan.lends() {
-		s.Emit(&e)
+func (p *pass) allocate(d *decision, am bool) {
+	a := p.st.Apps.Get(d.app)
+	e := event.ContainerAllocated{App: a.ID.Seq, Number: p.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
+	if !p.loan.lends() {
+		p.Emit(&e)
 		return
 	}
-	deadline, _ := s.lease(a, s.st.Asks.Get(d.ask), s.st.Nodes.Get(d.node))
-	s.Emit(&event.ContainerLent{ContainerAllocated: e, Reservation: s.loan.reservation, DeadlineMillis: deadline})
+	deadline, _ := p.lease(a, p.st.Asks.Get(d.ask), p.st.Nodes.Get(d.node))
+	p.Emit(&event.ContainerLent{ContainerAllocated: e, Reservation: p.loan.reservation, DeadlineMillis: deadline})
 }
 
 // counted updates the count of missed opportunities after an allocation or reservation. A locality
 // that is near enough resets the count; any other increases it.
-func (s *Scheduler) counted(d *decision, before uint32, counts bool) {
+func (p *pass) counted(d *decision, before uint32, counts bool) {
 	after := uint32(0)
-	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !s.cfg.RackLocalityFullReset) {
+	if d.locality == yarn.OffSwitch || (d.locality == yarn.RackLocal && !p.cfg.RackLocalityFullReset) {
 		after = before
 		if counts {
 			after++
 		}
 	}
-	if ask := s.st.Ask(s.st.Apps.Get(d.app), d.key); ask != 0 {
-		s.UpdateCounts(d.app, d.key, after, s.st.Asks.Get(ask).ReReservations)
+	if ask := p.st.Ask(p.st.Apps.Get(d.app), d.key); ask != 0 {
+		p.UpdateCounts(d.app, d.key, after, p.st.Asks.Get(ask).ReReservations)
 	}
 }
 

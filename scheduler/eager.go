@@ -29,64 +29,74 @@ func (s *Scheduler) RunEagerPasses() {
 		s.freed, s.asking = s.freed[:0], s.asking[:0]
 		return
 	}
-	budget := &eagerBudget{grants: eagerGrants, misses: eagerMisses}
-	s.preferOthers(budget)
-	s.runEagerPasses(budget)
+	r := eagerRun{Scheduler: s, grants: eagerGrants, misses: eagerMisses}
+	r.preferOthers()
+	r.run()
 }
 
-// runEagerPasses runs passes until nothing is left to do or the budget is spent.
-func (s *Scheduler) runEagerPasses(budget *eagerBudget) {
-	for len(s.freed) > 0 || len(s.asking) > 0 {
-		freed, asking := slices.Clone(s.freed), slices.Clone(s.asking)
-		s.freed, s.asking = s.freed[:0], s.asking[:0]
+// eagerRun is the additional passes of one input.
+type eagerRun struct {
+	*Scheduler
+	grants, misses int         // that are left of the bounds
+	prefer         *preference // of the passes
+}
+
+func (r *eagerRun) spent() bool { return r.grants <= 0 || r.misses <= 0 }
+
+// run runs passes until nothing is left to do or a bound is reached.
+func (r *eagerRun) run() {
+	for len(r.freed) > 0 || len(r.asking) > 0 {
+		freed, asking := slices.Clone(r.freed), slices.Clone(r.asking)
+		r.freed, r.asking = r.freed[:0], r.asking[:0]
 		slices.Sort(freed)
 		for _, n := range slices.Compact(freed) {
-			s.eagerPass(n, budget)
+			r.pass(n)
 		}
 		for _, a := range asking {
-			s.servePending(a, budget)
+			r.servePending(a)
 		}
-		if budget.spent() {
-			s.freed, s.asking = s.freed[:0], s.asking[:0]
+		if r.spent() {
+			r.freed, r.asking = r.freed[:0], r.asking[:0]
 		}
 	}
 }
 
-type eagerBudget struct{ grants, misses int }
-
-func (b *eagerBudget) spent() bool { return b.grants <= 0 || b.misses <= 0 }
-
-// eagerPass runs EagerPass within the budget.
-func (s *Scheduler) eagerPass(node uint32, b *eagerBudget) bool {
-	if b.spent() || !s.st.Nodes.Has(node) || !s.st.Nodes.Get(node).TakesContainers() || s.leftOut(node) {
+// pass runs eagerPass within the bounds.
+func (r *eagerRun) pass(node uint32) bool {
+	if r.spent() || !r.st.Nodes.Has(node) || !r.st.Nodes.Get(node).TakesContainers() || r.prefer.leftOut(node) {
 		return false
 	}
-	granted := s.EagerPass(node)
+	granted := r.eagerPass(node, r.prefer)
 	switch {
 	case granted:
-		b.grants--
-	case !s.leftOut(node): // else it is not tried again before the other nodes
-		b.misses--
+		r.grants--
+	case !r.prefer.leftOut(node): // else it is not tried again before the other nodes
+		r.misses--
 	}
 	return granted
 }
 
 // EagerPass runs passes on a node without counting missed opportunities. It reports whether a pass
 // allocated or reserved something.
-func (s *Scheduler) EagerPass(node uint32) bool {
-	if !s.st.Nodes.Get(node).TakesContainers() {
+func (s *Scheduler) EagerPass(node uint32) bool { return s.eagerPass(node, nil) }
+
+func (s *Scheduler) eagerPass(node uint32, prefer *preference) bool {
+	n := s.st.Nodes.Get(node)
+	if !n.TakesContainers() {
 		return false
 	}
-	s.lookForAvoiding(node)
-	reserved := s.st.Nodes.Get(node).Reservation
-	return s.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
+	p := s.passOn(n)
+	p.prefer = prefer
+	prefer.lookAt(s.st, node)
+	reserved := n.Reservation
+	return p.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
 }
 
 // servePending runs passes on the nodes that the order of nodes gives for an application's asks,
 // until the application has everything that it can get now or the budget is spent.
-func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
-	for _, p := range s.partitions {
-		for !b.spent() && s.servePendingOn(p, app, b) {
+func (r *eagerRun) servePending(app uint32) {
+	for _, p := range r.partitions {
+		for !r.spent() && r.servePendingOn(p, app) {
 		}
 	}
 }
@@ -94,18 +104,18 @@ func (s *Scheduler) servePending(app uint32, b *eagerBudget) {
 // servePendingOn runs a pass for the first ask of an application that nodes of a partition can
 // serve now. It reports whether a pass allocated or reserved something. If there is no room for an
 // ask, it runs a pass that may reserve a node.
-func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) bool {
-	if !s.st.Apps.Has(app) || !s.st.Apps.Get(app).Activated() {
+func (r *eagerRun) servePendingOn(p *partition, app uint32) bool {
+	if !r.st.Apps.Has(app) || !r.st.Apps.Get(app).Activated() {
 		return false
 	}
-	for ask, k := range s.st.AsksOf(s.st.Apps.Get(app)) {
-		if k.Count == 0 || k.IncreaseOf != 0 || k.Label != p.label && !(p.lends && s.mayBorrow(k)) {
+	for ask, k := range r.st.AsksOf(r.st.Apps.Get(app)) {
+		if k.Count == 0 || k.IncreaseOf != 0 || k.Label != p.label && !(p.lends && r.mayBorrow(k, k.Missed)) {
 			continue
 		}
-		if s.serveAsk(p, ask, b) {
+		if r.serveAsk(p, ask) {
 			return true
 		}
-		if b.spent() {
+		if r.spent() {
 			return false
 		}
 	}
@@ -115,19 +125,19 @@ func (s *Scheduler) servePendingOn(p *partition, app uint32, b *eagerBudget) boo
 // serveAsk runs passes for one ask: on the first node of the order or, if no node has room, on
 // reserved nodes that lend, and last on a node that the ask may reserve. It reports whether a pass
 // allocated or reserved something.
-func (s *Scheduler) serveAsk(p *partition, ask uint32, b *eagerBudget) bool {
-	if free := s.nodesFor(p, ask, false, 1); len(free) > 0 {
-		return s.eagerPass(free[0].node, b)
+func (r *eagerRun) serveAsk(p *partition, ask uint32) bool {
+	if free := r.nodesFor(p, ask, false, 1); len(free) > 0 {
+		return r.pass(free[0].node)
 	}
-	if s.backfills {
-		for _, lent := range slices.Clone(s.nodesFor(p, ask, true, eagerMisses)) {
-			if s.eagerPass(lent.node, b) {
+	if r.backfills {
+		for _, lent := range slices.Clone(r.nodesFor(p, ask, true, eagerMisses)) {
+			if r.pass(lent.node) {
 				return true
 			}
 		}
 	}
-	node := s.nodeToReserve(p, ask)
-	return node != 0 && s.eagerPass(node, b)
+	node := r.nodeToReserve(p, ask)
+	return node != 0 && r.pass(node)
 }
 
 // nodeToReserve returns the emptiest node that an ask may reserve, or 0 if there is none.

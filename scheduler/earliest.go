@@ -23,17 +23,17 @@ func (s *Scheduler) ReservesEarliest() bool {
 // earliestNode returns the node that an ask should reserve instead of the given node: the node,
 // among those that the ask may use at this locality and reserve, that is expected to have room
 // first. Among equals, the given node comes first, then the emptiest.
-func (s *Scheduler) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
-	best, _ := s.earliestOther(a, ask, node, at)
+func (v *View) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
+	best, _ := v.earliestOther(a, ask, node, at)
 	return best
 }
 
 // earliestOther is earliestNode, and also returns the time at which the node is expected to have
 // room.
-func (s *Scheduler) earliestOther(a *state.App, ask, node uint32, at yarn.Locality) (best uint32, first int64) {
-	best, first = node, s.expectedRoom(s.st.Asks.Get(ask), node)
-	for other := range s.reservableNodes(s.at, a, ask, at) {
-		if t := s.expectedRoom(s.st.Asks.Get(ask), other); t < first {
+func (v *View) earliestOther(a *state.App, ask, node uint32, at yarn.Locality) (best uint32, first int64) {
+	best, first = node, v.expectedRoom(v.st.Asks.Get(ask), node)
+	for other := range v.reservableNodes(v.at, a, ask, at) {
+		if t := v.expectedRoom(v.st.Asks.Get(ask), other); t < first {
 			best, first = other, t
 		}
 	}
@@ -63,19 +63,19 @@ const moveEvery = 60
 
 // moveReservation reserves another node instead, if that one is expected to have room in half of
 // the time. It looks for one at every moveEvery-th heartbeat of the reserved node.
-func (s *Scheduler) moveReservation(r *state.Reservation, ask uint32) {
-	if !s.ReservesEarliest() || r.IncreaseOf != 0 || s.st.Asks.Get(ask).ReReservations%moveEvery != 0 || s.hasPreempted(r) || s.borrowed(r) {
+func (p *pass) moveReservation(r *state.Reservation, ask uint32) {
+	if !p.ReservesEarliest() || r.IncreaseOf != 0 || p.st.Asks.Get(ask).ReReservations%moveEvery != 0 || p.hasPreempted(r) || p.borrowed(r) {
 		return
 	}
-	a, k := s.st.Apps.Get(r.App), s.st.Asks.Get(ask)
-	node, first := s.earliestOther(a, ask, r.Node, yarn.OffSwitch)
-	if node == r.Node || 2*(first-s.now) > s.expectedRoom(k, r.Node)-s.now {
+	a, k := p.st.Apps.Get(r.App), p.st.Asks.Get(ask)
+	node, first := p.earliestOther(a, ask, r.Node, yarn.OffSwitch)
+	if node == r.Node || 2*(first-p.now) > p.expectedRoom(k, r.Node)-p.now {
 		return
 	}
 	d := decision{app: r.App, ask: ask, key: r.Key, node: node, size: k.Size}
 	am := r.AM
-	s.cancel(r.Number, yarn.CancelExchanged)
-	s.reserve(&d, am)
+	p.cancel(r.Number, yarn.CancelExchanged)
+	p.reserve(&d, am)
 }
 
 // borrowed reports whether containers have borrowed room of a reservation.

@@ -41,31 +41,31 @@ func (s *Scheduler) mayCompareGangs(node uint32, passes int) bool {
 }
 
 // offerGang is offerKey for a gang's ask.
-func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
-	g := s.st.Gangs.Get(app)
+func (p *pass) offerGang(app, ask, node uint32, l *Limits) decision {
+	g := p.st.Gangs.Get(app)
 	skip := func(state allocationState, why Reason) decision {
 		return decision{state: state, app: app, ask: ask, key: g.Key, why: why}
 	}
 	switch {
-	case s.lending:
+	case p.lending:
 		return skip(statePrioritySkipped, OwnPartitionFirst)
 	case g.State == state.GangAsking:
 		return skip(statePrioritySkipped, GangIncomplete)
 	}
-	d := s.demandOf(app, ask)
-	switch why := s.gangLimit(&d); {
-	case why == QueueMaxCapacity && s.now-g.SinceMillis >= s.usualLength() && s.gangFitsQueue(&d):
+	d := p.demandOf(app, ask)
+	switch why := p.gangLimit(&d); {
+	case why == QueueMaxCapacity && p.now-g.SinceMillis >= p.usualLength() && p.gangFitsQueue(&d):
 		return skip(stateQueueSkipped, why) // as for any ask, room that the queue gets back goes to this application
 	case why != NoReason:
 		return skip(statePrioritySkipped, why)
 	}
-	if s.mayCompareGangs(node, gangFitPasses) {
-		if d, ok := s.startGang(&d, ask, l); ok {
+	if p.mayCompareGangs(node, gangFitPasses) {
+		if d, ok := p.startGang(&d, ask, l); ok {
 			return d
 		}
 	}
-	if s.mayCompareGangs(node, gangHoldPasses) {
-		if d, ok := s.holdGang(&d, ask); ok {
+	if p.mayCompareGangs(node, gangHoldPasses) {
+		if d, ok := p.holdGang(&d, ask); ok {
 			return d
 		}
 	}
@@ -73,22 +73,22 @@ func (s *Scheduler) offerGang(app, ask, node uint32, l *Limits) decision {
 }
 
 // startGang looks for room for all members of a gang that no limit prevents from starting.
-func (s *Scheduler) startGang(d *gangDemand, ask uint32, l *Limits) (decision, bool) {
-	if !s.gangFitsIn(0, d) || !s.cfg.Calculator.FitsIn(d.size, l.headroom) {
+func (p *pass) startGang(d *gangDemand, ask uint32, l *Limits) (decision, bool) {
+	if !p.gangFitsIn(0, d) || !p.cfg.Calculator.FitsIn(d.size, l.headroom) {
 		return decision{}, false
 	}
-	members := s.gangRoom(d.app, ask)
-	return decision{state: stateAllocated, app: d.app, ask: ask, key: s.st.Gangs.Get(d.app).Key, gang: members}, members != nil
+	members := p.gangRoom(d.app, ask)
+	return decision{state: stateAllocated, app: d.app, ask: ask, key: p.st.Gangs.Get(d.app).Key, gang: members}, members != nil
 }
 
 // holdGang looks for nodes to hold for such a gang, if it holds none and has waited long enough.
-func (s *Scheduler) holdGang(d *gangDemand, ask uint32) (decision, bool) {
-	if members, _ := s.st.GangReserved(d.app); members > 0 || !s.gangMayReserve(d) {
+func (p *pass) holdGang(d *gangDemand, ask uint32) (decision, bool) {
+	if members, _ := p.st.GangReserved(d.app); members > 0 || !p.gangMayReserve(d) {
 		return decision{}, false
 	}
-	g, h := s.st.Gangs.Get(d.app), s.gangHold(d.app, ask)
+	g, h := p.st.Gangs.Get(d.app), p.gangHold(d.app, ask)
 	return decision{state: stateReserved, app: d.app, ask: ask, key: g.Key, gang: h.members, expected: h.at},
-		h.due(s.now, g.SinceMillis, s.usualLength()) && s.moreReservations(d.app, ask, len(h.members))
+		h.due(p.now, g.SinceMillis, p.usualLength()) && p.moreReservations(d.app, ask, len(h.members))
 }
 
 // GangPass starts the waiting gang of an application, or reserves nodes for it, if a pass on some
@@ -99,23 +99,21 @@ func (s *Scheduler) GangPass(app uint32, start bool) {
 		return
 	}
 	ask, leaf := s.st.Ask(a, g.Key), s.LeafOf(a)
-	s.refreshCapacities()
-	s.at = s.partitions[s.st.Asks.Get(ask).Label]
-	defer func() { s.at = s.partitions[0] }()
-	l := Limits{limit: s.currentLimit(leaf)}
+	p := pass{View: s.In(s.st.Asks.Get(ask).Label, false)}
+	l := Limits{limit: p.currentLimit(leaf)}
 	var ok bool
-	if ok, l.headroom = s.queueLimit(leaf, l.limit, s.reservedIn(a)); !ok {
+	if ok, l.headroom = p.queueLimit(leaf, l.limit, p.reservedIn(a)); !ok {
 		return
 	}
 	d := s.demandOf(app, ask)
-	if s.gangLimit(&d) != NoReason {
+	if p.gangLimit(&d) != NoReason {
 		return
 	}
 	var is decision
 	if start {
-		is, ok = s.startGang(&d, ask, &l)
+		is, ok = p.startGang(&d, ask, &l)
 	} else {
-		is, ok = s.holdGang(&d, ask)
+		is, ok = p.holdGang(&d, ask)
 	}
 	if ok {
 		s.commitGang(&is)
@@ -139,12 +137,12 @@ func (s *Scheduler) demandOf(app, ask uint32) gangDemand {
 
 // gangLimit returns which limit, of the user or of a queue, prevents all members of a gang from
 // starting together, regardless of the free room on nodes. It returns NoReason if none does.
-func (s *Scheduler) gangLimit(d *gangDemand) Reason {
-	if !s.gangFitsUser(d) {
+func (v *View) gangLimit(d *gangDemand) Reason {
+	if !v.gangFitsUser(d) {
 		return UserLimit
 	}
-	for i := d.leaf; i >= 0; i = s.queues[i].parent {
-		if !s.mayHaveAll(i) && !s.gangFitsIn(i, d) {
+	for i := d.leaf; i >= 0; i = v.queues[i].parent {
+		if !v.mayUseAllNodes(i) && !v.gangFitsIn(i, d) {
 			return QueueMaxCapacity
 		}
 	}
@@ -153,31 +151,25 @@ func (s *Scheduler) gangLimit(d *gangDemand) Reason {
 
 // gangFitsUser reports whether the last member is within the limit of its user. The limit grows
 // with the use of the members before it.
-func (s *Scheduler) gangFitsUser(d *gangDemand) bool {
-	calc, before, used := s.cfg.Calculator, d.size.Sub(d.member), *s.userUsed(d.user)
-	in := s.userLimitInput(d.leaf)
+func (v *View) gangFitsUser(d *gangDemand) bool {
+	calc, before, used := v.cfg.Calculator, d.size.Sub(d.member), *v.userUsed(d.user)
+	in := v.userLimitInput(d.leaf)
 	in.ActiveUsed = in.ActiveUsed.Add(before)
 	in.DominantUsed = in.DominantUsed.Sub(capacity.DominantPart(calc, in.Label, used)).Add(capacity.DominantPart(calc, in.Label, used.Add(before)))
-	return calc.Compare(s.st.Meta.Cluster, used.Add(before), s.weighted(capacity.UserLimit(in), d.user)) <= 0
-}
-
-// mayHaveAll reports whether a queue may use all nodes of the partition, as root may. Then only the
-// room on the nodes limits it.
-func (s *Scheduler) mayHaveAll(queue int32) bool {
-	return s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[queue].EffMax)
+	return calc.Compare(v.st.Meta.Cluster, used.Add(before), v.weighted(capacity.UserLimit(in), d.user)) <= 0
 }
 
 // gangFitsIn reports whether all members fit into the maximum of a queue, in addition to its
 // present use.
-func (s *Scheduler) gangFitsIn(queue int32, d *gangDemand) bool {
-	return s.cfg.Calculator.FitsIn(s.used(queue).Add(d.size), s.at.tree.Capacities[queue].EffMax)
+func (v *View) gangFitsIn(queue int32, d *gangDemand) bool {
+	return v.cfg.Calculator.FitsIn(v.used(queue).Add(d.size), v.at.tree.Capacities[queue].EffMax)
 }
 
 // gangFitsQueue reports whether all members together fit into the maxima of the queues if nothing
 // else runs there.
-func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
-	for i := d.leaf; i >= 0; i = s.queues[i].parent {
-		if !s.cfg.Calculator.FitsIn(d.size, s.at.tree.Capacities[i].EffMax) {
+func (v *View) gangFitsQueue(d *gangDemand) bool {
+	for i := d.leaf; i >= 0; i = v.queues[i].parent {
+		if !v.cfg.Calculator.FitsIn(d.size, v.at.tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -186,27 +178,27 @@ func (s *Scheduler) gangFitsQueue(d *gangDemand) bool {
 
 // gangMayReserve reports whether the queues have room for a gang in addition to the gangs that hold
 // nodes. Those do not count as used before they start.
-func (s *Scheduler) gangMayReserve(d *gangDemand) bool {
-	s.gangsCompared += 1 + int64(s.st.Reservations.Len())
-	held := make([]yarn.Resource, len(s.levelLimits)) // by depth, for the queues of this gang
-	s.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+func (v *View) gangMayReserve(d *gangDemand) bool {
+	v.gangsCompared += 1 + int64(v.st.Reservations.Len())
+	held := make([]yarn.Resource, v.cfg.Queues[d.leaf].Depth+1) // by depth, for the queues of this gang
+	v.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		if r.Members != 0 {
-			a := s.st.Apps.Get(r.App)
-			k := s.st.Asks.Get(s.st.Ask(a, r.Key))
-			for i := s.LeafOf(a); i >= 0 && k.Label == s.at.label; i = s.queues[i].parent {
-				if s.holds(i, d.leaf) {
-					held[s.cfg.Queues[i].Depth] = held[s.cfg.Queues[i].Depth].Add(k.Size.Times(int64(r.Members)))
+			a := v.st.Apps.Get(r.App)
+			k := v.st.Asks.Get(v.st.Ask(a, r.Key))
+			for i := v.LeafOf(a); i >= 0 && k.Label == v.at.label; i = v.queues[i].parent {
+				if v.holds(i, d.leaf) {
+					held[v.cfg.Queues[i].Depth] = held[v.cfg.Queues[i].Depth].Add(k.Size.Times(int64(r.Members)))
 				}
 			}
 		}
 		return true
 	})
-	for i := d.leaf; i >= 0; i = s.queues[i].parent {
-		charged := held[s.cfg.Queues[i].Depth].Add(d.size)
-		if !s.mayHaveAll(i) {
-			charged = charged.Add(*s.used(i))
+	for i := d.leaf; i >= 0; i = v.queues[i].parent {
+		charged := held[v.cfg.Queues[i].Depth].Add(d.size)
+		if !v.mayUseAllNodes(i) {
+			charged = charged.Add(*v.used(i))
 		}
-		if !s.cfg.Calculator.FitsIn(charged, s.at.tree.Capacities[i].EffMax) {
+		if !v.cfg.Calculator.FitsIn(charged, v.at.tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -263,30 +255,30 @@ func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
 
 // fulfillGang runs the pass on a node that a gang has reserved. It starts all members when all
 // nodes of the gang have the room.
-func (s *Scheduler) fulfillGang(r *state.Reservation) {
+func (p *pass) fulfillGang(r *state.Reservation) {
 	app := r.App
-	ask := s.st.Ask(s.st.Apps.Get(app), r.Key)
-	if !s.wanted(ask, r.Node) {
-		s.cancel(r.Number, yarn.CancelAskGone)
+	ask := p.st.Ask(p.st.Apps.Get(app), r.Key)
+	if !p.wanted(ask, r.Node) {
+		p.cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
-	g := s.st.Gangs.Get(app)
+	g := p.st.Gangs.Get(app)
 	switch made := r.MadeMillis; {
-	case g.Spec.OneRack && s.heldRacks(app) > 1: // a node has registered again in another rack
-		s.cancelGang(app, yarn.CancelGangBroken)
-	case s.heldSuffice(r):
-		s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: s.heldRoom(app)})
-	case s.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
-		s.cancelGang(app, yarn.CancelGangLate)
+	case g.Spec.OneRack && p.heldRacks(app) > 1: // a node has registered again in another rack
+		p.cancelGang(app, yarn.CancelGangBroken)
+	case p.heldSuffice(r):
+		p.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: p.heldRoom(app)})
+	case p.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
+		p.cancelGang(app, yarn.CancelGangLate)
 	}
 }
 
 // heldSuffice reports whether the nodes that a gang has reserved have the room for all members, within
 // the limits.
-func (s *Scheduler) heldSuffice(r *state.Reservation) bool {
-	ask := s.st.Ask(s.st.Apps.Get(r.App), r.Key)
-	d := s.demandOf(r.App, ask)
-	return s.heldMembers(r.App, ask) == s.st.Gangs.Get(r.App).Spec.Count && s.gangLimit(&d) == NoReason && s.gangFitsIn(0, &d)
+func (v *View) heldSuffice(r *state.Reservation) bool {
+	ask := v.st.Ask(v.st.Apps.Get(r.App), r.Key)
+	d := v.demandOf(r.App, ask)
+	return v.heldMembers(r.App, ask) == v.st.Gangs.Get(r.App).Spec.Count && v.gangLimit(&d) == NoReason && v.gangFitsIn(0, &d)
 }
 
 // gangPatienceMillis is the shortest delay after which a gang gives up its nodes. If the nodes were

@@ -69,19 +69,19 @@ func takeMembers(g *yarn.Gang, rooms []gangMembers, limits nameLimits) (members 
 // gangRoom returns where all members of a gang can start now, or nil if there is too little room.
 // It prefers nodes that the gang holds, then nodes that its ask names, then nodes in
 // the order of nodes.
-func (s *Scheduler) gangRoom(app, ask uint32) []gangMembers {
-	r := s.roomsFor(app, ask)
-	for slot := range s.st.GangReservations(app) {
-		r.add(s.st.Reservations.Get(slot).Node, s.st.Nodes.Get(s.st.Reservations.Get(slot).Node).Unallocated())
+func (v *View) gangRoom(app, ask uint32) []gangMembers {
+	r := v.roomsFor(app, ask)
+	for slot := range v.st.GangReservations(app) {
+		r.add(v.st.Reservations.Get(slot).Node, v.st.Nodes.Get(v.st.Reservations.Get(slot).Node).Unallocated())
 	}
-	index := s.freeNodes(s.at, false, shapeOrder(s.nodeOrder(s.at, s.st.Apps.Get(app))))
-	for node := range index.walk(index.layout.boundsFor(r.size.Times(max(r.g.PerNode, 1)), s.kindsThatCount())) {
-		r.add(node, s.st.Nodes.Get(node).Unallocated())
+	index := v.freeNodes(v.at, false, shapeOrder(v.nodeOrder(v.at, v.st.Apps.Get(app))))
+	for node := range index.walk(index.layout.boundsFor(r.size.Times(max(r.g.PerNode, 1)), v.kindsThatCount())) {
+		r.add(node, v.st.Nodes.Get(node).Unallocated())
 		if r.found >= r.g.Count && !r.g.OneRack && !r.named {
 			break
 		}
 	}
-	s.gangsCompared += r.compared
+	v.gangsCompared += r.compared
 	if r.found < r.g.Count {
 		return nil
 	}

@@ -11,12 +11,12 @@ type GangWait struct {
 	Fit    int64  // members that have room now, each counted alone
 }
 
-// WhyGangWaits returns why the gang of an ask has not started. The current partition must be that
-// of the ask.
+// WhyGangWaits returns why the gang of an ask has not started.
 func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 	d := s.demandOf(app, ask)
 	now, ever := s.roomsFor(app, ask), s.roomsFor(app, ask)
 	k := s.st.Asks.Get(ask)
+	v := s.view(s.partitions[k.Label])
 	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
 		if n.Label != k.Label {
 			return true
@@ -38,9 +38,9 @@ func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
 		w.Reason = GangIncomplete
 	case s.NeverWithin(d.leaf, k.Label, d.size) || chooseMembers(&ever.g, ever.rooms, ever.limits) == nil:
 		w.Reason, w.Never = GangNever, true
-	case s.gangLimit(&d) != NoReason:
-		w.Reason = s.gangLimit(&d)
-	case s.gangFitsIn(0, &d) && chooseMembers(&now.g, now.rooms, now.limits) != nil:
+	case v.gangLimit(&d) != NoReason:
+		w.Reason = v.gangLimit(&d)
+	case v.gangFitsIn(0, &d) && chooseMembers(&now.g, now.rooms, now.limits) != nil:
 		w.Reason = NoReason
 	}
 	return w

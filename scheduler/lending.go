@@ -3,7 +3,6 @@ package scheduler
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -14,9 +13,9 @@ import (
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.preCheckForNodeCandidateSet.
 
-// LabelServed returns the label of the asks to which the current pass offers a node.
-func (s *Scheduler) LabelServed(n *state.Node) state.LabelID {
-	if s.lending {
+// LabelServed returns the label of the asks to which this view offers a node.
+func (v *View) LabelServed(n *state.Node) state.LabelID {
+	if v.lending {
 		return 0
 	}
 	return n.Label
@@ -33,48 +32,41 @@ func (s *Scheduler) lendsTo(n *state.Node, k *state.Ask) bool {
 	return s.partitionOf(n).lends && s.borrower(k)
 }
 
-// mayBorrow reports whether an ask may use nodes of other labels now. The increase of a container
-// on a lent node need not wait.
-func (s *Scheduler) mayBorrow(k *state.Ask) bool {
-	missed := k.Missed
-	if s.counting {
-		missed++ // the current offer
-	}
+// mayBorrow reports whether an ask that has missed some offers may use nodes of other labels. The
+// increase of a container on a lent node need not wait.
+func (s *Scheduler) mayBorrow(k *state.Ask, missed uint32) bool {
 	return s.borrower(k) && (k.IncreaseOf != 0 || missed >= s.OffersToMiss())
 }
 
-// Look selects the partition of a label for questions about limits and orders. With lent, the
-// questions are about asks without a label on these nodes. Look(0, false) restores the default. It
-// returns the partition's capacities.
-func (s *Scheduler) Look(label state.LabelID, lent bool) *capacity.Tree {
-	s.at, s.lending = s.partitions[label], lent
-	return s.at.tree
+// missed returns how many offers an ask has missed, with the current one.
+func (p *pass) missed(k *state.Ask) uint32 {
+	if p.counting {
+		return k.Missed + 1
+	}
+	return k.Missed
 }
-
-// Total returns the resources of the selected partition.
-func (s *Scheduler) Total() yarn.Resource { return s.at.total }
 
 // OffersToMiss returns how many offers an ask must miss before it may borrow.
 func (s *Scheduler) OffersToMiss() uint32 { return uint32(s.st.Meta.UsableNodes) }
 
 // countsMisses reports whether the current offer counts as a missed offer of an ask. YARN continues
 // to count after there are enough.
-func (s *Scheduler) countsMisses(k *state.Ask) bool {
-	return s.counting && s.lends && k.IncreaseOf == 0 && s.borrower(k) && k.Missed < s.OffersToMiss()
+func (p *pass) countsMisses(k *state.Ask) bool {
+	return p.counting && p.lends && k.IncreaseOf == 0 && p.borrower(k) && k.Missed < p.OffersToMiss()
 }
 
 // missedAfter updates the count of missed offers after an allocation or reservation. A node without
 // a label resets the count; a lent node increases it.
-func (s *Scheduler) missedAfter(d *decision, missed uint32, counts bool) {
+func (p *pass) missedAfter(d *decision, missed uint32, counts bool) {
 	after := missed
 	switch {
-	case s.at.label == 0:
+	case p.at.label == 0:
 		after = 0
 	case counts:
 		after++
 	}
-	if a := s.st.Apps.Get(d.app); after != missed && s.st.Ask(a, d.key) != 0 {
-		s.updateMisses(a, d.key, after)
+	if a := p.st.Apps.Get(d.app); after != missed && p.st.Ask(a, d.key) != 0 {
+		p.updateMisses(a, d.key, after)
 	}
 }
 

@@ -7,17 +7,17 @@ import (
 )
 
 // queueLimit compares the current use of a queue with its limit. It is YARN's canAssignToThisQueue.
-func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
+func (v *View) queueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
 	return capacity.QueueLimit(capacity.QueueLimitInput{
-		Calculator:      s.cfg.Calculator,
-		Total:           s.st.Meta.Cluster,
-		Label:           s.at.total,
-		EffMax:          s.at.tree.Capacities[i].EffMax,
+		Calculator:      v.cfg.Calculator,
+		Total:           v.st.Meta.Cluster,
+		Label:           v.at.total,
+		EffMax:          v.at.tree.Capacities[i].EffMax,
 		Limit:           limit,
-		Used:            s.usedNow(i, nil),
+		Used:            v.usedNow(i, nil),
 		Unreservable:    unreservable,
-		ContinueLooking: s.cfg.ContinueLooking,
-		IgnoreExclusive: s.lending,
+		ContinueLooking: v.cfg.ContinueLooking,
+		IgnoreExclusive: v.lending,
 	})
 }
 
@@ -31,17 +31,17 @@ func (s *Scheduler) queueLimit(i int32, limit, unreservable yarn.Resource) (bool
 //     count the reservation.
 //   - Without, a queue that may use all nodes does not count reservations that wait for warned
 //     containers. Otherwise they would keep the free room of other nodes from every application.
-func (s *Scheduler) usedNow(i int32, released *state.Reservation) yarn.Resource {
-	used := *s.used(i)
-	backfills := s.backfills && (s.loan.lends() || s.cfg.Queues[i].Backfill != capacity.BackfillOff)
+func (v *View) usedNow(i int32, released *state.Reservation) yarn.Resource {
+	used := *v.used(i)
+	backfills := v.backfills && (v.loan.lends() || v.cfg.Queues[i].Backfill != capacity.BackfillOff)
 	switch {
-	case backfills && s.mayUseAllNodes(i):
-		return used.Sub(s.reservedOf(i))
-	case s.loan.lends() && s.holds(i, s.loan.leaf):
-		used = used.Sub(s.loan.size)
-	case s.st.Preemptions.Len() > 0 && s.mayUseAllNodes(i):
-		used = used.Sub(s.awaitingPreemption(i))
-		if released != nil && s.awaits(released) {
+	case backfills && v.mayUseAllNodes(i):
+		return used.Sub(v.reservedOf(i))
+	case v.loan.lends() && v.holds(i, v.loan.leaf):
+		used = used.Sub(v.loan.size)
+	case v.st.Preemptions.Len() > 0 && v.mayUseAllNodes(i):
+		used = used.Sub(v.awaitingPreemption(i))
+		if released != nil && v.awaits(released) {
 			return used
 		}
 	}
@@ -56,9 +56,10 @@ func sizeOf(r *state.Reservation) (none yarn.Resource) {
 	return r.Size
 }
 
-// mayUseAllNodes reports whether the maximum of a queue is the whole current partition.
-func (s *Scheduler) mayUseAllNodes(i int32) bool {
-	return s.cfg.Calculator.FitsIn(s.at.total, s.at.tree.Capacities[i].EffMax)
+// mayUseAllNodes reports whether the maximum of a queue is the whole partition, as root's is. Then
+// only the room on the nodes limits it.
+func (v *View) mayUseAllNodes(i int32) bool {
+	return v.cfg.Calculator.FitsIn(v.at.total, v.at.tree.Capacities[i].EffMax)
 }
 
 // holds reports whether a leaf is queue i or below it.
@@ -71,77 +72,76 @@ func (s *Scheduler) holds(i, leaf int32) bool {
 	return false
 }
 
-func (s *Scheduler) childLimit(parent, child int32, l *Limits) yarn.Resource {
+func (v *View) childLimit(parent, child int32, l *Limits) yarn.Resource {
 	return capacity.ChildLimit(capacity.ChildLimitInput{
-		Calculator: s.cfg.Calculator,
-		Total:      s.st.Meta.Cluster,
+		Calculator: v.cfg.Calculator,
+		Total:      v.st.Meta.Cluster,
 		Limit:      l.limit,
-		EffMax:     s.at.tree.Capacities[parent].EffMax,
+		EffMax:     v.at.tree.Capacities[parent].EffMax,
 		Blocked:    l.blocked,
-		Used:       s.usedNow(parent, nil),
-		ChildUsed:  *s.used(child),
-		MinAlloc:   s.cfg.MinAlloc,
+		Used:       v.usedNow(parent, nil),
+		ChildUsed:  *v.used(child),
+		MinAlloc:   v.cfg.MinAlloc,
 	})
 }
 
 // currentLimit returns the limit that the ancestors of a queue would give it now, at most its own
 // maximum. YARN uses the limit of the last pass. rmd computes the limit, so that a new leader
 // decides alike.
-func (s *Scheduler) currentLimit(i int32) yarn.Resource {
-	own := s.cfg.Calculator.RoundDown(s.at.tree.Capacities[i].EffMax, s.cfg.MinAlloc)
-	parent := s.queues[i].parent
+func (v *View) currentLimit(i int32) yarn.Resource {
+	own := v.cfg.Calculator.RoundDown(v.at.tree.Capacities[i].EffMax, v.cfg.MinAlloc)
+	parent := v.queues[i].parent
 	if parent < 0 {
 		return own
 	}
-	handed := s.childLimit(parent, i, &Limits{limit: s.currentLimit(parent)})
-	return s.cfg.Calculator.Min(s.st.Meta.Cluster, own, handed)
+	handed := v.childLimit(parent, i, &Limits{limit: v.currentLimit(parent)})
+	return v.cfg.Calculator.Min(v.st.Meta.Cluster, own, handed)
 }
 
 // withinHeadroom reports whether a container fits into the headroom of the queue plus the
 // application's reservations.
-func (s *Scheduler) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
+func (v *View) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
 	room := l.headroom
-	if s.cfg.ContinueLooking {
-		room = room.Add(s.reservedIn(a))
+	if v.cfg.ContinueLooking {
+		room = room.Add(v.reservedIn(a))
 	}
-	return s.cfg.Calculator.FitsIn(k.Size, room)
+	return v.cfg.Calculator.FitsIn(k.Size, room)
 }
 
 // userCheck is YARN's canAssignToUser. A user exactly at the limit may still get a container.
-func (s *Scheduler) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
+func (v *View) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 	return capacity.UserCheck(capacity.UserCheckInput{
-		Calculator:      s.cfg.Calculator,
-		Total:           s.st.Meta.Cluster,
-		Used:            *s.userUsed(a.UserSlot),
-		AppReserved:     s.reservedIn(a),
-		Limit:           s.UserLimit(i, a.UserSlot),
-		ContinueLooking: s.cfg.ContinueLooking,
+		Calculator:      v.cfg.Calculator,
+		Total:           v.st.Meta.Cluster,
+		Used:            *v.userUsed(a.UserSlot),
+		AppReserved:     v.reservedIn(a),
+		Limit:           v.UserLimit(i, a.UserSlot),
+		ContinueLooking: v.cfg.ContinueLooking,
 	})
 }
 
 // UserLimit returns the limit of an active user of a leaf.
-func (s *Scheduler) UserLimit(i int32, user uint32) yarn.Resource {
-	users := s.userLimits(&s.at.queues[i])
-	if changes := s.queues[i].changes; users.known != changes {
-		users.limit = capacity.UserLimit(s.userLimitInput(i))
+func (v *View) UserLimit(i int32, user uint32) yarn.Resource {
+	users := v.userLimits(&v.at.queues[i])
+	if changes := v.queues[i].changes; users.known != changes {
+		users.limit = capacity.UserLimit(v.userLimitInput(i))
 		users.known = changes
 	}
-	return s.weighted(users.limit, user)
+	return v.weighted(users.limit, user)
 }
 
-// userLimitInput returns the data from which the limit of a leaf's users is computed, in the
-// current partition.
-func (s *Scheduler) userLimitInput(i int32) capacity.UserLimitInput {
-	q, e, activeUsed := &s.cfg.Queues[i], &s.at.tree.Capacities[i], s.Queue(i).ActiveUsed
-	if s.at.label != 0 {
-		activeUsed = s.labelUse(s.at.uses[i]).ActiveUsed
+// userLimitInput returns the data from which the limit of a leaf's users is computed.
+func (v *View) userLimitInput(i int32) capacity.UserLimitInput {
+	q, e, activeUsed := &v.cfg.Queues[i], &v.at.tree.Capacities[i], v.Queue(i).ActiveUsed
+	if v.at.label != 0 {
+		activeUsed = v.labelUse(v.at.uses[i]).ActiveUsed
 	}
 	return capacity.UserLimitInput{
-		Calculator: s.cfg.Calculator, Label: s.at.total, MinAlloc: s.cfg.MinAlloc,
+		Calculator: v.cfg.Calculator, Label: v.at.total, MinAlloc: v.cfg.MinAlloc,
 		EffMin: e.EffMin, EffMax: e.EffMax,
-		DominantUsed: s.at.queues[i].dominantUsed, ActiveUsed: activeUsed, ActiveWeight: atLeastOne(s.queues[i].activeWeight),
+		DominantUsed: v.at.queues[i].dominantUsed, ActiveUsed: activeUsed, ActiveWeight: atLeastOne(v.queues[i].activeWeight),
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
-		IgnoreExclusive: s.lending,
+		IgnoreExclusive: v.lending,
 	}
 }
 
@@ -164,21 +164,21 @@ func atLeastOne(w yarn.Fraction) yarn.Fraction {
 
 // limitOn checks a decision against the user limit and the maxima of the leaf and its ancestors. It
 // returns NoReason if they allow it.
-func (s *Scheduler) limitOn(d *decision, released *state.Reservation) Reason {
-	a, calc := s.st.Apps.Get(d.app), s.cfg.Calculator
-	leaf := s.LeafOf(a)
-	used := s.userUsed(a.UserSlot).Sub(sizeOf(released))
-	if calc.Compare(s.st.Meta.Cluster, used, s.UserLimit(leaf, a.UserSlot)) > 0 {
+func (v *View) limitOn(d *decision, released *state.Reservation) Reason {
+	a, calc := v.st.Apps.Get(d.app), v.cfg.Calculator
+	leaf := v.LeafOf(a)
+	used := v.userUsed(a.UserSlot).Sub(sizeOf(released))
+	if calc.Compare(v.st.Meta.Cluster, used, v.UserLimit(leaf, a.UserSlot)) > 0 {
 		return UserLimit
 	}
-	for i := leaf; i >= 0; i = s.queues[i].parent {
-		most := &s.at.tree.Capacities[i].EffMax
-		if s.lending {
-			most = &s.at.total
+	for i := leaf; i >= 0; i = v.queues[i].parent {
+		most := &v.at.tree.Capacities[i].EffMax
+		if v.lending {
+			most = &v.at.total
 		}
-		used := s.used(i).Sub(sizeOf(released))
+		used := v.used(i).Sub(sizeOf(released))
 		if d.state == stateAllocated {
-			used = s.usedNow(i, released)
+			used = v.usedNow(i, released)
 		}
 		if !calc.FitsIn(used.Add(d.size), *most) {
 			return QueueMaxCapacity
@@ -197,32 +197,32 @@ func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
 	s.refreshCapacities()
 	a := s.st.Apps.Get(slot)
 	if len(s.partitions) == 1 {
-		return s.headroomHere(a)
+		v := s.view(s.partitions[0])
+		return v.headroomHere(a)
 	}
 	var room yarn.Resource
 	for _, p := range s.partitions {
 		master := p.label == a.AMLabel && (!a.Unmanaged || a.Outstanding == 0)
 		if master || s.asksFor(a, p.label) {
-			s.at = p
-			room = room.Add(s.headroomHere(a))
+			v := s.view(p)
+			room = room.Add(v.headroomHere(a))
 		}
 	}
-	s.at = s.partitions[0]
 	return room
 }
 
-// headroomHere returns what an application may still get in the current partition.
-func (s *Scheduler) headroomHere(a *state.App) yarn.Resource {
-	i := s.LeafOf(a)
-	limit := s.at.tree.Capacities[i].EffMax
-	if s.at.label == 0 { // for a label, YARN uses only the maximum of the queue itself
-		limit = s.currentLimit(i)
+// headroomHere returns what an application may still get on these nodes.
+func (v *View) headroomHere(a *state.App) yarn.Resource {
+	i := v.LeafOf(a)
+	limit := v.at.tree.Capacities[i].EffMax
+	if v.at.label == 0 { // for a label, YARN uses only the maximum of the queue itself
+		limit = v.currentLimit(i)
 	}
 	room := capacity.Headroom(capacity.HeadroomInput{
-		Calculator: s.cfg.Calculator, Total: s.at.total, MinAlloc: s.cfg.MinAlloc,
-		UserLimit: s.UserLimit(i, a.UserSlot), UserUsed: *s.userUsed(a.UserSlot),
-		QueueLimit: limit, QueueUsed: *s.used(i),
-		RootUsed: *s.used(0),
+		Calculator: v.cfg.Calculator, Total: v.at.total, MinAlloc: v.cfg.MinAlloc,
+		UserLimit: v.UserLimit(i, a.UserSlot), UserUsed: *v.userUsed(a.UserSlot),
+		QueueLimit: limit, QueueUsed: *v.used(i),
+		RootUsed: *v.used(0),
 	})
 	return yarn.ComponentMax(room, yarn.Resource{})
 }
@@ -241,8 +241,8 @@ func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
 }
 
 // WithinUserLimit reports whether an application's user may get more in its leaf.
-func (s *Scheduler) WithinUserLimit(app uint32) bool {
-	a := s.st.Apps.Get(app)
-	ok, _ := s.userCheck(s.LeafOf(a), a)
+func (v *View) WithinUserLimit(app uint32) bool {
+	a := v.st.Apps.Get(app)
+	ok, _ := v.userCheck(v.LeafOf(a), a)
 	return ok
 }

@@ -47,12 +47,12 @@ func (s *Scheduler) OtherLabel(ask, node uint32) bool {
 }
 
 // place tries the localities at which an ask may use a node, from node-local to off-switch.
-func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) decision {
-	k := s.st.Asks.Get(ask)
-	at := s.reachOf(k, node)
+func (p *pass) place(app, ask, node uint32, l *Limits, fulfillment bool) decision {
+	k := p.st.Asks.Get(ask)
+	at := p.reachOf(k, node)
 	none := decision{state: statePrioritySkipped, app: app, ask: ask, key: k.Key, why: LocalityDelay}
 	if at.host {
-		d := s.assignAt(app, ask, node, yarn.NodeLocal, l, fulfillment)
+		d := p.assignAt(app, ask, node, yarn.NodeLocal, l, fulfillment)
 		if d.state >= stateAllocated {
 			return d
 		}
@@ -63,7 +63,7 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) de
 		}
 	}
 	if at.rack {
-		d := s.assignAt(app, ask, node, yarn.RackLocal, l, fulfillment)
+		d := p.assignAt(app, ask, node, yarn.RackLocal, l, fulfillment)
 		if d.state >= stateAllocated {
 			return d
 		}
@@ -73,25 +73,30 @@ func (s *Scheduler) place(app, ask, node uint32, l *Limits, fulfillment bool) de
 	if !at.any {
 		return none
 	}
-	d := s.assignAt(app, ask, node, yarn.OffSwitch, l, fulfillment)
+	d := p.assignAt(app, ask, node, yarn.OffSwitch, l, fulfillment)
 	if d.state == stateLocalitySkipped {
 		d.state = stateAppSkipped
 	}
 	return d
 }
 
-// counts reports whether the current pass counts as a scheduling opportunity of the key. A pass on
+// counts reports whether the pass counts as a scheduling opportunity of the key. A pass on
 // a heartbeat does, if the key names hosts or racks. An ask for "*" alone waits for no locality, so
 // nothing is counted.
-func (s *Scheduler) counts(k *state.Ask) bool { return s.counting && k.Entries > 1 }
+func (p *pass) counts(k *state.Ask) bool { return p.counting && k.Entries > 1 }
 
-func (s *Scheduler) delayOf(k *state.Ask) delay {
-	opportunities := int64(k.Opportunities)
-	if s.counts(k) {
-		opportunities++ // the current offer
+// opportunities returns how many opportunities an ask has had, with the current one.
+func (p *pass) opportunities(k *state.Ask) uint32 {
+	if p.counts(k) {
+		return k.Opportunities + 1
 	}
+	return k.Opportunities
+}
+
+// delayOf returns the locality delay of an ask that has had some opportunities.
+func (s *Scheduler) delayOf(k *state.Ask, opportunities uint32) delay {
 	return delay{
-		opportunities: opportunities,
+		opportunities: int64(opportunities),
 		outstanding:   k.Count,
 		entries:       int64(k.Entries),
 		nodes:         int64(s.st.Meta.UsableNodes),

@@ -168,7 +168,7 @@ func (r nodeRank) compare(other nodeRank) int {
 func (s *Scheduler) nodesFor(p *partition, ask uint32, lent bool, most int) []nodeRank {
 	k := s.st.Asks.Get(ask)
 	a := s.st.Apps.Get(k.App)
-	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k), order: s.nodeOrder(p, a), found: s.ranks[:0]}
+	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, k.Opportunities), order: s.nodeOrder(p, a), found: s.ranks[:0]}
 	c.index = s.freeNodes(p, lent, shapeOrder(c.order))
 	within := c.index.layout.boundsFor(k.Size, s.kindsThatCount())
 	c.lookAtHosts()

@@ -104,10 +104,9 @@ func (s *Scheduler) ExpectedRoom(ask, node uint32) (atMillis int64, known bool) 
 func (s *Scheduler) ExpectedFirst(ask, node uint32) yarn.Locality {
 	s.now = s.st.Meta.NowMillis
 	k := s.st.Asks.Get(ask)
-	s.at = s.partitionOf(s.st.Nodes.Get(node))
-	defer func() { s.at = s.partitions[0] }()
+	v := s.view(s.partitionOf(s.st.Nodes.Get(node)))
 	for at := yarn.OffSwitch; at >= s.localityOn(k, node); at-- {
-		if s.earliestNode(s.st.Apps.Get(k.App), ask, node, at) == node {
+		if v.earliestNode(s.st.Apps.Get(k.App), ask, node, at) == node {
 			return at
 		}
 	}

@@ -129,19 +129,19 @@ func (s *Scheduler) removeChild(p *partition, list []int32, i int32) []int32 {
 
 // Active returns the applications of a leaf that have asks, in serving order. The caller must not
 // change the slice.
-func (s *Scheduler) Active(leaf int32) []uint32 {
-	if s.lending {
-		return s.partitions[0].queues[leaf].active
+func (v *View) Active(leaf int32) []uint32 {
+	if v.lending {
+		return v.partitions[0].queues[leaf].active
 	}
-	return s.at.queues[leaf].active
+	return v.at.queues[leaf].active
 }
 
-// children returns the children of a queue that have asks for the current pass, in serving order.
-func (s *Scheduler) children(i int32) []int32 {
-	if s.lending {
-		return s.at.queues[i].borrowers
+// children returns the children of a queue that have asks, in serving order.
+func (v *View) children(i int32) []int32 {
+	if v.lending {
+		return v.at.queues[i].borrowers
 	}
-	return s.at.queues[i].children
+	return v.at.queues[i].children
 }
 
 // Pending returns the applications of a leaf that wait for activation, in order. The caller must
@@ -149,18 +149,18 @@ func (s *Scheduler) children(i int32) []int32 {
 func (s *Scheduler) Pending(leaf int32) []uint32 { return s.queues[leaf].pending }
 
 // ActiveBefore returns the applications of the same leaf that are served before an application.
-func (s *Scheduler) ActiveBefore(app uint32) []uint32 {
-	active := s.Active(s.apps[app].leaf)
-	return active[:min(s.findApp(active, app), len(active))]
+func (v *View) ActiveBefore(app uint32) []uint32 {
+	active := v.Active(v.apps[app].leaf)
+	return active[:min(v.findApp(active, app), len(active))]
 }
 
 // QueuesBefore returns the queues to which a node is offered before a leaf, that is before the leaf
 // itself or one of its ancestors. Those nearest to root come first.
-func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
+func (v *View) QueuesBefore(leaf int32) []int32 {
 	var out []int32
-	for i := leaf; s.queues[i].parent >= 0; i = s.queues[i].parent {
+	for i := leaf; v.queues[i].parent >= 0; i = v.queues[i].parent {
 		var before []int32
-		for _, child := range s.children(s.queues[i].parent) {
+		for _, child := range v.children(v.queues[i].parent) {
 			if child == i {
 				break
 			}
@@ -172,8 +172,8 @@ func (s *Scheduler) QueuesBefore(leaf int32) []int32 {
 }
 
 // ChildrenWanting returns the number of children of a queue that have asks.
-func (s *Scheduler) ChildrenWanting(i int32) int { return len(s.children(i)) }
+func (v *View) ChildrenWanting(i int32) int { return len(v.children(i)) }
 
 // UseRatio returns how much of its guarantee a queue uses, in units of 2^-32. Queues are ordered by
 // it.
-func (s *Scheduler) UseRatio(i int32) uint64 { return s.at.queues[i].key.Used.Fixed() }
+func (v *View) UseRatio(i int32) uint64 { return v.at.queues[i].key.Used.Fixed() }

@@ -67,9 +67,9 @@ type userLimits struct {
 	refused uint64 // value of queueView.changes when the user limit refused every application
 }
 
-// userLimits returns the limits for the current pass.
-func (s *Scheduler) userLimits(q *queueShare) *userLimits {
-	if s.lending {
+// userLimits returns the limits for asks with the label, or for those without.
+func (v *View) userLimits(q *queueShare) *userLimits {
+	if v.lending {
 		return &q.lent
 	}
 	return &q.own
@@ -104,7 +104,6 @@ func (s *Scheduler) makePartitions() {
 		s.lends = s.lends || p.lends
 		s.compute(p)
 	}
-	s.at = s.partitions[0]
 }
 
 // lists reports whether an application is in the list of its leaf. It is for labels' partitions
@@ -132,42 +131,42 @@ func (s *Scheduler) labelUse(slot uint32) *state.Use {
 
 var noUse state.Use // read only
 
-// used returns what a queue uses of the current partition. This method and the next ones are small
+// used returns what a queue uses. This method and the next ones are small
 // enough to be inlined, for clusters without labels.
-func (s *Scheduler) used(i int32) *yarn.Resource {
-	if s.at.label != 0 {
-		return &s.labelUse(s.at.uses[i]).Used
+func (v *View) used(i int32) *yarn.Resource {
+	if v.at.label != 0 {
+		return &v.labelUse(v.at.uses[i]).Used
 	}
-	return &s.Queue(i).Used
+	return &v.Queue(i).Used
 }
 
-// reservedOf returns what a queue has reserved in the current partition.
-func (s *Scheduler) reservedOf(i int32) yarn.Resource {
-	if s.at.label != 0 {
-		return s.labelUse(s.at.uses[i]).Reserved
+// reservedOf returns what a queue has reserved.
+func (v *View) reservedOf(i int32) yarn.Resource {
+	if v.at.label != 0 {
+		return v.labelUse(v.at.uses[i]).Reserved
 	}
-	return s.Queue(i).Reserved
+	return v.Queue(i).Reserved
 }
 
-// userUsed returns what a user uses of the current partition.
-func (s *Scheduler) userUsed(slot uint32) *yarn.Resource {
-	if s.at.label != 0 {
-		return &s.labelUse(s.at.users[slot].use).Used
+// userUsed returns what a user uses.
+func (v *View) userUsed(slot uint32) *yarn.Resource {
+	if v.at.label != 0 {
+		return &v.labelUse(v.at.users[slot].use).Used
 	}
-	return &s.st.Users.Get(slot).Used
+	return &v.st.Users.Get(slot).Used
 }
 
-// reservedIn returns what an application has reserved in the current partition.
-func (s *Scheduler) reservedIn(a *state.App) yarn.Resource {
-	if len(s.partitions) == 1 {
+// reservedIn returns what an application has reserved.
+func (v *View) reservedIn(a *state.App) yarn.Resource {
+	if len(v.partitions) == 1 {
 		return a.Reserved
 	}
-	return s.sumReserved(a)
+	return v.sumReserved(a)
 }
 
-func (s *Scheduler) sumReserved(a *state.App) (reserved yarn.Resource) {
-	for _, r := range s.st.ReservationsOf(a) {
-		if s.st.Nodes.Get(r.Node).Label == s.at.label {
+func (v *View) sumReserved(a *state.App) (reserved yarn.Resource) {
+	for _, r := range v.st.ReservationsOf(a) {
+		if v.st.Nodes.Get(r.Node).Label == v.at.label {
 			reserved = reserved.Add(r.Size)
 		}
 	}
@@ -191,10 +190,10 @@ func (s *Scheduler) anyAskFor(a *state.App, label state.LabelID) bool {
 	return false
 }
 
-// amUsed returns what the AMs of a leaf use of the current partition.
-func (s *Scheduler) amUsed(i int32) yarn.Resource {
-	if s.at.label != 0 {
-		return s.labelUse(s.at.uses[i]).AMUsed
+// amUsed returns what the AMs of a leaf use.
+func (v *View) amUsed(i int32) yarn.Resource {
+	if v.at.label != 0 {
+		return v.labelUse(v.at.uses[i]).AMUsed
 	}
-	return s.Queue(i).AMUsed
+	return v.Queue(i).AMUsed
 }

@@ -22,38 +22,45 @@ type outcome struct {
 	queueLimit bool      // the queue's limit stopped the pass: siblings may not use its room
 }
 
+// A pass offers one node to the queues, and allocates or reserves there. It is a value: what tries a
+// pass to answer a question makes one of its own.
+type pass struct {
+	View
+	counting bool        // the pass is for a heartbeat: its offers count for locality delays
+	trial    bool        // the pass only answers a question: it emits nothing
+	prefer   *preference // nil: asks may use nodes that they avoid
+}
+
+// passOn returns a pass on a node.
+func (s *Scheduler) passOn(n *state.Node) pass {
+	s.refreshCapacities()
+	return pass{View: s.view(s.partitionOf(n))}
+}
+
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
 // locality delays and re-reservations.
 func (s *Scheduler) HeartbeatPass(node uint32) {
-	if !s.st.Nodes.Get(node).TakesContainers() {
+	n := s.st.Nodes.Get(node)
+	if !n.TakesContainers() {
 		return
 	}
-	s.counting = true
-	s.serve(node)
-	s.counting = false
+	p := s.passOn(n)
+	p.counting = true
+	p.serve(node)
 }
 
 // serve runs passes on a node until one allocates and reserves nothing, one makes a reservation, or
-// a limit on assignments is reached. It reports whether a pass allocated or reserved anything.
-func (s *Scheduler) serve(node uint32) bool {
-	s.refreshCapacities()
-	s.at = s.partitionOf(s.st.Nodes.Get(node))
-	granted := s.servePartition(node)
-	s.at = s.partitions[0]
-	return granted
-}
-
-// servePartition is serve for a node of the current partition. On a reserved node, it first tries
-// to fulfill the reservation. After that it only lends the room that the reservation leaves idle.
-func (s *Scheduler) servePartition(node uint32) bool {
+// a limit on assignments is reached. On a reserved node, it first tries to fulfill the reservation.
+// After that it only lends the room that the reservation leaves idle. It reports whether a pass
+// allocated or reserved anything.
+func (p *pass) serve(node uint32) bool {
 	var grants, offSwitch int64
-	pass := s.passOnNode
-	if s.st.Nodes.Get(node).Reservation != 0 {
-		s.fulfill(node)
-		pass = s.lendReserved
+	reserved := p.st.Nodes.Get(node).Reservation != 0
+	if reserved {
+		p.fulfill(node)
 	}
 	for {
-		d := pass(node)
+		d := p.next(node, reserved)
 		if d == nil {
 			return grants > 0
 		}
@@ -61,47 +68,53 @@ func (s *Scheduler) servePartition(node uint32) bool {
 		if d.locality == yarn.OffSwitch {
 			offSwitch++
 		}
-		if d.state == stateReserved || !s.cfg.MultipleAssignments || offSwitch >= s.cfg.MaxOffSwitch ||
-			(s.cfg.MaxAssignments >= 0 && grants >= s.cfg.MaxAssignments) {
+		if d.state == stateReserved || !p.cfg.MultipleAssignments || offSwitch >= p.cfg.MaxOffSwitch ||
+			(p.cfg.MaxAssignments >= 0 && grants >= p.cfg.MaxAssignments) {
 			return true
 		}
 	}
 }
 
+// next runs one pass on a node that is, or has been, reserved or not.
+func (p *pass) next(node uint32, reserved bool) *decision {
+	if reserved {
+		return p.lendReserved(node)
+	}
+	return p.passOnNode(node)
+}
+
 // passOnNode runs one pass on a node that is not reserved. It returns what the pass has allocated or
 // reserved, or nil.
-func (s *Scheduler) passOnNode(node uint32) *decision {
-	n := s.st.Nodes.Get(node)
-	if !n.TakesContainers() || !s.hasRoom(n) {
+func (p *pass) passOnNode(node uint32) *decision {
+	n := p.st.Nodes.Get(node)
+	if !n.TakesContainers() || !p.hasRoom(n) {
 		return nil
 	}
-	if d := s.offerNode(node); d != nil || !s.at.lends {
+	if d := p.offerNode(node); d != nil || !p.at.lends {
 		return d
 	}
-	return s.lend(node)
+	return p.lend(node)
 }
 
 // offerNode offers a node to the queues, from root on, and carries out what they decide.
-func (s *Scheduler) offerNode(node uint32) *decision {
-	d := s.decide(node)
+func (p *pass) offerNode(node uint32) *decision {
+	d := p.decide(node)
 	if d != nil {
-		s.commit(d)
+		p.commit(d)
 	}
 	return d
 }
 
 // decide returns what a pass on a node would allocate or reserve, or nil.
-func (s *Scheduler) decide(node uint32) *decision {
-	s.levelLimits[0] = Limits{limit: s.at.total}
-	return s.assign(0, node, &s.levelLimits[0]).decided
+func (p *pass) decide(node uint32) *decision {
+	return p.assign(0, node, &Limits{limit: p.at.total}).decided
 }
 
 // lend offers a node of a label that is not exclusive to asks without a label.
-func (s *Scheduler) lend(node uint32) *decision {
-	s.lending = true
-	d := s.offerNode(node)
-	s.lending = false
-	return d
+func (p *pass) lend(node uint32) *decision {
+	lending := *p
+	lending.lending = true
+	return lending.offerNode(node)
 }
 
 // hasRoom reports whether the free resources of a node can take a container.
@@ -110,41 +123,41 @@ func (s *Scheduler) hasRoom(n *state.Node) bool {
 }
 
 // assign offers a node to a queue.
-func (s *Scheduler) assign(i int32, node uint32, l *Limits) outcome {
-	if s.cfg.Queues[i].Leaf {
-		return s.assignLeaf(i, node, l)
+func (p *pass) assign(i int32, node uint32, l *Limits) outcome {
+	if p.cfg.Queues[i].Leaf {
+		return p.assignLeaf(i, node, l)
 	}
-	return s.assignParent(i, node, l)
+	return p.assignParent(i, node, l)
 }
 
-func (s *Scheduler) assignParent(i int32, node uint32, l *Limits) outcome {
-	q := s.Queue(i)
+func (p *pass) assignParent(i int32, node uint32, l *Limits) outcome {
+	q := p.Queue(i)
 	pending, reserved := &q.Pending, &q.Reserved
-	if s.at.label != 0 {
-		u := s.labelUse(s.at.uses[i])
+	if p.at.label != 0 {
+		u := p.labelUse(p.at.uses[i])
 		pending, reserved = &u.Pending, &u.Reserved
 	}
-	if s.lending {
+	if p.lending {
 		pending = &q.Pending
 	}
 	if pending.IsZero() {
 		return outcome{}
 	}
-	if ok, headroom := s.queueLimit(i, l.limit, *reserved); !ok {
+	if ok, headroom := p.queueLimit(i, l.limit, *reserved); !ok {
 		l.headroom = headroom
 		return outcome{}
 	}
 	var limited bool
-	for _, child := range s.children(i) {
-		cl := &s.levelLimits[s.cfg.Queues[child].Depth]
-		*cl = Limits{limit: s.childLimit(i, child, l)}
-		a := s.assign(child, node, cl)
+	var cl Limits // declared once: in the loop it would be allocated
+	for _, child := range p.children(i) {
+		cl = Limits{limit: p.childLimit(i, child, l)}
+		a := p.assign(child, node, &cl)
 		if a.decided != nil {
 			return a
 		}
 		if a.queueLimit {
 			limited = true
-			l.blocked = l.blocked.Add(s.blockedBy(child, cl))
+			l.blocked = l.blocked.Add(p.blockedBy(child, &cl))
 		}
 	}
 	return outcome{queueLimit: limited}
@@ -158,43 +171,43 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 	return s.cfg.Calculator.Max(s.st.Meta.Cluster, cl.headroom, yarn.Resource{})
 }
 
-func (s *Scheduler) assignLeaf(i int32, node uint32, l *Limits) outcome {
-	users, active := s.userLimits(&s.at.queues[i]), s.Active(i)
-	if users.refused == s.queues[i].changes {
+func (p *pass) assignLeaf(i int32, node uint32, l *Limits) outcome {
+	users, active := p.userLimits(&p.at.queues[i]), p.Active(i)
+	if users.refused == p.queues[i].changes {
 		return outcome{} // any other node would have the same result
 	}
 	check, refused := true, 0
 	for _, slot := range active {
-		a := s.st.Apps.Get(slot)
+		a := p.st.Apps.Get(slot)
 		if check {
-			ok, headroom := s.queueLimit(i, l.limit, s.reservedIn(a))
+			ok, headroom := p.queueLimit(i, l.limit, p.reservedIn(a))
 			l.headroom = headroom
 			if !ok {
 				return outcome{}
 			}
-			check = !s.reservedIn(a).IsZero() && s.cfg.ContinueLooking
+			check = !p.reservedIn(a).IsZero() && p.cfg.ContinueLooking
 		}
-		ok, need := s.userCheck(i, a)
+		ok, need := p.userCheck(i, a)
 		if !ok {
 			refused++
 			continue
 		}
 		l.needUnreserve = need
-		switch d := s.offer(slot, node, l); d.state {
+		switch d := p.offer(slot, node, l); d.state {
 		case stateAppSkipped:
 			continue
 		case stateQueueSkipped:
 			return outcome{queueLimit: true}
 		default:
-			if d.gang == nil && !s.accept(&d) {
+			if d.gang == nil && !p.accept(&d) {
 				return outcome{}
 			}
-			s.decided = d
-			return outcome{decided: &s.decided}
+			p.decided = d
+			return outcome{decided: &p.decided}
 		}
 	}
 	if refused == len(active) {
-		users.refused = s.queues[i].changes
+		users.refused = p.queues[i].changes
 	}
 	return outcome{}
 }

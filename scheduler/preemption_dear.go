@@ -34,10 +34,10 @@ func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 	}
 	now := s.now
 	s.now = s.st.Meta.NowMillis
-	defer func() { s.now, s.at = now, s.partitions[0] }()
+	defer func() { s.now = now }()
 	r := s.roundToLookAt(k.Label, set)
 	w := beneficiary{leaf: s.LeafOf(a), app: app, ask: ask}
-	if may, _ := s.userCheck(w.leaf, a); !may {
+	if may, _ := r.s.userCheck(w.leaf, a); !may {
 		return dear, false
 	}
 	for _, here := range r.rightsOf(w) {
@@ -116,8 +116,8 @@ func (r *preemptionRound) dearest(w beneficiary, sets []preemptionSet) (dear Dea
 func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *preemptionRound {
 	queues := s.PreemptionPartition(label)
 	budget := queues.Budget(set)
-	s.at = s.partitions[label]
-	r := s.newPreemptionRound(s.at, queues, set, &budget)
+	v := s.In(label, false)
+	r := v.newPreemptionRound(queues, set, &budget)
 	for _, stands := range r.standing() {
 		if !s.st.Preemptions.Get(stands.victims[0]).Cause.InsideQueue() {
 			for _, v := range r.victimsOf(stands.victims) {
@@ -136,7 +136,7 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	r.lookAtNodes()
 	for _, masters := range []bool{false, true} {
 		for _, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
-			if res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.p.label {
+			if res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.s.at.label {
 				continue
 			}
 			if r.awaited(res) {

@@ -13,14 +13,14 @@ import (
 // state has the time, so a new leader continues with it.
 func (r *preemptionRound) followDebts() {
 	for i := range r.leaves {
-		debt, was := r.s.st.DebtTo(r.s.queues[i].slot, r.p.label)
+		debt, was := r.s.st.DebtTo(r.s.queues[i].slot, r.s.at.label)
 		switch owed := r.set.GuaranteeWaitMillis >= 0 && r.waitsForGuarantee(int32(i)); {
 		case owed && !was:
-			r.s.owe(int32(i), r.p, yarn.DebtOwed)
+			r.s.owe(int32(i), r.s.at, yarn.DebtOwed)
 		case was && !owed:
-			r.s.owe(int32(i), r.p, yarn.DebtEnded)
+			r.s.owe(int32(i), r.s.at, yarn.DebtEnded)
 		case owed && !debt.Overdue && r.set.OverdueAt(debt.SinceMillis) <= r.s.now:
-			r.s.owe(int32(i), r.p, yarn.DebtOverdue)
+			r.s.owe(int32(i), r.s.at, yarn.DebtOverdue)
 		}
 	}
 }
@@ -50,13 +50,13 @@ func (r *preemptionRound) waitsForGuarantee(leaf int32) bool {
 	if !r.s.cfg.Queues[leaf].Leaf || !r.s.cfg.Calculator.AnyAboveZero(r.leaves[leaf].under) {
 		return false
 	}
-	for _, app := range r.p.queues[leaf].active {
+	for _, app := range r.s.at.queues[leaf].active {
 		a := st.Apps.Get(app)
 		if ok, _ := r.s.userCheck(leaf, a); !ok {
 			continue
 		}
 		for slot, k := range st.AsksOf(a) {
-			if k.Count > 0 && k.Label == r.p.label && !st.HoldsBack(k) && r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
+			if k.Count > 0 && k.Label == r.s.at.label && !st.HoldsBack(k) && r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
 				return true
 			}
 		}
@@ -70,7 +70,7 @@ func (r *preemptionRound) overdueAt(w beneficiary) int64 {
 	if !r.forGuarantees() || r.set.GuaranteeWaitMillis < 0 || !r.withinGuarantee(w) {
 		return never
 	}
-	debt, owed := r.s.st.DebtTo(r.s.queues[w.leaf].slot, r.p.label)
+	debt, owed := r.s.st.DebtTo(r.s.queues[w.leaf].slot, r.s.at.label)
 	if !owed {
 		return never
 	}

@@ -107,15 +107,15 @@ func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet
 
 // withoutReserved subtracts from the queues the reservations whose warned containers were chosen
 // for certain causes. Inside a leaf, the result is the usage after those containers have ended.
-func (s *Scheduler) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCause) bool) {
+func (v *View) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCause) bool) {
 	var seen []uint64
-	s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
-		if w.Reservation == 0 || !of(w.Cause) || s.st.Nodes.Get(s.st.Containers.Get(slot).Node).Label != s.at.label || slices.Contains(seen, w.Reservation) {
+	v.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+		if w.Reservation == 0 || !of(w.Cause) || v.st.Nodes.Get(v.st.Containers.Get(slot).Node).Label != v.at.label || slices.Contains(seen, w.Reservation) {
 			return true
 		}
 		seen = append(seen, w.Reservation)
-		res := s.st.Reservations.Get(s.st.Reservation(w.Reservation))
-		for i := s.LeafOf(s.st.Apps.Get(res.App)); i >= 0; i = queues[i].Parent {
+		res := v.st.Reservations.Get(v.st.Reservation(w.Reservation))
+		for i := v.LeafOf(v.st.Apps.Get(res.App)); i >= 0; i = queues[i].Parent {
 			q := &queues[i]
 			q.Used, q.Reserved = q.Used.Sub(res.Size), q.Reserved.Sub(res.Size)
 		}
@@ -131,7 +131,7 @@ func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
 		return sum
 	}
 	for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
-		if st.Preemptions.Has(slot) && !st.Preemptions.Get(slot).Cause.InsideQueue() && st.Nodes.Get(c.Node).Label == r.p.label {
+		if st.Preemptions.Has(slot) && !st.Preemptions.Get(slot).Cause.InsideQueue() && st.Nodes.Get(c.Node).Label == r.s.at.label {
 			sum = sum.Add(c.Size)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *preemptionRound) offerInside() {
 		}
 		for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
 			n := st.Nodes.Get(c.Node)
-			if c.State.Live() && !c.AM && !st.Preemptions.Has(slot) && !st.Leases.Has(slot) && n.Label == r.p.label && n.TakesContainers() && len(r.offers) < offersOfAll {
+			if c.State.Live() && !c.AM && !st.Preemptions.Has(slot) && !st.Leases.Has(slot) && n.Label == r.s.at.label && n.TakesContainers() && len(r.offers) < offersOfAll {
 				r.offers = append(r.offers, r.victimOf(slot))
 			}
 		}
@@ -188,7 +188,7 @@ func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app uint32)
 	st := r.s.st
 	a := st.Apps.Get(app)
 	for slot, k := range st.AsksOf(a) {
-		if k.Count == 0 || k.Label != r.p.label || st.HoldsBack(k) || !r.mayGain(r.inside.leaf, k.Size) {
+		if k.Count == 0 || k.Label != r.s.at.label || st.HoldsBack(k) || !r.mayGain(r.inside.leaf, k.Size) {
 			continue
 		}
 		if r.spent() {
@@ -269,15 +269,15 @@ func (in *insideLeaf) gain(size, reserved yarn.Resource) {
 
 // withinUserLimit reports whether the user of the application that takes is within its limit after
 // the set has ended.
-func (in *insideLeaf) withinUserLimit(s *Scheduler, set []victim) bool {
+func (in *insideLeaf) withinUserLimit(v *View, set []victim) bool {
 	u := in.Apps[in.gains].User
 	used := in.uses[u]
-	for _, v := range set {
-		if in.Apps[in.index[s.st.Containers.Get(v.container).App]].User == u {
-			used = used.Sub(v.size)
+	for _, o := range set {
+		if in.Apps[in.index[v.st.Containers.Get(o.container).App]].User == u {
+			used = used.Sub(o.size)
 		}
 	}
-	return s.cfg.Calculator.Compare(in.Cluster, used, s.UserLimit(in.leaf, in.users[u])) <= 0
+	return v.cfg.Calculator.Compare(in.Cluster, used, v.UserLimit(in.leaf, in.users[u])) <= 0
 }
 
 // cause returns the cause for the warnings of a set.

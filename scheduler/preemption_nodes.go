@@ -63,7 +63,7 @@ func (r *preemptionRound) lookAtNodes() {
 	}
 	for i := range end {
 		slot := (first + i) % end
-		if n := nodes.Get(slot); nodes.Has(slot) && n.Label == r.p.label && n.TakesContainers() {
+		if n := nodes.Get(slot); nodes.Has(slot) && n.Label == r.s.at.label && n.TakesContainers() {
 			r.lookAt(slot, n)
 		}
 		if len(r.offers) >= offersOfAll {
@@ -136,8 +136,8 @@ func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs in the same
 // way.
 func (r *preemptionRound) tooManyMasters(leaf int32) bool {
-	most := preempt.MultiplyFloat(r.p.tree.Capacities[leaf].EffMin, r.s.cfg.Queues[leaf].MaxAMPercent)
-	return r.s.cfg.Calculator.Compare(r.p.total, r.s.amUsed(leaf), most) > 0
+	most := preempt.MultiplyFloat(r.s.at.tree.Capacities[leaf].EffMin, r.s.cfg.Queues[leaf].MaxAMPercent)
+	return r.s.cfg.Calculator.Compare(r.s.at.total, r.s.amUsed(leaf), most) > 0
 }
 
 // gives reports whether the round may take something from a leaf.

@@ -20,7 +20,7 @@ func (r *preemptionRound) choose() {
 	giving := r.s.st.Reservations.Len() > 0
 	for i := range r.leaves {
 		giving = giving || r.gives(int32(i))
-		if len(r.p.queues[i].active) > 0 && r.mayGain(int32(i), yarn.Resource{}) {
+		if len(r.s.at.queues[i].active) > 0 && r.mayGain(int32(i), yarn.Resource{}) {
 			gaining = append(gaining, int32(i))
 		}
 	}
@@ -28,10 +28,10 @@ func (r *preemptionRound) choose() {
 		return
 	}
 	slices.SortStableFunc(gaining, func(a, b int32) int {
-		return r.p.queues[a].key.Used.Cmp(r.p.queues[b].key.Used)
+		return r.s.at.queues[a].key.Used.Cmp(r.s.at.queues[b].key.Used)
 	})
 	for _, leaf := range gaining {
-		for _, app := range slices.Clone(r.p.queues[leaf].active) {
+		for _, app := range slices.Clone(r.s.at.queues[leaf].active) {
 			if r.spent() {
 				return
 			}
@@ -51,7 +51,7 @@ func (r *preemptionRound) chooseForApp(leaf int32, app uint32) {
 		return
 	}
 	for slot, k := range r.s.st.AsksOf(a) {
-		if k.Count > 0 && k.Label == r.p.label && !r.spent() && !r.s.st.HoldsBack(k) {
+		if k.Count > 0 && k.Label == r.s.at.label && !r.spent() && !r.s.st.HoldsBack(k) {
 			w := beneficiary{leaf: leaf, app: app, ask: slot}
 			r.chooseForReservations(w)
 			r.chooseForAsk(w)
@@ -77,7 +77,7 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 	wanted := k.Count
 	for slot, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
 		switch {
-		case res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.p.label:
+		case res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.s.at.label:
 		case r.awaited(res):
 			wanted--
 		case res.MadeMillis+r.set.ReservationWaitMillis <= r.s.now:

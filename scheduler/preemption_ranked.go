@@ -118,7 +118,7 @@ func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
 	st := r.s.st
 	for _, number := range r.s.rankedReservations(r.ranks.queueRanks) {
 		res := st.Reservations.Get(st.Reservation(number))
-		if st.Nodes.Get(res.Node).Label != r.p.label || r.s.now-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis {
+		if st.Nodes.Get(res.Node).Label != r.s.at.label || r.s.now-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis {
 			continue
 		}
 		leaf := r.s.leafOfReservation(res)

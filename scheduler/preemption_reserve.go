@@ -15,7 +15,8 @@ import (
 func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchanged *state.Reservation) bool {
 	st, o := r.s.st, &r.nodes[set.node]
 	a, k := st.Apps.Get(w.app), st.Asks.Get(w.ask)
-	d := r.s.place(w.app, w.ask, o.node, &Limits{}, true)
+	on := pass{View: r.s}
+	d := on.place(w.app, w.ask, o.node, &Limits{}, true)
 	if d.state < stateAllocated || !r.s.mayReserve(a, k, st.Nodes.Get(o.node)) {
 		return false
 	}
@@ -57,7 +58,7 @@ func (r *preemptionRound) within(w beneficiary, size yarn.Resource, set *preempt
 		r.ask(v.leaf, v.size, 1)
 	}
 	ok := r.mayLose(victims) || len(set.victims) == 0 && dropped != 0 && r.givesWay(dropped, w)
-	ok = ok && r.withinMaxima(w.leaf, size) && (r.inside == nil || r.inside.withinUserLimit(r.s, victims))
+	ok = ok && r.withinMaxima(w.leaf, size) && (r.inside == nil || r.inside.withinUserLimit(&r.s, victims))
 	for _, v := range victims {
 		r.ask(v.leaf, v.size, -1)
 	}
@@ -68,7 +69,7 @@ func (r *preemptionRound) within(w beneficiary, size yarn.Resource, set *preempt
 // size, after all warned containers have ended.
 func (r *preemptionRound) withinMaxima(leaf int32, size yarn.Resource) bool {
 	for i := leaf; i >= 0; i = r.s.queues[i].parent {
-		if !r.s.cfg.Calculator.FitsIn(r.s.used(i).Add(size).Sub(r.asked[i]), r.p.tree.Capacities[i].EffMax) {
+		if !r.s.cfg.Calculator.FitsIn(r.s.used(i).Add(size).Sub(r.asked[i]), r.s.at.tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -95,7 +96,7 @@ func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation ui
 	deadline := r.s.now + r.set.MaxWaitMillis
 	switch {
 	case r.inside != nil:
-		cause = r.inside.cause(r.s, set.victims)
+		cause = r.inside.cause(r.s.Scheduler, set.victims)
 	case r.ranked != nil:
 		cause = yarn.PreemptQueuePriority
 	case r.balances:
@@ -141,7 +142,7 @@ func (r *preemptionRound) overOf(leaf int32) (none yarn.Resource) {
 func (r *preemptionRound) charge(v victim) {
 	r.ask(v.leaf, v.size, 1)
 	if r.inside != nil {
-		r.inside.lose(r.s, v)
+		r.inside.lose(r.s.Scheduler, v)
 	} else {
 		r.lose(v.leaf, v.loses)
 		r.leaves[v.leaf].ends = true

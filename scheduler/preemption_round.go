@@ -27,8 +27,7 @@ import (
 
 // preemptionRound is one round on the nodes of one label.
 type preemptionRound struct {
-	s             *Scheduler
-	p             *partition
+	s             View // of the nodes of the label
 	set           *preempt.Settings
 	queues        []preempt.Queue   // parallel to cfg.Queues
 	leaves        []preemptionShare // parallel to cfg.Queues
@@ -110,8 +109,8 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 		if i == 0 {
 			budget = queues.Budget(set)
 		}
-		s.at = p
-		r := s.newPreemptionRound(p, queues, set, &budget)
+		v := s.view(p)
+		r := v.newPreemptionRound(queues, set, &budget)
 		r.followDebts()
 		r.judge()
 		r.judgeBalance()
@@ -122,22 +121,21 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
 		r.forgetNodes()
 		kill = append(kill, r.kill...)
 	}
-	s.at = s.partitions[0]
 	return kill
 }
 
 // newPreemptionRound computes what each leaf gives and gets. Room that is reserved for balance
 // gives no claim to guaranteed room, so it is left out of the usage.
-func (s *Scheduler) newPreemptionRound(p *partition, queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *preemptionRound {
-	s.withoutReserved(queues.Queues, yarn.PreemptionCause.InsideQueue)
+func (v *View) newPreemptionRound(queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *preemptionRound {
+	v.withoutReserved(queues.Queues, yarn.PreemptionCause.InsideQueue)
 	balance := newBalancing(queues, set)
-	s.withoutReserved(queues.Queues, func(c yarn.PreemptionCause) bool { return c == yarn.PreemptBalance })
+	v.withoutReserved(queues.Queues, func(c yarn.PreemptionCause) bool { return c == yarn.PreemptBalance })
 	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
-	r := &preemptionRound{s: s, p: p, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
+	r := &preemptionRound{s: *v, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
 		making: map[uint32]int64{},
 		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
 		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}
-	if r.part = set.NaturalTermination; s.owesLate(p, set) {
+	if r.part = set.NaturalTermination; v.owesLate(v.at, set) {
 		r.part = yarn.One // there is no time to wait for the ends of containers
 	}
 	for i := range shares {
@@ -173,7 +171,7 @@ func (r *preemptionRound) above(q *preempt.Queue) (none yarn.Resource) {
 	if q.Disabled {
 		return none
 	}
-	return q.Used.Sub(r.s.cfg.Calculator.Min(r.p.total, q.Used.Add(q.Pending), q.Guaranteed))
+	return q.Used.Sub(r.s.cfg.Calculator.Min(r.s.at.total, q.Used.Add(q.Pending), q.Guaranteed))
 }
 
 // countReserved counts a reservation as used that was made for balance and no longer is for

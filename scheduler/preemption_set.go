@@ -70,7 +70,7 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 // shapeFor returns the shape of a node with its room, in the order of nodes of an ask's queue.
 func (r *preemptionRound) shapeFor(k *state.Ask, o *offeringNode) shape {
 	s := r.s
-	l := &nodeLayouts[shapeOrder(s.nodeOrder(s.partitions[r.p.label], s.st.Apps.Get(k.App)))]
+	l := &nodeLayouts[shapeOrder(s.nodeOrder(s.partitions[r.s.at.label], s.st.Apps.Get(k.App)))]
 	return l.shapeOf(s.st.Nodes.Get(o.node).Total, o.room, s.kindsThatCount())
 }
 
@@ -122,7 +122,7 @@ func (r *preemptionRound) helps(size, lacks yarn.Resource) bool {
 // than its guarantee.
 func (r *preemptionRound) mayLose(set []victim) bool {
 	if r.inside != nil {
-		return r.inside.mayLose(r.s, set)
+		return r.inside.mayLose(r.s.Scheduler, set)
 	}
 	if r.ranked != nil {
 		return r.ranked.mayLose(set)
@@ -168,7 +168,7 @@ func (r *preemptionRound) cost(work uint64, size yarn.Resource) uint64 {
 // shareOfPartition returns the dominant share of a size in the partition, in units of 2^-32.
 func (r *preemptionRound) shareOfPartition(size yarn.Resource) (share uint64) {
 	for i := range r.s.kindsThatCount() {
-		share = max(share, yarn.Share(size[i], r.p.total[i]))
+		share = max(share, yarn.Share(size[i], r.s.at.total[i]))
 	}
 	return share
 }

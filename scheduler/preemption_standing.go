@@ -61,7 +61,7 @@ func (r *preemptionRound) judgeOne(set standingSet) {
 func (r *preemptionRound) standing() []standingSet {
 	var sets []standingSet
 	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
-		if w.Reservation != 0 && w.Cause != yarn.PreemptLease && r.s.st.Nodes.Get(r.s.st.Containers.Get(slot).Node).Label == r.p.label {
+		if w.Reservation != 0 && w.Cause != yarn.PreemptLease && r.s.st.Nodes.Get(r.s.st.Containers.Get(slot).Node).Label == r.s.at.label {
 			sets = append(sets, standingSet{w.Reservation, []uint32{slot}})
 		}
 		return true

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
@@ -27,23 +28,23 @@ type leafDemand struct {
 func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 	apps := r.s.appsOfLeaves()
 	for i, p := range r.s.partitions {
-		r.s.at = p
+		v := r.s.view(p)
 		for leaf := range r.needy[i] {
-			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !r.s.usesEnough(int32(leaf), r.set) {
+			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !v.usesEnough(int32(leaf), r.set) {
 				continue
 			}
-			l := r.s.leafForPreemption(int32(leaf), apps[leaf], r.owed[i][leaf], r.chosenOf, nothing)
+			chosen := func(app uint32) yarn.Resource { return r.chosenOf(app, p.label) }
+			l := v.leafForPreemption(int32(leaf), apps[leaf], r.owed[i][leaf], chosen, nothing)
 			demands = append(demands, leafDemand{l, int32(leaf), i, l.AppShares(r.set, r.budget)})
 		}
 	}
-	r.s.at = r.s.partitions[0]
 	return demands
 }
 
-// chosenOf returns what the round has already chosen from an application in the current partition.
-func (r *yarnRound) chosenOf(app uint32) (sum yarn.Resource) {
+// chosenOf returns what the round has already chosen from an application on the nodes of a label.
+func (r *yarnRound) chosenOf(app uint32, label state.LabelID) (sum yarn.Resource) {
 	for _, c := range r.chosen {
-		if k := r.s.st.Containers.Get(c.container); k.App == app && r.s.st.Nodes.Get(k.Node).Label == r.s.at.label {
+		if k := r.s.st.Containers.Get(c.container); k.App == app && r.s.st.Nodes.Get(k.Node).Label == label {
 			sum = sum.Add(k.Size)
 		}
 	}

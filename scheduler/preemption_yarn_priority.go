@@ -85,8 +85,6 @@ func (p *yarnPriority) move(res *state.Reservation, leaf int32) {
 		return
 	}
 	label := p.s.st.Nodes.Get(res.Node).Label
-	p.s.at = p.s.partitions[label]
-	defer func() { p.s.at = p.s.partitions[0] }()
 	for node := range p.s.st.Nodes.Cap() {
 		if !p.s.st.Nodes.Has(node) {
 			continue
@@ -104,7 +102,8 @@ func (p *yarnPriority) move(res *state.Reservation, leaf int32) {
 
 func (p *yarnPriority) moveTo(res *state.Reservation, ask, node uint32) bool {
 	a, k := p.s.st.Apps.Get(res.App), p.s.st.Asks.Get(ask)
-	d := p.s.place(res.App, ask, node, &Limits{}, true)
+	on := p.s.passOn(p.s.st.Nodes.Get(node))
+	d := on.place(res.App, ask, node, &Limits{}, true)
 	if d.state != stateReserved || !p.calc.FitsIn(k.Size, p.s.st.Nodes.Get(node).Total) || p.s.st.ReservationBanned(p.s.st.Nodes.Get(node), k.App, k.Key) || a.Blacklisted(p.s.st.Nodes.Get(node)) {
 		return false
 	}

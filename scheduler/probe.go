@@ -27,46 +27,44 @@ type Proposal struct {
 // cluster.
 func (p Probe) Propose(app, node uint32) Proposal {
 	s := p.s
-	s.refreshCapacities()
+	on := p.pass()
 	a := s.st.Apps.Get(app)
-	l := Limits{limit: s.at.total}
-	_, l.needUnreserve = s.userCheck(s.LeafOf(a), a)
-	_, l.headroom = s.queueLimit(s.LeafOf(a), l.limit, s.reservedIn(a))
-	d := s.offer(app, node, &l)
+	l := Limits{limit: on.at.total}
+	_, l.needUnreserve = on.userCheck(s.LeafOf(a), a)
+	_, l.headroom = on.queueLimit(s.LeafOf(a), l.limit, on.reservedIn(a))
+	d := on.offer(app, node, &l)
 	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size, Exchanged: d.exchanged}
 }
 
 // Accept reports whether a proposal is still valid.
-func (p Probe) Accept(c *Proposal) bool { return p.s.accept(&c.d) }
+func (p Probe) Accept(c *Proposal) bool { return p.pass().accept(&c.d) }
 
 // Commit emits the events of an accepted proposal.
-func (p Probe) Commit(c Proposal) { p.s.commit(&c.d) }
+func (p Probe) Commit(c Proposal) { p.pass().commit(&c.d) }
+
+// pass returns a pass on nodes without a label.
+func (p Probe) pass() *pass { return &pass{View: p.s.In(0, false)} }
 
 // PassOnLeaf runs a pass that counts opportunities: on a single leaf with the given limit or, if
 // the node is reserved, on its reservation.
 func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
-	s := p.s
-	s.refreshCapacities()
-	s.counting = true
-	if s.st.Nodes.Get(node).Reservation != 0 {
-		s.fulfill(node)
-	} else {
-		if d := s.assignLeaf(leaf, node, &Limits{limit: limit}).decided; d != nil {
-			s.commit(d)
-		}
+	on := p.pass()
+	on.counting = true
+	if p.s.st.Nodes.Get(node).Reservation != 0 {
+		on.fulfill(node)
+	} else if d := on.assignLeaf(leaf, node, &Limits{limit: limit}).decided; d != nil {
+		on.commit(d)
 	}
-	s.counting = false
 }
 
 // QueueLimit compares the use of a queue with a limit.
 func (p Probe) QueueLimit(i int32, limit, unreservable yarn.Resource) (ok bool, headroom yarn.Resource) {
-	p.s.refreshCapacities()
-	return p.s.queueLimit(i, limit, unreservable)
+	return p.pass().queueLimit(i, limit, unreservable)
 }
 
 // Exchanged returns the reservation that an application would give up for an ask, or 0.
 func (p Probe) Exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
-	return p.s.exchanged(a, k, need, false)
+	return p.pass().exchanged(a, k, need, false)
 }
 
 // NeedsMore reports whether a key with these counts may reserve another node, if the largest
@@ -88,7 +86,8 @@ func (p Probe) FirstNode(label state.LabelID, ask uint32, lent bool) uint32 {
 
 // Allows reports whether the locality delay of an ask allows a locality now.
 func (p Probe) Allows(ask uint32, at yarn.Locality) bool {
-	return p.s.delayOf(p.s.st.Asks.Get(ask)).allows(at, false)
+	k := p.s.st.Asks.Get(ask)
+	return p.s.delayOf(k, k.Opportunities).allows(at, false)
 }
 
 // EndOf estimates when a container ends. ok is false if it is not expected to.
@@ -124,11 +123,10 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 		if differs := s.partitions[k].differs(q.partitions[k]); differs != "" {
 			return fmt.Sprintf("partition %d: %s", k, differs)
 		}
-		q.at = q.partitions[k]
-		if cached := s.partitions[k].awaiting; cached != nil && !slices.Equal(cached, q.sumAwaiting()) {
-			return fmt.Sprintf("partition %d: reservations of %v wait for warned containers, rebuilt %v", k, cached, q.sumAwaiting())
+		v := q.view(q.partitions[k])
+		if cached := s.partitions[k].awaiting; cached != nil && !slices.Equal(cached, v.sumAwaiting()) {
+			return fmt.Sprintf("partition %d: reservations of %v wait for warned containers, rebuilt %v", k, cached, v.sumAwaiting())
 		}
-		q.at = q.partitions[0]
 	}
 	for name := state.NameID(1); name < s.st.Names.Cap(); name++ {
 		if s.RunnableOf(name) != q.RunnableOf(name) {

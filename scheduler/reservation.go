@@ -119,67 +119,67 @@ func part(a, b int64) yarn.Fraction {
 
 // exchanged returns the newest reservation of a key that covers need, to be given up for an
 // allocation elsewhere, or 0 if there is none. If limits is set, the exchange must reduce the use
-// of the current partition, so the reservation must be on one of its nodes.
-func (s *Scheduler) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
-	for slot, r := range s.st.ReservationsOf(a) {
-		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.cfg.Calculator.FitsIn(need, r.Size) && (!limits || s.here(r)) && !s.hasPreempted(r) {
+// of these nodes, so the reservation must be on one of them.
+func (v *View) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
+	for slot, r := range v.st.ReservationsOf(a) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.cfg.Calculator.FitsIn(need, r.Size) && (!limits || v.here(r)) && !v.hasPreempted(r) {
 			return slot
 		}
 	}
 	return 0
 }
 
-// here reports whether a reservation is on a node of the current partition.
-func (s *Scheduler) here(r *state.Reservation) bool {
-	return len(s.partitions) == 1 || s.st.Nodes.Get(r.Node).Label == s.at.label
+// here reports whether a reservation is on one of these nodes.
+func (v *View) here(r *state.Reservation) bool {
+	return len(v.partitions) == 1 || v.st.Nodes.Get(r.Node).Label == v.at.label
 }
 
 // fulfill runs the pass on a reserved node. It fulfills the reservation, counts a re-reservation,
 // cancels the reservation, or does nothing. It checks no limits, because the reservation already
 // counts as used.
-func (s *Scheduler) fulfill(node uint32) {
-	n := s.st.Nodes.Get(node)
-	r := s.st.Reservations.Get(n.Reservation)
+func (p *pass) fulfill(node uint32) {
+	n := p.st.Nodes.Get(node)
+	r := p.st.Reservations.Get(n.Reservation)
 	if r.Members != 0 {
-		s.fulfillGang(r)
+		p.fulfillGang(r)
 		return
 	}
-	a := s.st.Apps.Get(r.App)
-	ask := s.st.AskFor(a, r.Key, r.IncreaseOf)
-	if !s.wanted(ask, node) {
+	a := p.st.Apps.Get(r.App)
+	ask := p.st.AskFor(a, r.Key, r.IncreaseOf)
+	if !p.wanted(ask, node) {
 		// YARN keeps a reservation whose ask has changed to other places. It could never be
 		// fulfilled, and would block the node.
-		s.cancel(r.Number, yarn.CancelAskGone)
+		p.cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
 	if a.Blacklisted(n) {
 		return
 	}
-	k := s.st.Asks.Get(ask)
+	k := p.st.Asks.Get(ask)
 	increaseOf, opportunities, reReservations := k.IncreaseOf, k.Opportunities, k.ReReservations
-	if s.counts(k) {
+	if p.counts(k) {
 		opportunities++
 	}
-	d := s.place(r.App, ask, node, &Limits{}, true)
+	d := p.place(r.App, ask, node, &Limits{}, true)
 	switch {
 	case d.state == stateAllocated:
-		s.withdrawFor(r, yarn.WithdrawFulfilled)
-		s.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
+		p.withdrawFor(r, yarn.WithdrawFulfilled)
+		p.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
 		reReservations = 0
-	case d.state == stateReserved && s.counting:
+	case d.state == stateReserved && p.counting:
 		reReservations++
 	}
 	if d.state == stateReserved {
-		s.recall(r)
+		p.recall(r)
 	}
 	if increaseOf == 0 {
-		s.UpdateCounts(d.app, d.key, opportunities, reReservations)
+		p.UpdateCounts(d.app, d.key, opportunities, reReservations)
 	}
 	switch {
 	case d.state == stateAllocated:
-		s.CancelUnwanted(d.app)
-	case d.state == stateReserved && s.counting:
-		s.moveReservation(s.st.Reservations.Get(s.st.Nodes.Get(node).Reservation), ask)
+		p.CancelUnwanted(d.app)
+	case d.state == stateReserved && p.counting:
+		p.moveReservation(p.st.Reservations.Get(p.st.Nodes.Get(node).Reservation), ask)
 	}
 }
 

@@ -20,7 +20,6 @@ type Scheduler struct {
 	queues     []queueView               // parallel to cfg.Queues
 	indexOf    []int32                   // queue slot → index in queues
 	partitions []*partition              // by label; the first is the default one
-	at         *partition                // the current partition, for limits and passes; outside of a pass the default one
 	lends      bool                      // some label is not exclusive
 	backfills  bool                      // some queue may borrow the room of reserved nodes
 	uses       uint64                    // Touched.Uses of the current event
@@ -32,20 +31,13 @@ type Scheduler struct {
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameID
 
-	levelLimits []Limits // the limits in a pass, by depth of the tree
-
 	now      int64
 	stamped  bool     // the events of this input already have its time
-	counting bool     // the pass is for a heartbeat, so offers count for locality delays
-	trial    bool     // the pass only answers a question: it emits nothing
-	lending  bool     // the pass offers a node of a label to asks without a label
-	loan     loan     // the room of a reservation that the pass offers
 	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
 	changes  []state.Change
 	freed    []uint32       // nodes on which this input has freed room
 	asking   []uint32       // applications with new asks
-	prefer   *preference    // nil: asks may use nodes that they avoid
 	recalled []uint32       // containers that must end now because the room that they borrowed is needed
 	ends     []containerEnd // scratch space of enoughAt
 	offering []offeringNode // scratch space of lookAtNodes
@@ -74,7 +66,7 @@ func (s *Scheduler) Fork() *Scheduler {
 	f := &Scheduler{st: s.st.Fork(), eager: s.eager, cfg: s.cfg, stale: s.stale, lends: s.lends, backfills: s.backfills,
 		queues: slices.Clone(s.queues), indexOf: slices.Clone(s.indexOf), apps: slices.Clone(s.apps), users: slices.Clone(s.users),
 		hostOf: slices.Clone(s.hostOf), nodesOn: make(map[state.NameID][]uint32, len(s.nodesOn)), runnable: slices.Clone(s.runnable),
-		levelLimits: make([]Limits, len(s.levelLimits)), now: s.now}
+		now: s.now}
 	for i := range f.queues {
 		f.queues[i].pending = slices.Clone(f.queues[i].pending)
 	}
@@ -84,7 +76,6 @@ func (s *Scheduler) Fork() *Scheduler {
 	for _, p := range s.partitions {
 		f.partitions = append(f.partitions, p.fork())
 	}
-	f.at = f.partitions[0]
 	return f
 }
 
@@ -127,7 +118,7 @@ func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queue
 
 // Begin begins an input. now is in Unix milliseconds.
 func (s *Scheduler) Begin(now int64) {
-	s.now, s.stamped, s.counting = max(now, s.st.Meta.NowMillis), false, false
+	s.now, s.stamped = max(now, s.st.Meta.NowMillis), false
 	s.events, s.changes = s.events[:0], s.changes[:0]
 	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }

@@ -30,17 +30,16 @@ func (s *Scheduler) NewTrial(app, ask uint32, heartbeat bool) *Trial {
 	return &Trial{s: s, app: app, ask: ask, heartbeat: heartbeat, limits: map[state.LabelID]trialLimits{}}
 }
 
-// with calls f as part of a pass on a node that emits nothing.
-func (t *Trial) with(node uint32, f func() Reason) Reason {
+// with calls f with a pass on a node that emits nothing.
+func (t *Trial) with(node uint32, f func(p *pass) Reason) Reason {
 	s := t.s
 	n := s.st.Nodes.Get(node)
-	at, now, lending, compared := s.at, s.now, s.lending, s.gangsCompared
-	s.trial, s.counting, s.now, s.gangsCompared = true, t.heartbeat, max(s.now, s.st.Meta.NowMillis), 0
-	s.at, s.lending = s.partitionOf(n), n.Label != s.st.Asks.Get(t.ask).Label
-	s.loan = t.loanOf(n)
-	why := f()
-	s.trial, s.counting, s.now, s.gangsCompared = false, false, now, compared
-	s.at, s.lending, s.loan = at, lending, loan{}
+	now, compared := s.now, s.gangsCompared
+	s.now, s.gangsCompared = max(s.now, s.st.Meta.NowMillis), 0
+	p := s.passOn(n)
+	p.trial, p.counting, p.lending, p.loan = true, t.heartbeat, n.Label != s.st.Asks.Get(t.ask).Label, t.loanOf(n)
+	why := f(&p)
+	s.now, s.gangsCompared = now, compared
 	return why
 }
 
@@ -61,10 +60,10 @@ func (t *Trial) loanOf(n *state.Node) loan {
 // Refusal returns why a pass on a node does not serve the ask, even if nothing else comes first, or
 // NoReason if it does. The node must be one that the ask may use (MayUse).
 func (t *Trial) Refusal(node uint32) Reason {
-	return t.with(node, func() Reason { return t.refusal(node) })
+	return t.with(node, func(p *pass) Reason { return t.refusal(p, node) })
 }
 
-func (t *Trial) refusal(node uint32) Reason {
+func (t *Trial) refusal(p *pass, node uint32) Reason {
 	s := t.s
 	a, k, n := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask), s.st.Nodes.Get(node)
 	if n.Label != k.Label && !s.lendsTo(n, k) {
@@ -75,7 +74,7 @@ func (t *Trial) refusal(node uint32) Reason {
 		r := s.st.Reservations.Get(n.Reservation)
 		fulfills = r.App == t.app && r.Key == k.Key && r.IncreaseOf == k.IncreaseOf
 		switch {
-		case fulfills || s.loan.lends() && s.mayLease(a, k, n):
+		case fulfills || p.loan.lends() && p.mayLease(a, k, n):
 		case r.App == t.app:
 			return BehindOtherAsk
 		default:
@@ -92,45 +91,39 @@ func (t *Trial) refusal(node uint32) Reason {
 	case s.st.HoldsBack(k):
 		return NoReason // the gang decides; see WhyGangWaits
 	case fulfills:
-		return t.decided(s.place(t.app, t.ask, node, &Limits{}, true))
+		return t.decided(p, p.place(t.app, t.ask, node, &Limits{}, true))
 	}
-	if why := t.decided(t.offer(node, &Limits{headroom: s.at.total.Times(2)})); why == LocalityDelay || why == OwnPartitionFirst || why == HoldsReservations {
+	if why := t.decided(p, p.offerKey(t.app, t.ask, node, &Limits{headroom: p.at.total.Times(2)})); why == LocalityDelay || why == OwnPartitionFirst || why == HoldsReservations {
 		return why // whatever the limits are
 	}
-	l := t.limitsHere()
+	l := t.limitsIn(&p.View)
 	if l.refusal != NoReason {
 		return l.refusal
 	}
-	d := t.offer(node, &l.Limits)
-	if d.state == stateAllocated && !s.accept(&d) {
-		return t.limit(s.limitOn(&d, s.releasedBy(&d)))
+	d := p.offerKey(t.app, t.ask, node, &l.Limits)
+	if d.state == stateAllocated && !p.accept(&d) {
+		return t.limit(&p.View, p.limitOn(&d, p.releasedBy(&d)))
 	}
-	return t.decided(d)
+	return t.decided(p, d)
 }
 
-// offer offers a node to the ask alone.
-func (t *Trial) offer(node uint32, l *Limits) decision {
-	return t.s.offerKey(t.app, t.ask, node, l)
-}
-
-// decided returns why a decision is no allocation, or NoReason if it is one.
-func (t *Trial) decided(d decision) Reason {
+// decided returns why a decision of a pass is no allocation, or NoReason if it is one.
+func (t *Trial) decided(p *pass, d decision) Reason {
 	switch d.state {
 	case stateAllocated:
 		return NoReason
 	case stateReserved:
 		return NodeTooSmallFree
 	}
-	return t.limit(d.why)
+	return t.limit(&p.View, d.why)
 }
 
 // limit returns which queue's limit it is, if the reason is a limit of queues.
-func (t *Trial) limit(why Reason) Reason {
+func (t *Trial) limit(v *View, why Reason) Reason {
 	if why != QueueMaxCapacity {
 		return why
 	}
-	s := t.s
-	_, why = s.ReachedMaximum(s.LeafOf(s.st.Apps.Get(t.app)), s.st.Asks.Get(t.ask).Size)
+	_, why = v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(t.app)), v.st.Asks.Get(t.ask).Size)
 	if why == NoReason {
 		return ParentMaxCapacity // by the rounding to minimum allocations, or by the order of resources by share
 	}
@@ -140,39 +133,36 @@ func (t *Trial) limit(why Reason) Reason {
 // Limit returns the limit of a queue or user that refuses the ask on the nodes of its own label
 // whatever room they have, or NoReason.
 func (t *Trial) Limit() (why Reason) {
-	s := t.s
-	a, k := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask)
-	at := s.at
-	s.at = s.partitions[k.Label]
-	if why = t.limitsHere().refusal; why == NoReason && !s.withinHeadroom(a, k, &t.limitsHere().Limits) {
-		why = t.limit(QueueMaxCapacity)
+	a, k := t.s.st.Apps.Get(t.app), t.s.st.Asks.Get(t.ask)
+	v := t.s.In(k.Label, false)
+	l := t.limitsIn(&v)
+	if why = l.refusal; why == NoReason && !v.withinHeadroom(a, k, &l.Limits) {
+		why = t.limit(&v, QueueMaxCapacity)
 	}
-	if why == NoReason && s.reservedIn(a).IsZero() { // else it may give up a reservation
-		why = t.limit(s.limitOn(&decision{state: stateAllocated, app: t.app, size: k.Size}, nil))
+	if why == NoReason && v.reservedIn(a).IsZero() { // else it may give up a reservation
+		why = t.limit(&v, v.limitOn(&decision{state: stateAllocated, app: t.app, size: k.Size}, nil))
 	}
-	s.at = at
 	return why
 }
 
-// limitsHere returns the limits of the ask in the current partition.
-func (t *Trial) limitsHere() *trialLimits {
-	s := t.s
-	l, known := t.limits[s.at.label]
-	if known && !s.loan.lends() {
+// limitsIn returns the limits of the ask on the nodes of a view.
+func (t *Trial) limitsIn(v *View) *trialLimits {
+	l, known := t.limits[v.at.label]
+	if known && !v.loan.lends() {
 		return &l
 	}
-	a := s.st.Apps.Get(t.app)
-	leaf := s.LeafOf(a)
-	within, stopped := s.handDown(leaf, a)
+	a := v.st.Apps.Get(t.app)
+	leaf := v.LeafOf(a)
+	within, stopped := v.handDown(leaf, a)
 	l = trialLimits{Limits: within}
 	var ok bool
-	if ok, l.needUnreserve = s.userCheck(leaf, a); stopped {
-		l.refusal = t.limit(QueueMaxCapacity)
+	if ok, l.needUnreserve = v.userCheck(leaf, a); stopped {
+		l.refusal = t.limit(v, QueueMaxCapacity)
 	} else if !ok {
 		l.refusal = UserLimit
 	}
-	if !s.loan.lends() {
-		t.limits[s.at.label] = l
+	if !v.loan.lends() {
+		t.limits[v.at.label] = l
 	}
 	return &l
 }
@@ -180,36 +170,36 @@ func (t *Trial) limitsHere() *trialLimits {
 // handDown returns the limits that a pass gives to a queue if no sibling keeps room from it. stopped
 // says that the limit of the queue or of an ancestor ends the pass there. a is the application that
 // the pass looks at in a leaf.
-func (s *Scheduler) handDown(i int32, a *state.App) (l Limits, stopped bool) {
-	l.limit = s.at.total
-	if parent := s.queues[i].parent; parent >= 0 {
-		above, stopped := s.handDown(parent, a)
+func (v *View) handDown(i int32, a *state.App) (l Limits, stopped bool) {
+	l.limit = v.at.total
+	if parent := v.queues[i].parent; parent >= 0 {
+		above, stopped := v.handDown(parent, a)
 		if stopped {
 			return above, true
 		}
-		l.limit = s.childLimit(parent, i, &above)
+		l.limit = v.childLimit(parent, i, &above)
 	}
-	unreservable := s.reservedOf(i)
-	if s.cfg.Queues[i].Leaf {
-		unreservable = s.reservedIn(a)
+	unreservable := v.reservedOf(i)
+	if v.cfg.Queues[i].Leaf {
+		unreservable = v.reservedIn(a)
 	}
-	ok, headroom := s.queueLimit(i, l.limit, unreservable)
+	ok, headroom := v.queueLimit(i, l.limit, unreservable)
 	l.headroom = headroom
 	return l, !ok
 }
 
-// ReachedMaximum returns the first queue, from a leaf up, whose maximum has no room for a size in the
-// current partition, and the reason; NoReason if there is none.
-func (s *Scheduler) ReachedMaximum(leaf int32, size yarn.Resource) (queue int32, why Reason) {
-	calc := s.cfg.Calculator
-	for i := leaf; i >= 0; i = s.queues[i].parent {
-		used, most := s.usedNow(i, nil), s.at.tree.Capacities[i].EffMax
-		if s.lending {
-			most = s.at.total
+// ReachedMaximum returns the first queue, from a leaf up, whose maximum has no room for a size, and
+// the reason; NoReason if there is none.
+func (v *View) ReachedMaximum(leaf int32, size yarn.Resource) (queue int32, why Reason) {
+	calc := v.cfg.Calculator
+	for i := leaf; i >= 0; i = v.queues[i].parent {
+		used, most := v.usedNow(i, nil), v.at.tree.Capacities[i].EffMax
+		if v.lending {
+			most = v.at.total
 		}
 		switch {
 		case calc.FitsIn(used.Add(size), most):
-		case s.mayUseAllNodes(i) && calc.FitsIn(used.Sub(s.reservedOf(i)).Add(size), most):
+		case v.mayUseAllNodes(i) && calc.FitsIn(used.Sub(v.reservedOf(i)).Add(size), most):
 			return i, ReservedElsewhere
 		case i == leaf:
 			return i, QueueMaxCapacity
@@ -247,14 +237,14 @@ func (s *Scheduler) NeverWithin(leaf int32, label state.LabelID, size yarn.Resou
 // ask of the application, another application of the queue, or another queue. It returns NextPass if
 // the pass serves the ask, and NoReason if the pass on this node cannot say.
 func (t *Trial) Before(node uint32) Reason {
-	return t.with(node, func() Reason { return t.before(node) })
+	return t.with(node, func(p *pass) Reason { return t.before(p, node) })
 }
 
-func (t *Trial) before(node uint32) Reason {
+func (t *Trial) before(p *pass, node uint32) Reason {
 	s := t.s
 	n := s.st.Nodes.Get(node)
-	if n.Reservation != 0 && !s.loan.lends() { // it is its own
-		if r := s.st.Reservations.Get(n.Reservation); r.Members != 0 && !s.heldSuffice(r) {
+	if n.Reservation != 0 && !p.loan.lends() { // it is its own
+		if r := s.st.Reservations.Get(n.Reservation); r.Members != 0 && !p.heldSuffice(r) {
 			return NoReason
 		}
 		return NextPass
@@ -262,26 +252,26 @@ func (t *Trial) before(node uint32) Reason {
 	if !s.hasRoom(n) {
 		return NoReason
 	}
-	leaf, l := s.LeafOf(s.st.Apps.Get(t.app)), t.limitsHere()
+	leaf, l := s.LeafOf(s.st.Apps.Get(t.app)), t.limitsIn(&p.View)
 	mine := func(d *decision) bool {
 		return d != nil && d.app == t.app && d.ask == t.ask && d.state == stateAllocated
 	}
 	own := l.Limits
-	if d := s.offer(t.app, node, &own); !mine(&d) {
+	if d := p.offer(t.app, node, &own); !mine(&d) {
 		return BehindOtherAsk
 	}
 	own = Limits{limit: l.limit}
-	if d := s.assignLeaf(leaf, node, &own).decided; !mine(d) {
+	if d := p.assignLeaf(leaf, node, &own).decided; !mine(d) {
 		return BehindFIFO
 	}
-	if s.lending {
-		s.lending = false
-		first := s.decide(node)
-		if s.lending = true; first != nil {
+	if p.lending {
+		labelled := *p
+		labelled.lending = false
+		if first := labelled.decide(node); first != nil {
 			return t.behind(first)
 		}
 	}
-	if d := s.decide(node); !mine(d) {
+	if d := p.decide(node); !mine(d) {
 		return t.behind(d)
 	}
 	return NextPass

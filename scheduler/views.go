@@ -63,14 +63,11 @@ func (s *Scheduler) rebuild() error {
 	s.backfills = slices.ContainsFunc(cfg.Queues, backfills)
 	s.queues = make([]queueView, len(cfg.Queues))
 	s.indexOf = make([]int32, s.st.Queues.Cap())
-	depth := 0
 	for i := range cfg.Queues {
-		depth = max(depth, cfg.Queues[i].Depth)
 		slot := s.st.Queue(cfg.Queues[i].Path)
 		s.indexOf[slot] = int32(i)
 		s.queues[i] = s.viewOf(i, slot)
 	}
-	s.levelLimits = make([]Limits, depth+1)
 	s.apps, s.users, s.runnable = nil, nil, nil
 	s.hostOf, s.nodesOn = nil, map[state.NameID][]uint32{}
 	s.stale = false
@@ -101,9 +98,6 @@ func (s *Scheduler) addQueue(slot uint32) {
 	}
 	s.indexOf[slot] = int32(i)
 	s.queues = append(s.queues, s.viewOf(i, slot))
-	for len(s.levelLimits) <= s.cfg.Queues[i].Depth {
-		s.levelLimits = append(s.levelLimits, Limits{})
-	}
 	for _, p := range s.partitions {
 		if p.cfg != s.cfg {
 			p.cfg.AddFrom(s.cfg)

@@ -68,31 +68,31 @@ func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state
 	}
 }
 
-// awaitingPreemption returns the size of a queue's reservations in the current partition that wait
+// awaitingPreemption returns the size of a queue's reservations on these nodes that wait
 // for warned containers. Reservations that wait for borrowers do not count.
-func (s *Scheduler) awaitingPreemption(i int32) yarn.Resource {
-	if s.at.awaiting == nil {
-		s.at.awaiting = s.sumAwaiting()
+func (v *View) awaitingPreemption(i int32) yarn.Resource {
+	if v.at.awaiting == nil {
+		v.at.awaiting = v.sumAwaiting()
 	}
-	return s.at.awaiting[i]
+	return v.at.awaiting[i]
 }
 
-func (s *Scheduler) sumAwaiting() []yarn.Resource {
+func (v *View) sumAwaiting() []yarn.Resource {
 	var numbers []uint64
-	s.st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
+	v.st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
 		if p.Reservation != 0 && p.Cause != yarn.PreemptLease {
 			numbers = append(numbers, p.Reservation)
 		}
 		return true
 	})
 	slices.Sort(numbers)
-	sums := make([]yarn.Resource, len(s.cfg.Queues))
+	sums := make([]yarn.Resource, len(v.cfg.Queues))
 	for _, number := range slices.Compact(numbers) {
-		r := s.st.Reservations.Get(s.st.Reservation(number))
-		if !s.here(r) {
+		r := v.st.Reservations.Get(v.st.Reservation(number))
+		if !v.here(r) {
 			continue
 		}
-		for i := s.leafOfReservation(r); i >= 0; i = s.queues[i].parent {
+		for i := v.leafOfReservation(r); i >= 0; i = v.queues[i].parent {
 			sums[i] = sums[i].Add(r.Size)
 		}
 	}

@@ -102,7 +102,7 @@ func (v view) tell(j judgment, app, ask uint32, all *survey) judgment {
 		if q < 0 {
 			q = max(int32(v.cfg.Queues[i].Parent), 0)
 		}
-		say("it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.tree.Capacities[q].EffMax), of)
+		say("it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.Capacities()[q].EffMax), of)
 	case scheduler.ReservedElsewhere:
 		q, _ := v.ReachedMaximum(i, k.Size)
 		say("it asks %s: %s room, but %s uses %s of %s%s, and of that %s are reservations on other nodes, which count as used", size, have(j.nodes), v.Queue(max(q, 0)).Path,
@@ -274,7 +274,7 @@ func (v view) judge(app, ask uint32, all *survey) judgment {
 // nodes explain more than the queue.
 func (v view) limitsByNodes(app uint32, k *state.Ask) bool {
 	q, _ := v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(app)), k.Size)
-	return q >= 0 && v.WithinUserLimit(app) && v.cfg.Calculator.FitsIn(v.Total(), v.tree.Capacities[q].EffMax)
+	return q >= 0 && v.WithinUserLimit(app) && v.cfg.Calculator.FitsIn(v.Total(), v.Capacities()[q].EffMax)
 }
 
 // before returns what passes serve before the ask on the nodes that have room for it, by the node
@@ -364,7 +364,7 @@ func (v view) largeEnough(ask uint32, of func(*state.Node) bool) (text string) {
 
 func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
-		used, most := v.used(i), v.tree.Capacities[i].EffMax
+		used, most := v.used(i), v.Capacities()[i].EffMax
 		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
 	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.AppByID(a.ID))))

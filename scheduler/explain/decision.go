@@ -61,7 +61,6 @@ func (v view) because(e event.Event) Decision {
 	if v.cfg == nil {
 		return Decision{}
 	}
-	defer v.Look(0, false)
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		return v.becauseAllocated(e)

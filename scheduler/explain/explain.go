@@ -15,10 +15,9 @@ const neighbors = 10
 
 // view is a scheduler that answers questions.
 type view struct {
-	*scheduler.Scheduler
+	scheduler.View
 	st    *state.State
 	cfg   *capacity.Config
-	tree  *capacity.Tree
 	label state.LabelID // limits and orders are for the nodes of this label
 
 	eager bool // for decisions: the leader ran eager passes
@@ -26,13 +25,13 @@ type view struct {
 }
 
 func viewOf(s *scheduler.Scheduler) view {
-	return view{Scheduler: s, st: s.State(), cfg: s.Config(), tree: s.Tree()}
+	return view{View: s.In(0, false), st: s.State(), cfg: s.Config()}
 }
 
-// on returns a view for the nodes of a label. It is valid until the next call of Look. With lent,
-// the view is for asks to which these nodes are lent.
+// on returns a view for the nodes of a label. With lent, it is for asks to which these nodes are
+// lent.
 func (v view) on(label state.LabelID, lent bool) view {
-	v.label, v.tree = label, v.Look(label, lent)
+	v.View, v.label = v.In(label, lent), label
 	return v
 }
 
@@ -54,7 +53,6 @@ func (v view) ofLabel(id state.LabelID) string {
 // Application explains why an application waits, or that it does not wait, which rule placed it,
 // and what preemption does for it. It does not change the state.
 func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
-	defer s.Look(0, false)
 	x, err := waiting(s, id)
 	if err == nil {
 		v := viewOf(s)
@@ -77,7 +75,6 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 	if slot == 0 || v.cfg == nil {
 		return nil, input.NoSuchApp(id)
 	}
-	defer s.Look(0, false)
 	a := v.st.Apps.Get(slot)
 	x := &Explanation{ID: id.String(), State: a.Shown().String(), Queue: v.st.QueueOf(a)}
 	if a.State.Ended() {

@@ -209,7 +209,7 @@ func (v view) shareOf(path string) (QueueShare, bool) {
 	if err != nil || slot == 0 {
 		return QueueShare{}, false
 	}
-	q, e := v.st.Queues.Get(slot), &v.tree.Capacities[i]
+	q, e := v.st.Queues.Get(slot), &v.Capacities()[i]
 	return QueueShare{Guaranteed: v.cfg.Kinds.Format(e.EffMin), Max: v.cfg.Kinds.Format(e.EffMax), Used: v.cfg.Kinds.Format(q.Used),
 		Pending: v.cfg.Kinds.Format(q.Pending)}, !v.cfg.Calculator.FitsIn(q.Used, e.EffMin)
 }

@@ -179,8 +179,8 @@ func (w *labelWalk) missed(k *state.Ask, missed uint32) {
 // AM may always start.
 func (w *labelWalk) activated(a *state.App) {
 	p := must(New(w.st.Fork(), Options{}))
-	p.sched.Look(a.AMLabel, false)
-	used, limit := w.st.QueueUse(a.Queue, a.AMLabel).AMUsed, p.sched.AMLimit(p.sched.LeafOf(a))
+	v := p.sched.In(a.AMLabel, false)
+	used, limit := w.st.QueueUse(a.Queue, a.AMLabel).AMUsed, v.AMLimit(v.LeafOf(a))
 	first := a.Unmanaged || used == a.AM || w.st.Queues.Get(a.Queue).ActiveApps == 1
 	if !first && !w.cfg.Calculator.FitsIn(used, limit) {
 		w.fail("28: the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.LabelName(a.AMLabel), limit)

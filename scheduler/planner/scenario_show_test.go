@@ -76,21 +76,21 @@ func doUsers(w *world, a args, out *strings.Builder) {
 func doUserLimit(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		_, app := w.app(a.word(i))
-		w.p.sched.Tree()
+		v := w.p.sched.In(0, false)
 		fmt.Fprintf(out, "%s uses %s of %s\n", w.p.st.NameOf(app.User), w.size(w.p.st.Users.Get(app.UserSlot).Used),
-			w.size(w.p.sched.UserLimit(w.p.sched.LeafOf(app), app.UserSlot)))
+			w.size(v.UserLimit(v.LeafOf(app), app.UserSlot)))
 	}
 }
 
 // amlimit QUEUE [NAME]: shows the AM limit of the queue, and of NAME's user.
 func doAMLimit(w *world, a args, out *strings.Builder) {
-	w.p.sched.Tree()
+	v := w.p.sched.In(0, false)
 	i := int32(must(w.p.Config().Lookup(a.need(0))))
-	limit := w.p.sched.AMLimit(i)
+	limit := v.AMLimit(i)
 	fmt.Fprintf(out, "AMs %s of %s", w.size(w.p.sched.Queue(i).AMUsed), w.size(limit))
 	if name := a.word(1); name != "" {
 		_, app := w.app(name)
-		fmt.Fprintf(out, ", of %s %s", w.p.st.NameOf(app.User), w.size(w.p.sched.UserAMLimit(i, app.UserSlot)))
+		fmt.Fprintf(out, ", of %s %s", w.p.st.NameOf(app.User), w.size(v.UserAMLimit(i, app.UserSlot)))
 	}
 	out.WriteByte('\n')
 }
