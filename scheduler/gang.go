@@ -88,7 +88,7 @@ func (p *pass) holdGang(d *gangDemand, ask uint32) (decision, bool) {
 	}
 	g, h := p.st.Gangs.Get(d.app), p.gangHold(d.app, ask)
 	return decision{state: stateReserved, app: d.app, ask: ask, key: g.Key, gang: h.members, expected: h.at},
-		h.due(p.now, g.SinceMillis, p.usualLength()) && p.moreReservations(d.app, ask, len(h.members))
+		h.due(p.now, g.SinceMillis, p.usualLength()) && p.moreReservations(p.st.Apps.Get(d.app), p.st.Asks.Get(ask), int64(len(h.members)))
 }
 
 // GangPass starts the waiting gang of an application, or reserves nodes for it, if a pass on some
@@ -203,16 +203,6 @@ func (v *View) gangMayReserve(d *gangDemand) bool {
 		}
 	}
 	return true
-}
-
-// moreReservations checks the limits on reservations for all reservations of a gang together, as
-// mayReserve does for one.
-func (s *Scheduler) moreReservations(app, ask uint32, more int) bool {
-	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
-	within := func(count, limit int64) bool { return limit < 0 || count+int64(more) <= limit }
-	return within(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
-		within(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
-		within(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster)
 }
 
 // commitGang turns a decision about a gang into events.

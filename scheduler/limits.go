@@ -56,6 +56,14 @@ func sizeOf(r *state.Reservation) (none yarn.Resource) {
 	return r.Size
 }
 
+// maximum returns the most that a queue may use. Only the nodes limit asks to which they are lent.
+func (v *View) maximum(i int32) *yarn.Resource {
+	if v.lending {
+		return &v.at.total
+	}
+	return &v.at.tree.Capacities[i].EffMax
+}
+
 // mayUseAllNodes reports whether the maximum of a queue is the whole partition, as root's is. Then
 // only the room on the nodes limits it.
 func (v *View) mayUseAllNodes(i int32) bool {
@@ -172,15 +180,11 @@ func (v *View) limitOn(d *decision, released *state.Reservation) Reason {
 		return UserLimit
 	}
 	for i := leaf; i >= 0; i = v.queues[i].parent {
-		most := &v.at.tree.Capacities[i].EffMax
-		if v.lending {
-			most = &v.at.total
-		}
 		used := v.used(i).Sub(sizeOf(released))
 		if d.state == stateAllocated {
 			used = v.usedNow(i, released)
 		}
-		if !calc.FitsIn(used.Add(d.size), *most) {
+		if !calc.FitsIn(used.Add(d.size), *v.maximum(i)) {
 			return QueueMaxCapacity
 		}
 	}

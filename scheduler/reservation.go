@@ -31,14 +31,19 @@ func (s *Scheduler) reserve(d *decision, am bool) {
 	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, AM: am})
 }
 
-// mayReserve reports whether the limits on reservations, which YARN does not have, allow another
-// reservation, and no operator has cancelled one for the same key on the node.
+// mayReserve reports whether an ask may have another reservation, and no operator has cancelled one
+// for the same key on the node.
 func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
-	below := func(count, limit int64) bool { return limit < 0 || count < limit }
-	return below(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
-		below(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
-		below(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster) &&
-		!s.st.ReservationBanned(n, k.App, k.Key)
+	return s.moreReservations(a, k, 1) && !s.st.ReservationBanned(n, k.App, k.Key)
+}
+
+// moreReservations reports whether the limits on reservations, which YARN does not have, allow an ask
+// some more of them.
+func (s *Scheduler) moreReservations(a *state.App, k *state.Ask, more int64) bool {
+	within := func(count, limit int64) bool { return limit < 0 || count+more <= limit }
+	return within(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
+		within(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
+		within(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster)
 }
 
 // needsMore reports whether a key may reserve another node. A container reserves further nodes the

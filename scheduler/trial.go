@@ -193,10 +193,7 @@ func (v *View) handDown(i int32, a *state.App) (l Limits, stopped bool) {
 func (v *View) ReachedMaximum(leaf int32, size yarn.Resource) (queue int32, why Reason) {
 	calc := v.cfg.Calculator
 	for i := leaf; i >= 0; i = v.queues[i].parent {
-		used, most := v.usedNow(i, nil), v.at.tree.Capacities[i].EffMax
-		if v.lending {
-			most = v.at.total
-		}
+		used, most := v.usedNow(i, nil), *v.maximum(i)
 		switch {
 		case calc.FitsIn(used.Add(size), most):
 		case v.mayUseAllNodes(i) && calc.FitsIn(used.Sub(v.reservedOf(i)).Add(size), most):
