@@ -5260,10 +5260,15 @@ func (x *LogAggregationContextProto) GetLogAggregationPolicyParameters() string 
 type ApplicationACLMapProto struct {
 	state         protoimpl.MessageState      `protogen:"open.v1"`
 	AccessType    *ApplicationAccessTypeProto `protobuf:"varint,1,opt,name=accessType,enum=rmd.hadoop.ApplicationAccessTypeProto" json:"accessType,omitempty"`
-	Acl           *string                     `protobuf:"bytes,2,opt,name=acl" json:"acl,omitempty"`
+	Acl           *string                     `protobuf:"bytes,2,opt,name=acl,def= " json:"acl,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
+
+// Default values for ApplicationACLMapProto fields.
+const (
+	Default_ApplicationACLMapProto_Acl = string(" ")
+)
 
 func (x *ApplicationACLMapProto) Reset() {
 	*x = ApplicationACLMapProto{}
@@ -5306,7 +5311,7 @@ func (x *ApplicationACLMapProto) GetAcl() string {
 	if x != nil && x.Acl != nil {
 		return *x.Acl
 	}
-	return ""
+	return Default_ApplicationACLMapProto_Acl
 }
 
 type YarnClusterMetricsProto struct {
@@ -7277,12 +7282,12 @@ const file_yarn_proto_rawDesc = "" +
 	"\x1brolled_logs_include_pattern\x18\x03 \x01(\tR\x18rolledLogsIncludePattern\x12A\n" +
 	"\x1brolled_logs_exclude_pattern\x18\x04 \x01(\t:\x02.*R\x18rolledLogsExcludePattern\x12H\n" +
 	"!log_aggregation_policy_class_name\x18\x05 \x01(\tR\x1dlogAggregationPolicyClassName\x12I\n" +
-	"!log_aggregation_policy_parameters\x18\x06 \x01(\tR\x1elogAggregationPolicyParameters\"r\n" +
+	"!log_aggregation_policy_parameters\x18\x06 \x01(\tR\x1elogAggregationPolicyParameters\"u\n" +
 	"\x16ApplicationACLMapProto\x12F\n" +
 	"\n" +
 	"accessType\x18\x01 \x01(\x0e2&.rmd.hadoop.ApplicationAccessTypeProtoR\n" +
-	"accessType\x12\x10\n" +
-	"\x03acl\x18\x02 \x01(\tR\x03acl\"\xfb\x02\n" +
+	"accessType\x12\x13\n" +
+	"\x03acl\x18\x02 \x01(\t:\x01 R\x03acl\"\xfb\x02\n" +
 	"\x17YarnClusterMetricsProto\x12*\n" +
 	"\x11num_node_managers\x18\x01 \x01(\x05R\x0fnumNodeManagers\x124\n" +
 	"\x16num_decommissioned_nms\x18\x02 \x01(\x05R\x14numDecommissionedNms\x12$\n" +
