@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	protobuf "google.golang.org/protobuf/proto"
 
 	"rmd/transport/hadoop/proto"
@@ -124,6 +125,44 @@ func TestMalformedCalls(t *testing.T) {
 	b.send(call(6, "echo", "x"))
 	if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
 		t.Errorf("the connection serves no more: %v", h)
+	}
+}
+
+// TestUnknownHeaderFields sends headers with fields that no release of Hadoop has yet: short and long ones, of each
+// wire type and with large numbers. They are passed over.
+func TestUnknownHeaderFields(t *testing.T) {
+	var newer []byte
+	for _, n := range []protowire.Number{10, 77, protowire.MaxValidNumber} { // 10 is authorizationHeader since 3.5
+		newer = protowire.AppendBytes(protowire.AppendTag(newer, n, protowire.BytesType), bytes.Repeat([]byte("long "), 2000))
+		newer = protowire.AppendVarint(protowire.AppendTag(newer, n, protowire.VarintType), 1<<63)
+		newer = protowire.AppendFixed32(protowire.AppendTag(newer, n, protowire.Fixed32Type), 7)
+		newer = protowire.AppendFixed64(protowire.AppendTag(newer, n, protowire.Fixed64Type), 7)
+		newer = protowire.AppendTag(protowire.AppendTag(newer, n, protowire.StartGroupType), n, protowire.EndGroupType)
+	}
+	// longer returns a frame whose first headers, as many as given, have the newer fields in front.
+	longer := func(frame []byte, headers int) []byte {
+		out, rest := []byte{0, 0, 0, 0}, frame[4:]
+		for range headers {
+			head, after, err := cut(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = protowire.AppendBytes(out, append(newer[:len(newer):len(newer)], head...))
+			rest = after
+		}
+		out = append(out, rest...)
+		binary.BigEndian.PutUint32(out, uint32(len(out)-4))
+		return out
+	}
+	b := dialBare(t, openServer(t, &testMethods{}))
+	start := hello("alice")
+	preamble := len(of(`"hrpc" 09 00 00`))
+	b.send(start[:preamble], longer(start[preamble:], 1))
+	for id := range int32(3) {
+		b.send(longer(call(id, "echo", "x"), 3)) // of the request, of the method, and the request itself
+		if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS || h.GetCallId() != uint32(id) {
+			t.Fatalf("answer to call %d: %v", id, h)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	gproto "google.golang.org/protobuf/proto"
 
 	"rmd/scheduler/input"
@@ -74,6 +75,42 @@ func TestContainerTokenContents(t *testing.T) {
 	at, err := ring.VerifyNM(nm.GetToken().GetIdentifier(), nm.GetToken().GetPassword())
 	if err != nil || at.Attempt != a.id || at.Node != node || at.User != "alice" || nm.GetToken().GetKind() != token.KindNM {
 		t.Errorf("NM token %+v, %v", at, err)
+	}
+}
+
+// TestMasterOf210 sends what an ApplicationMaster of Hadoop 2.10 sends and later ones do not. It must
+// be answered as by a ResourceManager of Hadoop 3: an increase in the old form is passed over, and an
+// ask without an allocation request id, which means 0 there, has the id -1.
+func TestMasterOf210(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8192, 8)
+	a := w.replica().am(w.app())
+	a.register()
+	plain := ask("*", 1, 1024)
+	plain.AllocationRequestId = nil
+	given := a.allocate(asks(plain)).AllocatedContainers
+	if len(given) != 1 || given[0].GetAllocationRequestId() != -1 {
+		t.Fatalf("an ask without an id gave %v; want one container with the id -1", given)
+	}
+	const increaseRequest = 6 // of containers, each with the fields 1, its id, and 2, its size
+	var increase []byte
+	for n, m := range []gproto.Message{given[0].Id, &proto.ResourceProto{Memory: new(int64(4096)), VirtualCores: new(int32(1))}} {
+		b, err := gproto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		increase = protowire.AppendBytes(protowire.AppendTag(increase, protowire.Number(n+1), protowire.BytesType), b)
+	}
+	body, err := gproto.Marshal(&proto.AllocateRequestProto{ResponseId: new(a.last), Progress: new(float32(0.5))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.send(protowire.AppendBytes(protowire.AppendTag(body, increaseRequest, protowire.BytesType), increase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.UpdateErrors)+len(r.UpdatedContainers)+len(r.AllocatedContainers) > 0 || len(r.ProtoReflect().GetUnknown()) > 0 {
+		t.Errorf("an increase in the form of 2.10 was answered: %v", r)
 	}
 }
 
