@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -178,8 +178,9 @@ mutate: ## GENERAL random changes of fsm/ and scheduler/: how many does a test n
 	$(GO) run ./jepsen-lite/mutants -general $(GENERAL)
 
 RUN ?= .
-interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part
-	RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
+HADOOP ?=
+interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part, HADOOP=3.5.0 for another version
+	RMD_INTEROP_HADOOP=$(HADOOP) RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
 
 twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1, PREEMPTION=1, EAGER=1
 	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)$(if $(PREEMPTION), -preemption)$(if $(EAGER), -eager)
@@ -207,6 +208,13 @@ golden: ## rewrite golden files and scenarios; read the diff before committing
 proto: ## generate the messages of Hadoop's wire again (needs protoc)
 	$(GO) build -o bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go
 	PATH=$(CURDIR)/bin:$$PATH $(GO) generate ./transport/hadoop/proto
+
+descriptors: ## record the protocols of HADOOP=x.y.z beside those of other releases, show what differs from the newest of them, and what rmd lacks (needs a JDK 17 and Maven)
+	mkdir -p out && interop/descriptors $(HADOOP) >out/$(HADOOP)
+	before=$$(ls transport/hadoop/proto/testdata/releases | sort -V | grep -v '^$(HADOOP).txt' | tail -1); \
+	$(GO) test ./transport/hadoop/proto -count=1 -run TestRecordRelease -record $(CURDIR)/out/$(HADOOP) && \
+	{ diff -U0 transport/hadoop/proto/testdata/releases/$$before transport/hadoop/proto/testdata/releases/$(HADOOP).txt || true; }
+	$(GO) test ./transport/hadoop/proto -count=1 -run TestReleases
 
 # What packages are called: by the tag of this commit, or else below all releases, by its date and hash.
 RELEASE ?= $(or $(patsubst v%,%,$(shell git describe --tags --exact-match 2>/dev/null)),$(shell git log -1 --date=format:%Y%m%d --format='0.0.0~git%cd.%h'))

@@ -29,6 +29,9 @@ type Options struct {
 	NodeVcores int  // 4
 	History    bool // with a JobHistoryServer, which MapReduce clients need
 	Spark      bool // NodeManagers run Spark's shuffle service
+	// NodeHadoop has the versions of Hadoop of the first NodeManagers. The others, and everything else,
+	// have that of RMD_INTEROP_HADOOP.
+	NodeHadoop []string
 	// Tuned gives clients, NodeManagers and ApplicationMasters the settings recommended for quick
 	// failover. Otherwise they have Hadoop's defaults.
 	Tuned bool

@@ -186,7 +186,9 @@ func (c *Cluster) front(s *settings, rm string) {
 
 func (c *Cluster) mapredSite(n *Node) *settings {
 	s := &settings{}
-	small := func(mb int) string { return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1", mb) }
+	small := func(mb int) string {
+		return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1 %s", mb, strings.Join(opened(), " "))
+	}
 	s.set("mapreduce.framework.name", "yarn")
 	s.set("mapreduce.application.classpath", c.conf("client")+","+c.Jars+"/*")
 	s.set("yarn.app.mapreduce.am.staging-dir", "file://"+c.path("staging"))

@@ -29,7 +29,7 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	lib, out, conf := filepath.Join(dir, "lib"), c.folder("tmp", "sum"), c.folder("conf", "flink")
 	// Flink's distribution has these options, because Flink needs these packages of the JDK.
 	c.file("env.java.opts.all: -XX:+UseSerialGC "+strings.Join(opened(), " ")+"\n", "conf", "flink", "config.yaml")
-	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath("client"), "org.apache.flink.client.cli.CliFrontend")
+	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath(c.conf("client")), "org.apache.flink.client.cli.CliFrontend")
 	args := []string{"run", "-t", "yarn-application", "-c", "rmd.flink.Sum", "-p", strconv.Itoa(j.Parallelism)}
 	for _, s := range []string{
 		"yarn.flink-dist-jar=" + c.flinkJar(lib, "flink-yarn"),

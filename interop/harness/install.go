@@ -34,11 +34,12 @@ func folder() string {
 	return "interop"
 }
 
-// runFetch runs interop/fetch and returns the cache folder.
-func runFetch(what ...string) (cache string, err error) {
+// runFetch runs interop/fetch for a version of Hadoop and returns the cache folder.
+func runFetch(version string, what ...string) (cache string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(folder(), "fetch"), what...)
+	cmd.Env = append(os.Environ(), versionVar+"="+version)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -52,7 +53,7 @@ var spark, flink = framework("spark"), framework("flink")
 
 func framework(name string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
-		cache, err := runFetch(name)
+		cache, err := runFetch("", name)
 		return filepath.Join(cache, name), err
 	})
 }
@@ -67,8 +68,19 @@ func (c *Cluster) frameworkFolder(find func() (string, error)) string {
 	return dir
 }
 
-var fetched = sync.OnceValues(func() (Install, error) {
-	cache, err := runFetch()
+// versionVar is the variable with the version of Hadoop that tests use, if not that of pom.xml.
+const versionVar = "RMD_INTEROP_HADOOP"
+
+// installs has a function for each version of Hadoop, which fetches it once.
+var installs sync.Map
+
+func fetched(version string) (Install, error) {
+	once, _ := installs.LoadOrStore(version, sync.OnceValues(func() (Install, error) { return install(version) }))
+	return once.(func() (Install, error))()
+}
+
+func install(version string) (Install, error) {
+	cache, err := runFetch(version)
 	if err != nil {
 		return Install{}, err
 	}
@@ -87,15 +99,21 @@ var fetched = sync.OnceValues(func() (Install, error) {
 		Root: filepath.Dir(folder()), Jars: filepath.Join(cache, "lib"), Classes: filepath.Join(cache, "classes"),
 		Java: filepath.Join(home, "bin", "java"), Home: home,
 	}, nil
-})
+}
 
 // Find is Fetch for tests that can run without a JDK or Maven.
-func Find() (Install, error) { return fetched() }
+func Find() (Install, error) { return fetched(os.Getenv(versionVar)) }
 
 // Fetch downloads everything that the harness runs. It is quick if the files already exist.
 func Fetch(t testing.TB) Install {
 	t.Helper()
-	in, err := Find()
+	return FetchVersion(t, os.Getenv(versionVar))
+}
+
+// FetchVersion is Fetch for a version of Hadoop. "" is that of pom.xml.
+func FetchVersion(t testing.TB, version string) Install {
+	t.Helper()
+	in, err := fetched(version)
 	if err != nil {
 		t.Fatalf("%v: the interop tests need a JDK 17 and Maven, see interop/README.md", err)
 	}

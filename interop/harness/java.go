@@ -31,9 +31,9 @@ func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	return f
 }
 
-// classpath returns the class path of a Hadoop process.
-func (c *Cluster) classpath(conf string) string {
-	return c.conf(conf) + ":" + c.Classes + ":" + c.Jars + "/*"
+// classpath returns the class path of a process with a configuration folder.
+func (in Install) classpath(conf string) string {
+	return conf + ":" + in.Classes + ":" + in.Jars + "/*"
 }
 
 // environment returns the environment of all processes. Containers see only the variables in
@@ -42,11 +42,11 @@ func (c *Cluster) environment() []string {
 	return []string{"JAVA_HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + c.path("home")}
 }
 
-// daemon returns a Java process that runs until it is stopped.
-func (c *Cluster) daemon(t testing.TB, name, conf, heap string, quick bool, main string, args ...string) Process {
+// daemon returns a Java process that runs until it is stopped. Each start uses what in is then.
+func (c *Cluster) daemon(in *Install, t testing.TB, name, conf, heap string, quick bool, main string, args ...string) Process {
 	log := c.path("log", name+".log")
 	return Process{Name: name, Log: log, out: c.path("log", name+".out"), t: t, start: func() *exec.Cmd {
-		cmd := exec.Command(c.Java, append(append(c.jvm(conf, heap, log, quick), "-cp", c.classpath(conf), main), args...)...)
+		cmd := exec.Command(in.Java, append(append(c.jvm(conf, heap, log, quick), "-cp", in.classpath(c.conf(conf)), main), args...)...)
 		cmd.Dir, cmd.Env = c.Dir, c.environment()
 		return cmd
 	}}

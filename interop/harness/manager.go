@@ -38,7 +38,7 @@ const resourceManager = "org.apache.hadoop.yarn.server.resourcemanager.ResourceM
 
 // java returns the process of Hadoop's own ResourceManager.
 func (c *Cluster) java(m *Manager) Process {
-	return c.daemon(c.t, m.ID, m.ID, c.Heap, false, resourceManager)
+	return c.daemon(&c.Install, c.t, m.ID, m.ID, c.Heap, false, resourceManager)
 }
 
 // replica returns the process of an rmd that reads the same folder as the Java ResourceManager with
@@ -222,6 +222,6 @@ func newZookeeper(c *Cluster) *zookeeper {
 		tick = 500
 	}
 	c.file(fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=%d\nadmin.enableServer=false\nmaxClientCnxns=0\n", c.folder("zookeeper"), z.port, tick), "conf", "zookeeper")
-	z.Process = c.daemon(c.t, "zookeeper", "client", "128m", true, "org.apache.zookeeper.server.ZooKeeperServerMain", c.path("conf", "zookeeper"))
+	z.Process = c.daemon(&c.Install, c.t, "zookeeper", "client", "128m", true, "org.apache.zookeeper.server.ZooKeeperServerMain", c.path("conf", "zookeeper"))
 	return z
 }

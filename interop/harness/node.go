@@ -16,14 +16,18 @@ type Node struct {
 	RPC, Web                      int
 	localizer, shuffle, collector int
 	spark                         int // port of Spark's shuffle service
+	hadoop                        Install
 	proxy                         int
 	c                             *Cluster
 }
 
 func newNode(c *Cluster, i int) *Node {
 	name := fmt.Sprintf("nm%d", i)
-	n := &Node{c: c}
-	n.Process = c.daemon(c.t, name, name, "200m", true, "org.apache.hadoop.yarn.server.nodemanager.NodeManager")
+	n := &Node{c: c, hadoop: c.Install}
+	if i <= len(c.NodeHadoop) {
+		n.hadoop = FetchVersion(c.t, c.NodeHadoop[i-1])
+	}
+	n.Process = c.daemon(&n.hadoop, c.t, name, name, "200m", true, "org.apache.hadoop.yarn.server.nodemanager.NodeManager")
 	n.RPC, n.Web = c.port(name+".rpc"), c.port(name+".web")
 	n.localizer, n.shuffle = c.port(name+".localizer"), c.port(name+".shuffle")
 	n.collector, n.proxy = c.port(name+".collector"), c.port(name+".proxy")
@@ -66,6 +70,12 @@ func (n *Node) site(s *settings) {
 	s.set(at+"vmem-check-enabled", "false")
 	// A nearly full disk must not make the node unhealthy.
 	s.set(at+"disk-health-checker.max-disk-utilization-per-disk-percentage", "99.9")
+}
+
+// Use makes the next start run the NodeManager of another version of Hadoop, on the same folders.
+func (n *Node) Use(version string) {
+	n.t.Helper()
+	n.hadoop = FetchVersion(n.t, version)
 }
 
 const registered = "Registered with ResourceManager as"
@@ -148,7 +158,7 @@ type History struct {
 }
 
 func newHistory(c *Cluster) *History {
-	h := &History{Process: c.daemon(c.t, "history", "history", "200m", true, "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer")}
+	h := &History{Process: c.daemon(&c.Install, c.t, "history", "history", "200m", true, "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer")}
 	h.rpc, h.Web, h.admin = c.port("history.rpc"), c.port("history.web"), c.port("history.admin")
 	return h
 }

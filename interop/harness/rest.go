@@ -130,23 +130,39 @@ type Attempt struct {
 	Node      string `json:"nodeId"`
 }
 
-// NodeStates returns the state of every node that the ResourceManager knows, by node id.
-func (c *Cluster) NodeStates() map[string]string {
+// nodeView is a node in the ResourceManager's REST interface.
+type nodeView struct {
+	ID      string `json:"id"`
+	State   string `json:"state"`
+	Version string `json:"version"`
+}
+
+// nodes returns a text about every node that the ResourceManager knows, by node id.
+func (c *Cluster) nodes(what func(nodeView) string) map[string]string {
 	c.t.Helper()
 	var doc struct {
 		Nodes struct {
-			Nodes []struct {
-				ID    string `json:"id"`
-				State string `json:"state"`
-			} `json:"node"`
+			Nodes []nodeView `json:"node"`
 		} `json:"nodes"`
 	}
 	c.Read("/ws/v1/cluster/nodes", &doc)
 	out := map[string]string{}
 	for _, n := range doc.Nodes.Nodes {
-		out[n.ID] = n.State
+		out[n.ID] = what(n)
 	}
 	return out
+}
+
+// NodeStates returns the state of every node, by node id.
+func (c *Cluster) NodeStates() map[string]string {
+	c.t.Helper()
+	return c.nodes(func(n nodeView) string { return n.State })
+}
+
+// NodeVersions returns the version of Hadoop of every node, by node id.
+func (c *Cluster) NodeVersions() map[string]string {
+	c.t.Helper()
+	return c.nodes(func(n nodeView) string { return n.Version })
 }
 
 // AwaitNodes waits until n nodes are running.

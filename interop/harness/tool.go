@@ -79,7 +79,7 @@ func (c *Cluster) program(conf string, loud bool, heap string, within time.Durat
 	if !loud {
 		log = c.path("log", fmt.Sprintf("%s-%d.txt", name, c.began[name]))
 	}
-	return c.run(within, append(append(c.jvm(conf, heap, log, true), "-cp", c.classpath(conf), main), args...), args)
+	return c.run(within, append(append(c.jvm(conf, heap, log, true), "-cp", c.classpath(c.conf(conf)), main), args...), args)
 }
 
 // run starts a JVM. args are the part of its command line for the Result.

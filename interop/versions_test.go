@@ -1,0 +1,55 @@
+//go:build interop
+
+package interop
+
+import (
+	"testing"
+	"time"
+
+	"rmd/interop/harness"
+)
+
+// TestTwoVersions runs jobs on NodeManagers of two versions of Hadoop. Reducers of the jobs, which are
+// of the version under test, fetch from both.
+func TestTwoVersions(t *testing.T) {
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, NodeHadoop: []string{"3.1.4", "3.5.0"}})
+	const maps, reduces = 8, 2
+	job := c.StartSleep(maps, reduces, 3*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1536")
+	app := c.Submitted(job)
+	succeeded(t, job.Wait())
+	ranOnce(t, c, app, maps+reduces)
+	for _, n := range c.Nodes {
+		if len(harness.Of(n.Started(), app)) == 0 {
+			t.Errorf("%s ran nothing of the job", n.Name)
+		}
+	}
+	wordCount(t, c)
+	distributedShell(t, c)
+}
+
+// TestUpgradeOfNodes replaces NodeManagers by those of the next version, one by one, while a MapReduce
+// job runs on them. They keep their containers: each task runs once.
+func TestUpgradeOfNodes(t *testing.T) {
+	first, next := "3.1.4", []string{"3.4.2", "3.5.0"}
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Nodes: 2, NodeHadoop: []string{first, first}})
+	const maps, reduces = 10, 2
+	job := c.StartSleep(maps, reduces, 75*time.Second, 5*time.Second, 30*time.Minute, "-Dmapreduce.map.memory.mb=1536")
+	app := c.Submitted(job)
+	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
+	for _, version := range next {
+		for _, n := range c.Nodes {
+			t.Logf("%s becomes %s", n.Name, version)
+			n.Kill()
+			n.Use(version)
+			n.Start()
+			n.AwaitRegistered()
+			c.AwaitNodes(len(c.Nodes), time.Minute)
+			stillRuns(t, c, app)
+			if got := c.NodeVersions()[n.ID()]; got != version {
+				t.Errorf("%s reports version %q; want %s", n.Name, got, version)
+			}
+		}
+	}
+	succeeded(t, job.Wait())
+	ranOnce(t, c, app, maps+reduces)
+}
