@@ -14,7 +14,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement packages release clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -22,7 +22,7 @@ help: ## print this help
 setup: ## download the pinned modules, and what the browser and interop tests need where it can be had
 	$(GO) mod download
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -qy chromium; } || echo "no chromium: the browser tests will not run"
-	command -v mvn >/dev/null && interop/fetch || echo "no Maven: the interop tests will not run"
+	command -v mvn >/dev/null && interop/fetch && RMD_INTEROP_HADOOP=2.10.2 interop/fetch && RMD_INTEROP_HADOOP=3.5.0 interop/fetch || echo "no Maven: the interop tests will not run"
 
 build: ## build bin/rmd and bin/rmd-chaos
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rmd
@@ -181,6 +181,10 @@ RUN ?= .
 HADOOP ?=
 interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs a JDK 17 and Maven); RUN=TestJobs for a part, HADOOP=3.5.0 for another version
 	RMD_INTEROP_HADOOP=$(HADOOP) RMD_INTEROP_RECORDED=$(RECORDED) $(GO) test -tags interop -count=1 -v -timeout 60m -run '$(RUN)' ./interop/...
+
+VERSIONS ?= 2.10.2 3.1.4 3.3.6 3.4.2 3.5.0
+matrix: build ## interop with five versions of Hadoop, with NodeManagers of two, and under a rolling upgrade; writes the table of docs/operations/hadoop.md (hours)
+	RMD_INTEROP_BIN=$(CURDIR)/$(BIN) $(GO) run ./interop/matrix -versions '$(VERSIONS)'
 
 twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1, PREEMPTION=1, EAGER=1
 	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)$(if $(PREEMPTION), -preemption)$(if $(EAGER), -eager)

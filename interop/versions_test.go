@@ -32,7 +32,7 @@ func TestTwoVersions(t *testing.T) {
 func TestUpgradeOfNodes(t *testing.T) {
 	first, next := "3.1.4", []string{"3.4.2", "3.5.0"}
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Nodes: 2, NodeHadoop: []string{first, first}})
-	const maps, reduces = 10, 2
+	const maps, reduces = 14, 2
 	job := c.StartSleep(maps, reduces, 75*time.Second, 5*time.Second, 30*time.Minute, "-Dmapreduce.map.memory.mb=1536")
 	app := c.Submitted(job)
 	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })

@@ -138,6 +138,7 @@ var places = map[string]place{
 		why: "it lets the planner go on with a fork, and touches no replica"},
 	"twin": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity", "scheduler/input", "scheduler/placement", "scheduler/preempt"},
 		why: "it compares the planner, and the rules that place applications, with Hadoop's, and nothing around it"},
+	"interop/matrix": {why: "it runs tests as a developer does"},
 	"twin/run":       {ours: []string{"twin"}, why: "it reads flags"},
 	"bench":          {ours: []string{"interop/harness"}, why: "it compares running systems from outside"},
 	"bench/gotest":   {why: "it runs benchmarks as a developer does"},
