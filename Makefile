@@ -2,8 +2,11 @@
 GO      ?= go
 BIN     := bin/rmd
 CHAOS   := bin/rmd-chaos
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X rmd/cmd/rmd/internal/command.version=$(VERSION)
+# The version of this tree, and the newest release before it as VERSION COMMIT; see the file.
+VERSIONS := internal/release/versions.txt
+VERSION := $(shell awk '!/^\#/ { print $$1; exit }' $(VERSIONS))
+RELEASED := $(shell awk '!/^\#/ && NF == 2 { print; exit }' $(VERSIONS))
+COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 PKGS    := ./...
 # Tests of whole clusters wait more than they compute: they start first, some run side by side, and another
 # package has the cores meanwhile. What go test would vet, lint does.
@@ -14,7 +17,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement packages release clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement version packages release released clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -25,10 +28,11 @@ setup: ## download the pinned modules, and what the browser and interop tests ne
 	command -v mvn >/dev/null && interop/fetch && RMD_INTEROP_HADOOP=2.10.2 interop/fetch && RMD_INTEROP_HADOOP=3.5.0 interop/fetch || echo "no Maven: the interop tests will not run"
 
 build: ## build bin/rmd and bin/rmd-chaos
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/rmd
+	$(GO) build -o $(BIN) ./cmd/rmd
 	$(GO) build -o $(CHAOS) ./cmd/rmd-chaos
 
-dev: build ## build and run a whole cluster in one process
+dev: ## build bin/rmd alone, and run a whole cluster with it
+	$(GO) build -o $(BIN) ./cmd/rmd
 	./$(BIN) dev
 
 # The compiler takes most of the time: with fewer collections it needs 15 % less.
@@ -138,13 +142,14 @@ chaos: build ## real processes under faults, judged: SCENARIO=nightly DURATION=5
 chaos-smoke: build ## a bounded part of it, for every push, without privileges
 	timeout 300 ./$(CHAOS) run smoke --seed 1
 
-# The version before this one: its last tag. Where there is none, the newer program is
-# this commit with a feature level more, and the older one this tree.
-PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
-chaos-upgrade: build ## a rolling upgrade and back, from the last tag: PREVIOUS=v1.0 DURATION=5m SEED=7
+# The version before this one: the newest release, built from history. Before there is one, the newer
+# program is this commit with a feature level more, and the older one this tree.
+PREVIOUS ?= $(lastword $(RELEASED))
+OTHER = $(if $(PREVIOUS),$(PREVIOUS:$(lastword $(RELEASED))=$(firstword $(RELEASED))),$(VERSION)-next)
+chaos-upgrade: build ## a rolling upgrade and back, from the last release: PREVIOUS=commit DURATION=5m SEED=7
 	rm -rf out/other && mkdir -p out/other && git archive $(or $(PREVIOUS),HEAD) | tar x -C out/other
 	$(if $(PREVIOUS),,sed -i 's/^const Level = .*/& + 1/' out/other/fsm/event/batch.go)
-	cd out/other && $(GO) build -ldflags '-X rmd/cmd/rmd/internal/command.version=$(or $(PREVIOUS),$(VERSION)-next)' -o ../rmd-other ./cmd/rmd
+	cd out/other && $(GO) build -ldflags '-X rmd/cmd/rmd/internal/command.version=$(OTHER)' -o ../rmd-other ./cmd/rmd
 	rm -rf out/other
 	$(CHAOS) run upgrade $(if $(PREVIOUS),--bin $(BIN) --old out/rmd-other,--bin out/rmd-other --old $(BIN)) --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
@@ -157,7 +162,7 @@ SEEDS ?= $(if $(FOR),100000,200)
 FIRST ?= 1
 sim: ## whole clusters in virtual time: SEEDS seeds from FIRST on, or SEED=n alone; FOR=1h, MINUTES=2 of faults, PROFILE=disk,net
 	cd jepsen-lite/sim && RMD_SIM_SEEDS=$(SEEDS) RMD_SIM_FIRST=$(FIRST) RMD_SIM_SEED=$(SEED) RMD_SIM_FOR=$(FOR) RMD_SIM_PROFILE=$(PROFILE) RMD_SIM_MINUTES=$(MINUTES) \
-	  GOGC=400 GODEBUG=adaptivestackstart=1 RMD_SIM_COMMIT=$(VERSION) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -timeout 24h -run '^TestSeeds$$'
+	  GOGC=400 GODEBUG=adaptivestackstart=1 RMD_SIM_COMMIT=$(COMMIT) RMD_SIM_OUT=$(CURDIR)/out/sim $(GO) test -count=1 -timeout 24h -run '^TestSeeds$$'
 
 QUEUES ?= 10000
 sim-queues: ## QUEUES users have queues that come and go in such a cluster, 250 at a time, while leaders are killed and replicas restored
@@ -220,15 +225,27 @@ descriptors: ## record the protocols of HADOOP=x.y.z beside those of other relea
 	{ diff -U0 transport/hadoop/proto/testdata/releases/$$before transport/hadoop/proto/testdata/releases/$(HADOOP).txt || true; }
 	$(GO) test ./transport/hadoop/proto -count=1 -run TestReleases
 
-# What packages are called: by the tag of this commit, or else below all releases, by its date and hash.
-RELEASE ?= $(or $(patsubst v%,%,$(shell git describe --tags --exact-match 2>/dev/null)),$(shell git log -1 --date=format:%Y%m%d --format='0.0.0~git%cd.%h'))
+version: ## print the version of this tree
+	@echo $(VERSION)
 
+# What packages are called between releases: below the version, by date and hash of the commit.
+packages: RELEASE ?= $(VERSION)~$(shell git log -1 --date=format:%Y%m%d --format=git%cd.%h)
 packages: ## build a .deb and an .rpm in out/packages; install, upgrade and remove them on a throw-away file system
 	GO='$(GO)' contrib/packages/build $(RELEASE) out/packages $$($(GO) env GOARCH)
 	GO='$(GO)' contrib/packages/check $(RELEASE) out/packages
 
-release: ## packages and archives for linux on amd64 and arm64, SBOMs and checksums in out/packages/release: RELEASE=1.0.0
+release: RELEASE ?= $(VERSION)
+release: ## packages and archives for linux on amd64 and arm64, SBOMs and checksums in out/packages/release, built twice and tested
 	GO='$(GO)' contrib/packages/release $(RELEASE) out/packages
+	GO='$(GO)' contrib/packages/check $(RELEASE) out/packages release
+
+NEXT ?= $(error NEXT is not set: write NEXT=1.1.0)
+released: ## record this commit as the release of its version, and begin the next one: NEXT=1.1.0
+	test -z "$$(git status --porcelain)" || { echo "commit your changes first"; exit 1; }
+	sed -i "s/^$(VERSION)$$/$(NEXT)\n& $$(git rev-parse HEAD)/" $(VERSIONS)
+	sed -i '0,/^## /s//## $(NEXT)\n\n&/' CHANGELOG.md
+	$(GO) test ./internal/tidy -run '^TestVersionsInGuides$$' -rewrite
+	git commit -qam 'release: record $(VERSION), begin $(NEXT)'
 
 clean: ## remove what was built
 	rm -rf bin out

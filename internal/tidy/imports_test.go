@@ -164,6 +164,7 @@ var places = map[string]place{
 	"internal/plot":        {why: "it draws, and knows nothing of what is drawn"},
 	"internal/quantile":    {why: "it takes quantiles"},
 	"internal/orphan":      {why: "it ends processes of tests"},
+	"internal/release":     {why: "it says which version this is"},
 	"internal/portblock":   {why: "it gives ports to tests"},
 	"internal/growth":      {why: "it limits the time of tests"},
 	"internal/failpoint":   {why: "it marks points for tests"},

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/internal/release"
 	"rmd/interop/harness"
 )
 
@@ -35,13 +36,16 @@ func TestQuickstart(t *testing.T) {
 			}
 		}
 	}
-	m := NewMachines(t, jars, packages(t, "1.0.0")...)
+	m := NewMachines(t, jars, packages(t, release.Current())...)
 	follow(t, m, steps)
 }
 
+// next is the version after this one.
+var next = release.Next(release.Current())
+
 // TestUpgrade follows the upgrade of a cluster, the rollback, and the final upgrade.
 func TestUpgrade(t *testing.T) {
-	m := NewMachines(t, "", packages(t, "1.0.0", "1.1.0")...)
+	m := NewMachines(t, "", packages(t, release.Current(), next)...)
 	follow(t, m, guide(t, "quickstart.md")[:created(t)])
 	follow(t, m, guide(t, "upgrade.md"))
 }
@@ -72,8 +76,8 @@ func guide(t *testing.T, name string) []Step {
 	return steps
 }
 
-// packages returns the packages for a guide: 1.0.0 from this commit, and 1.1.0 with one more
-// feature level. It builds them, or takes them from the folder RMD_PACKAGES.
+// packages returns the packages for a guide: this version from this commit, and the next
+// one with one more feature level. It builds them, or takes them from the folder RMD_PACKAGES.
 func packages(t *testing.T, versions ...string) []string {
 	t.Helper()
 	dir := os.Getenv("RMD_PACKAGES")
@@ -84,7 +88,7 @@ func packages(t *testing.T, versions ...string) []string {
 	var out []string
 	for _, v := range versions {
 		if tree := root; !built {
-			if v != "1.0.0" {
+			if v == next {
 				tree = nextVersion(t)
 			}
 			must(t, filepath.Join(tree, "contrib", "packages", "build"), v, dir, runtime.GOARCH)

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +70,76 @@ func TestComposeFile(t *testing.T) {
 		if err != nil || l.ID != id || l.Raft.Advertise != s.Hostname+":8034" || l.Data != "/var/lib/rmd" {
 			t.Errorf("Load of %s's file: %v, want id %s, advertised address %s:8034 and data /var/lib/rmd; got %+v",
 				id, err, id, s.Hostname, l)
+		}
+	}
+}
+
+// TestDockerfile checks the syntax of the Dockerfile, and that what it names exists: the files that
+// it copies, the variables that it sets, the command line that it runs and the ports of rmd.yaml.
+func TestDockerfile(t *testing.T) {
+	root := filepath.Join("..", "..", "..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "contrib", "container", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string][]string{}
+	stages := map[string]bool{}
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", " ")) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		known := []string{"FROM", "ARG", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+		if !slices.Contains(known, word) || strings.TrimSpace(rest) == "" {
+			t.Errorf("%q is not an instruction with a value, one of %v", line, known)
+		}
+		if len(steps) == 0 && word != "FROM" {
+			t.Errorf("%s before the first FROM", word)
+		}
+		steps[word] = append(steps[word], rest)
+		if _, name, ok := strings.Cut(rest, " AS "); ok && word == "FROM" {
+			stages[name] = true
+		}
+	}
+	for _, c := range steps["COPY"] {
+		from, rest, isStage := strings.Cut(strings.TrimPrefix(c, "--from="), " ")
+		if isStage = isStage && strings.HasPrefix(c, "--from="); isStage && !stages[from] {
+			t.Errorf("COPY %s: no stage %s", c, from)
+		}
+		if files := strings.Fields(c); !isStage {
+			for _, f := range files[:len(files)-1] {
+				if _, err := os.Stat(filepath.Join(root, f)); err != nil {
+					t.Errorf("COPY %s: %v", c, err)
+				}
+			}
+		} else if len(strings.Fields(rest)) != 2 {
+			t.Errorf("COPY %s: want a source and a target", c)
+		}
+	}
+	source, err := os.ReadFile("version.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`-X \$command\.(\w+)=\$(\w+)`).FindAllStringSubmatch(strings.Join(steps["RUN"], " "), -1) {
+		if !regexp.MustCompile(`(?m)^var .*\b`+m[1]+`\b`).Match(source) || !slices.Contains(steps["ARG"], m[2]) {
+			t.Errorf("-X sets %s to $%s: no such variable or no ARG", m[1], m[2])
+		}
+	}
+	var line []string
+	for _, word := range []string{"ENTRYPOINT", "CMD"} {
+		var part []string
+		if err := json.Unmarshal([]byte(strings.Join(steps[word], "")), &part); err != nil {
+			t.Fatalf("%s %q: %v", word, steps[word], err)
+		}
+		line = append(line, part...)
+	}
+	if _, err := argparse.Arrange((&program{}).app(), line); err != nil || len(line) < 3 {
+		t.Errorf("the image runs %q: %v, want a valid command line", line, err)
+	}
+	ports := strings.Fields(strings.Join(steps["EXPOSE"], " "))
+	for _, p := range []string{strconv.Itoa(peerPort), strconv.Itoa(httpPort), "8030", "8031", "8032", "8033"} {
+		if !slices.Contains(ports, p) {
+			t.Errorf("EXPOSE %v, want also %s", ports, p)
 		}
 	}
 }

@@ -1,27 +1,22 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"rmd/cmd/internal/output"
+	"rmd/internal/release"
 )
 
-// The linker sets version and commit for releases.
+// The linker sets version and commit for packages and archives.
 var version, commit string
 
-// Version returns the version of this program.
-func Version() string {
-	if version != "" {
-		return version
-	}
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
-		return b.Main.Version
-	}
-	return "1.0.0-dev"
-}
+// Version returns the version of this program. A program that is not from a package or an archive is
+// a development version, whatever its commit.
+func Version() string { return cmp.Or(version, release.Current()+"-dev") }
 
 // Commit returns the commit of this program, or "" if the build did not record it.
 func Commit() string {
