@@ -80,6 +80,8 @@ type Config struct {
 	// exact for a cluster that decides by counting heartbeats.
 	Patience int
 
+	Control *Control // nil: nobody changes the run (Run)
+
 	Leave  bool  // at the end, kill running applications and unregister the nodes (Run)
 	Seed   int64 // for the report
 	Clock  Clock // nil: the system's

@@ -212,8 +212,13 @@ func (n *node) reports(urgent bool) {
 
 // shutdown ends the node, like a decommissioned one. It reports nothing any more.
 func (n *node) shutdown() {
-	n.down, n.up = true, false
 	n.w.log.Info("node told to shut down", "node", n.id.String())
+	n.stop()
+}
+
+// stop ends the node and its containers, and reports nothing.
+func (n *node) stop() {
+	n.down, n.up = true, false
 	for _, id := range n.manager.Running() {
 		n.exit(id, yarn.ExitAborted, "node shut down")
 	}

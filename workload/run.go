@@ -126,6 +126,8 @@ func (x *live) await(ctx context.Context) {
 		for range len(x.done) {
 			x.w.loop.addReady(<-x.done)
 		}
+	case do := <-x.w.cfg.Control.ordered():
+		x.w.loop.addReady(func() { do(x.w) })
 	case <-due:
 	case <-ctx.Done():
 	}

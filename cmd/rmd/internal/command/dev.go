@@ -1,9 +1,11 @@
 package command
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,34 +17,43 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/urfave/cli/v2"
 
+	"rmd/client"
 	"rmd/cmd/internal/clierr"
-	"rmd/cmd/rmd/internal/local"
 	"rmd/cmd/rmd/internal/replay"
-	"rmd/config"
+	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	"rmd/workload"
 	"rmd/workload/mixed"
 	"rmd/workload/trace"
 )
 
-// Replica i of a dev cluster listens on YARN's ports + devStep·(i − 1). devLoad is the share of the
-// cluster's GPU time that the built-in workload requests.
+// Replica i of a dev cluster listens on YARN's ports + devStep·(i − 1).
 const (
 	devStep  = 100
-	devStart = 30 * time.Second
+	devStart = 2 * time.Minute // a start takes this long at most, on a machine that does much else too
 	// devScale stretches the built-in workload, whose times are seconds, to the hours of a real
 	// cluster. At the default speed it takes seconds again.
 	devScale = 300
+	// devLoad is the share of the cluster's GPU time that the built-in workload requests. Where
+	// everything takes longer it is more, so devAppsPerNode limits the live applications too: without
+	// a limit more and more would wait behind one that needs a whole node.
+	devLoad        = 0.7
+	devAppsPerNode = 4
 	// devHeartbeat keeps the real time for heartbeats small compared with the run times of a
 	// workload that is replayed fast.
-	devLoad      = 0.9
 	devHeartbeat = 200 * time.Millisecond
+	devProgress  = 200 * time.Millisecond
+	// devNodeExpiry is the silence after which a node is lost.
+	devNodeExpiry = 10 * time.Second
 )
 
 func (p *program) dev() verb {
 	return verb{
-		name: "dev", usage: "run a cluster in one process, with simulated nodes and a workload",
-		long: "The replicas use Raft on disk, in --data DIR or in a directory that is removed at the end.\nREST: replica 1 at port 8088, 2 at 8188, 3 at 8288. Ctrl-C stops the cluster.",
+		name: "dev", usage: "run a cluster on this machine, with simulated nodes and a workload",
+		long: "Each replica is a process, with Raft on disk, in --data DIR or in a directory that is removed at the end.\n" +
+			"REST: replica 1 at port 8088, 2 at 8188, 3 at 8288.\n" +
+			"Keys: k kills the leader with SIGKILL and shows what that costs, b starts dead replicas again, n takes the power from a node " +
+			"and gives it back, j submits a job that needs a whole node, w shows the addresses of the pages, q stops the cluster.",
 		flags: []cli.Flag{
 			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
 			fill(files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "4"}),
@@ -63,12 +74,16 @@ func (p *program) dev() verb {
 
 // devCluster is the cluster of `rmd dev` and its workload.
 type devCluster struct {
-	c       *call
-	cluster *local.Cluster
-	work    workload.Config
-	trace   *trace.Trace
-	dir     string
-	logFile *os.File
+	c        *call
+	replicas devReplicas
+	client   *client.Client // of all replicas
+	work     workload.Config
+	trace    *trace.Trace
+	// The queues of applications that keys submit.
+	largeQueue, smallQueue string
+	dir                    string
+	logFile                *os.File
+	fail                   context.CancelCauseFunc // ends the command
 }
 
 func runDev(c *call) (err error) {
@@ -84,8 +99,9 @@ func runDev(c *call) (err error) {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	if err := d.start(ctx, fail); err != nil {
-		return openError(err)
+	d.fail = fail
+	if err := d.start(ctx); err != nil {
+		return errors.Join(err, d.close())
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	if c.Bool("open") {
@@ -115,7 +131,8 @@ func (d *devCluster) plan() (err error) {
 		w = "trace"
 	}
 	d.work = workload.DefaultConfig()
-	d.work.Heartbeat, d.work.AMHeartbeat = devHeartbeat, devHeartbeat
+	d.work.Heartbeat, d.work.AMHeartbeat, d.work.ProgressEvery = devHeartbeat, devHeartbeat, devProgress
+	d.work.Control, d.work.Token = workload.NewControl(), rand.Text()
 	d.work.Speed, d.work.Seed = c.Float64("speed"), c.Int64("seed")
 	if d.work.Nodes, _, err = replay.NodesFor(c.String("nodes"), c.String("trace"), d.trace); err != nil {
 		return clierr.Usagef("write --nodes 4, or name a file", "%v", err)
@@ -124,13 +141,9 @@ func (d *devCluster) plan() (err error) {
 	case "trace":
 		d.work.Jobs = workload.FromTrace(d.trace)
 	case "mixed":
-		mc := mixed.DefaultConfig()
-		mc.Seed, mc.Nodes, mc.Load, mc.TimeScale = c.Int64("seed"), len(d.work.Nodes), c.Float64("load"), devScale
-		g, err := mixed.NewWith(mc)
-		if err != nil {
+		if err := mixedWork(&d.work, c.Int64("seed"), c.Float64("load")); err != nil {
 			return clierr.Usagef("see rmd dev --help", "%v", err)
 		}
-		d.work.Jobs = workload.FromGenerator(g)
 	}
 	if err := d.work.Validate(); err != nil {
 		return clierr.Usagef("see rmd dev --help", "%v", err)
@@ -138,57 +151,111 @@ func (d *devCluster) plan() (err error) {
 	return nil
 }
 
-// queues returns the queues that the trace names, or those of the demonstration.
-func (d *devCluster) queues() []capacity.Property {
-	if len(d.trace.Queues) > 0 {
-		return capacity.QueuesFor(d.trace.Queues)
-	}
-	return capacity.DemoProperties()
-}
-
-// start creates the directory and the cluster.
-func (d *devCluster) start(ctx context.Context, fail context.CancelCauseFunc) (err error) {
-	d.dir = d.c.String("data")
-	if d.dir == "" {
-		if d.dir, err = os.MkdirTemp("", "rmd-dev-*"); err != nil {
-			return err
-		}
-	} else if err = os.MkdirAll(d.dir, 0o700); err != nil {
+// mixedWork gives a workload the jobs of the built-in one, for its nodes.
+func mixedWork(w *workload.Config, seed int64, load float64) error {
+	mc := mixed.DefaultConfig()
+	mc.Seed, mc.Nodes, mc.Load, mc.TimeScale = seed, len(w.Nodes), load, devScale
+	g, err := mixed.NewWith(mc)
+	if err != nil {
 		return err
 	}
-	if d.logFile, err = os.OpenFile(filepath.Join(d.dir, "rmd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
-		return errors.Join(err, d.close())
-	}
-	level := d.c.String("log-level")
-	if level == "" {
-		level = "info"
-	}
-	log := hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.LevelFromString(level), Output: d.logFile})
-	d.work.Logger = log.Named("workload")
-	ctx, cancel := context.WithTimeout(ctx, devStart)
-	defer cancel()
-	d.cluster, err = local.Start(ctx, local.Options{
-		Replicas: d.c.Int("replicas"), Dir: d.dir, HTTPPort: d.c.Int("port"), Queues: d.queues(), Scheduling: "eager",
-		Adjust: d.fixPorts, Version: Version(), Logger: log, OnFatal: func(id string, code int, err error) {
-			fail(&clierr.Error{Code: "REPLICA_STOPPED", What: fmt.Sprintf("replica %s had to stop: %v", id, err), Do: "see " + d.logFile.Name(), Exit: code, Err: err})
-		},
-	})
-	if err != nil {
-		return errors.Join(err, d.close())
-	}
-	d.work.Addrs, d.work.Token = d.cluster.Addrs(), d.cluster.Token()
+	w.Jobs, w.MaxApps = workload.FromGenerator(g), devAppsPerNode*len(w.Nodes)
 	return nil
 }
 
-// fixPorts gives the replicas the same ports at every start, so that the cluster can start again
-// from --data.
-func (d *devCluster) fixPorts(i int, k *config.Config) {
-	base := peerPort + d.c.Int("port") - httpPort
-	k.Raft.Join = nil
-	for j := range d.c.Int("replicas") {
-		k.Raft.Join = append(k.Raft.Join, "127.0.0.1:"+strconv.Itoa(base+devStep*j))
+// queues returns the queues that the trace names, or those of the demonstration.
+func (d *devCluster) queues() []capacity.Property {
+	out := capacity.DemoProperties()
+	if len(d.trace.Queues) > 0 {
+		out = capacity.QueuesFor(d.trace.Queues)
 	}
-	k.Raft.Listen = k.Raft.Join[i]
+	return append(out, capacity.Property{Name: "yarn.nm.liveness-monitor.expiry-interval-ms", Value: strconv.FormatInt(devNodeExpiry.Milliseconds(), 10)})
+}
+
+// start creates the directory and the cluster.
+func (d *devCluster) start(ctx context.Context) (err error) {
+	if err := d.openDir(); err != nil {
+		return err
+	}
+	if err := d.writeQueues(); err != nil {
+		return err
+	}
+	log := hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.Info, Output: d.logFile})
+	d.work.Logger = log.Named("workload")
+	ctx, cancel := context.WithTimeout(ctx, devStart)
+	defer cancel()
+	// The replicas have the same ports at every start, so that the cluster can start again from --data.
+	base := peerPort + d.c.Int("port") - httpPort
+	var peers []string
+	for i := range d.c.Int("replicas") {
+		peers = append(peers, "127.0.0.1:"+strconv.Itoa(base+devStep*i))
+	}
+	for i := range peers {
+		r, err := d.newDevReplica(i, peers)
+		if err != nil {
+			return err
+		}
+		r.died = func(r *devReplica, err error) { d.fail(r.replicaError(err)) }
+		if err := r.start(); err != nil {
+			return err
+		}
+		d.replicas = append(d.replicas, r)
+	}
+	if d.client, err = d.replicas.clientOf(d.replicas...); err != nil {
+		return err
+	}
+	d.work.Addrs = d.replicas.addrs()
+	if err := d.replicas.awaitReady(ctx); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return d.findQueues(ctx)
+}
+
+// openDir creates the directory and the log file.
+func (d *devCluster) openDir() (err error) {
+	d.dir = d.c.String("data")
+	if d.dir == "" {
+		d.dir, err = os.MkdirTemp("", "rmd-dev-*")
+	} else if err = os.MkdirAll(d.dir, 0o700); err == nil {
+		d.dir, err = filepath.Abs(d.dir)
+	}
+	if err != nil {
+		return err
+	}
+	d.logFile, err = os.OpenFile(filepath.Join(d.dir, "rmd.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return err
+}
+
+// writeQueues writes the queue configuration of a new cluster.
+func (d *devCluster) writeQueues() error {
+	var props []hadoopconf.Property
+	for _, p := range d.queues() {
+		props = append(props, hadoopconf.Property{Name: p.Name, Value: p.Value})
+	}
+	var b bytes.Buffer
+	if err := hadoopconf.Write(&b, props); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(d.dir, "queues.xml"), b.Bytes(), 0o600)
+}
+
+// findQueues chooses the queues of the applications that keys submit: of the built-in workload the one
+// of large jobs, or else the first leaf, and the last leaf.
+func (d *devCluster) findQueues(ctx context.Context) error {
+	q, err := d.client.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range flatten(q.Root, 0) {
+		if !f.Leaf {
+			continue
+		}
+		if d.largeQueue == "" || f.Path == "root.train" {
+			d.largeQueue = f.Path
+		}
+		d.smallQueue = f.Path
+	}
+	return nil
 }
 
 // run runs the workload and the summary until both end.
@@ -226,10 +293,16 @@ func (d *devCluster) run(ctx context.Context) error {
 
 // close stops the cluster and removes temporary files.
 func (d *devCluster) close() error {
-	var errs []error
-	if d.cluster != nil {
-		errs = append(errs, d.cluster.Close())
+	leader := ""
+	if d.client != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		if doc, err := d.client.Cluster(ctx); err == nil { // without an answer the order does not matter
+			leader = doc.Leader
+		}
+		cancel()
 	}
+	d.replicas.stop(leader)
+	var errs []error
 	if d.logFile != nil {
 		errs = append(errs, d.logFile.Close())
 	}
@@ -242,7 +315,7 @@ func (d *devCluster) close() error {
 // open shows the web page in the desktop's browser. On a machine without a desktop it prints the
 // address.
 func (d *devCluster) open() {
-	url := "http://" + d.cluster.Addrs()[0] + "/ui/"
+	url := "http://" + d.replicas[0].addr + "/ui/"
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		name = "open"

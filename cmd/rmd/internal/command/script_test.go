@@ -61,7 +61,7 @@ func (s *stage) ready(t *testing.T) *stage {
 }
 
 func (s *stage) start() error {
-	port, err := freeBase()
+	port, err := freeBase(10100)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (s *stage) start() error {
 	})
 }
 
-// freeBase returns a base port for which the ports of all replicas are free.
-func freeBase() (int, error) {
-	for base := 10100 + os.Getpid()%200*40; base < 20000; base += 17 { // below the ports of package portblock
+// freeBase returns a base port from a port on for which the ports of all replicas are free.
+func freeBase(from int) (int, error) {
+	for base := from + os.Getpid()%100*40; base < from+5000; base += 17 { // below the ports of package portblock
 		free := true
 		for i := range 3 {
 			for _, p := range []int{base + devStep*i, base + devStep*i + peerPort - httpPort} {

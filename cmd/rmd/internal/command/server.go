@@ -57,6 +57,7 @@ func (p *program) server() verb {
 			fill(files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queue configuration of a new cluster", DefaultText: "the files of hadoop.conf_dir, else root.default"}),
 			&cli.BoolFlag{Name: "print-config", Usage: "print the configuration and the origin of each value, and exit"},
 			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos", Hidden: true},
+			&cli.BoolFlag{Name: "part-of-dev", Usage: "read on standard input an access token, and stop when the input ends; for rmd dev", Hidden: true},
 		},
 		examples: []string{"rmd server --config /etc/rmd/rmd.yaml", "rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
 		run:      runServer,
@@ -156,6 +157,11 @@ func runServer(c *call) error {
 	}
 	if file := c.String("queues"); file != "" {
 		if opt.Queues, err = firstQueues(file); err != nil {
+			return err
+		}
+	}
+	if c.Bool("part-of-dev") {
+		if opt.OwnToken, err = followParent(c.p.In); err != nil {
 			return err
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"rmd/client"
 	"rmd/cmd/internal/output"
 	"rmd/transport/http/v1/api"
 	"rmd/workload"
@@ -26,61 +26,75 @@ const (
 
 // summary is the live display of a dev cluster.
 type summary struct {
-	d      *devCluster
-	client *client.Client
-	began  time.Time
-	drawn  int // lines on the terminal
+	d     *devCluster
+	began time.Time
+	drawn int    // lines on the terminal
+	pages bool   // show the addresses of the pages
+	down  string // a node without power
 
-	mu   sync.Mutex
+	mu   sync.Mutex // the fields below are set by the workload and by keys in progress
 	work workload.Progress
 	note string
-
-	seen    uint64 // decisions at the previous picture
-	seenAt  time.Time
-	perSec  float64
-	started bool
+	kill *devKill
+	lost int64     // containers that the workload had lost before the kill
+	due  time.Time // until then lost containers are counted
+	busy bool      // a kill is being measured
 }
 
-func newSummary(d *devCluster) *summary {
-	s := &summary{d: d, began: time.Now()}
-	cfg := client.DefaultConfig()
-	cfg.Addrs, cfg.Stale, cfg.Timeout, cfg.Version = d.cluster.Addrs(), true, 3*time.Second, Version()
-	s.client, _ = client.New(cfg) // the addresses are those of our own listeners, so they are valid
-	return s
-}
+// lostWithin is the time after a kill in which lost containers belong to it: nodes and
+// ApplicationMasters call several times.
+const lostWithin = 10 * devHeartbeat
+
+func newSummary(d *devCluster) *summary { return &summary{d: d, began: time.Now()} }
 
 // progress records the progress of the workload, which calls it.
 func (s *summary) progress(p workload.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.work = p
+	if s.kill != nil && (s.busy || time.Now().Before(s.due)) {
+		s.kill.lost = p.Lost - s.lost
+	}
 }
 
 // workEnded records that a trace has ended. The cluster continues to run.
 func (s *summary) workEnded(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.note = "the workload has ended"
 	if err != nil {
-		s.note = "the workload ended: " + err.Error()
+		s.say("the workload ended: %v", err)
+		return
 	}
+	s.say("the workload has ended")
 }
 
-// loop draws until ctx ends. It calls each before every picture.
+// say shows a note for the user.
+func (s *summary) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note = fmt.Sprintf(format, args...)
+}
+
+// loop draws until ctx ends or the user wants to stop. It calls each before every picture.
 func (s *summary) loop(ctx context.Context, each func()) error {
-	every := summaryLive
-	live := s.d.c.p.OutTerminal
+	every, live := summaryLive, s.d.c.p.OutTerminal
 	if !live {
 		every = summaryPlain
 	}
 	s.greet()
+	var keys <-chan byte
+	if live {
+		var undo func()
+		keys, undo = s.d.c.p.rawKeys()
+		defer func() { undo(); s.d.c.printMessage("stopping") }()
+	} else {
+		defer s.d.c.printMessage("stopping")
+	}
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
 		each()
 		p, err := s.read(ctx)
 		if ctx.Err() != nil {
-			break
+			return nil
 		}
 		switch {
 		case err != nil:
@@ -93,40 +107,59 @@ func (s *summary) loop(ctx context.Context, each func()) error {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			break
+			return nil
+		case k, ok := <-keys:
+			if !ok {
+				keys = nil // stdin has ended; a signal still ends the command
+			} else if s.key(ctx, k) {
+				return nil
+			}
 		}
 	}
-	s.d.c.printMessage("stopping")
-	return nil
 }
 
 // greet prints addresses and hints.
 func (s *summary) greet() {
 	c := s.d.c
-	addrs := s.d.cluster.Addrs()
-	c.printMessage("REST and web pages at http://%s", strings.Join(addrs, " http://"))
-	c.printMessage("log file: %s", s.d.logFile.Name())
-	c.printMessage("in another terminal, try: rmd cluster status, rmd app list, rmd reservation list")
-	c.printMessage("Ctrl-C stops the cluster")
+	c.printMessage("pages: http://%s/ui/   log file: %s", s.d.replicas[0].addr, s.d.logFile.Name())
+	c.printMessage("in another terminal: %s", strings.Join(s.hints()[:2], "   "))
 }
+
+// hints returns commands to paste into another terminal.
+func (s *summary) hints() []string {
+	c := s.d.c
+	name, at := programName(), ""
+	if c.Int("port") != httpPort {
+		at = " --addr " + s.d.replicas[0].addr
+	}
+	var out []string
+	for _, cmd := range []string{"cluster status", "app list", "reservation list", "events --follow"} {
+		out = append(out, name+" "+cmd+at)
+	}
+	return out
+}
+
+// programName returns what a shell needs to start this program again from the same directory.
+func programName() string { return strings.TrimPrefix(os.Args[0], "./") }
 
 // picture is the data for one drawing.
 type picture struct {
-	cluster api.Cluster
-	queues  api.Queues
-	work    workload.Progress
-	note    string
-	made    uint64
-	done    uint64
-	gone    uint64
-	decided uint64
+	cluster      api.Cluster
+	queues       api.Queues
+	reservations api.Reservations
+	work         workload.Progress
+	note         string
+	kill         *devKill
+	pages        []string // addresses and hints; nil: not shown
+	up           time.Duration
+	speed        float64
+	keys         bool
+	height       int
 }
 
 func (s *summary) read(ctx context.Context) (p picture, err error) {
-	for path, doc := range map[string]any{"/v1/cluster": &p.cluster, "/v1/queues": &p.queues} { // two independent reads: the order does not matter
-		a, err := s.client.Get(ctx, path, nil)
+	for path, doc := range map[string]any{"/v1/cluster": &p.cluster, "/v1/queues": &p.queues, "/v1/reservations": &p.reservations} { // independent reads: the order does not matter
+		a, err := s.d.client.Get(ctx, path, nil)
 		if err != nil {
 			return p, err
 		}
@@ -134,60 +167,102 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 			return p, err
 		}
 	}
-	for _, r := range s.d.cluster.Replicas { // the replica that is furthest ahead
-		st, _ := r.Machine().Fork()
-		if st.Meta.Decisions() < p.decided {
-			continue
-		}
-		p.decided, p.made, p.done, p.gone = st.Meta.Decisions(), st.Meta.Made, st.Meta.Fulfilled, 0
-		for _, n := range st.Meta.Cancelled {
-			p.gone += n
-		}
-	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	p.work, p.note = s.work, s.note
-	s.mu.Unlock()
-	now := time.Now()
-	if s.started {
-		s.perSec = float64(p.decided-min(p.decided, s.seen)) / max(now.Sub(s.seenAt).Seconds(), 0.001)
+	if s.kill != nil {
+		k := *s.kill
+		p.kill = &k
 	}
-	s.started, s.seen, s.seenAt = true, p.decided, now
+	if s.pages {
+		for _, a := range s.d.replicas.addrs() {
+			p.pages = append(p.pages, "http://"+a+"/ui/")
+		}
+		p.pages = append(p.pages, s.hints()...)
+	}
+	_, p.height = s.d.c.p.size()
+	p.up, p.speed, p.keys = time.Since(s.began).Truncate(time.Second), s.d.work.Speed, s.d.c.p.InTerminal
 	return p, nil
 }
 
 // draw writes the lines. On a terminal they replace the previous lines.
 func (s *summary) draw(lines []string, live bool) {
 	var b strings.Builder
-	if live && s.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", s.drawn)
+	end := "\n"
+	if live {
+		end = "\x1b[K\r\n" // the terminal is raw
+		if s.drawn > 0 {
+			fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", s.drawn)
+		}
 	}
 	for _, l := range lines {
 		if live {
-			l = output.Cut(l, min(summaryWidth, max(s.d.c.p.Width, 20)))
+			w, _ := s.d.c.p.size()
+			l = output.Cut(l, min(summaryWidth, max(w, 20)))
 		}
-		b.WriteString(l + "\n")
+		b.WriteString(l + end)
 	}
 	s.drawn = len(lines)
 	fmt.Fprint(s.d.c.p.Out, b.String())
 }
 
-// picture returns the lines, each of at most 80 columns.
+// devKeys are the keys of the screen.
+var devKeys = []string{
+	"k kill -9 the leader   b bring it back   n a node loses power, and back",
+	"j a job that needs a whole node   w addresses   q quit",
+}
+
+// picture returns the lines, each of at most 80 columns, and one less than the terminal has rows.
 func (s *summary) picture(p picture) []string {
 	v, t := p.cluster.Verdict, p.cluster.Totals
-	lines := []string{"", fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step   can lose %d   up %s", v.Status, dash(p.cluster.Leader), p.cluster.Term,
-		v.InStep, len(p.cluster.Members), v.CanLose, output.Span(time.Since(s.began).Truncate(time.Second)))}
-	if f := p.cluster.LastFailover; f != nil && f.OldLeader != "" {
-		lines = append(lines, fmt.Sprintf("last failover: %s to %s in %.0f ms", f.OldLeader, f.NewLeader, f.Millis))
+	head := []string{fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status, dash(p.cluster.Leader), p.cluster.Term,
+		v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)), ""}
+	var foot []string
+	if p.pages != nil {
+		foot = append(foot, "")
+		foot = append(foot, p.pages...)
+	} else {
+		foot = append(foot, "",
+			"reservations  "+reservationLine(p.reservations),
+			fmt.Sprintf("containers    %s on %d of %d nodes, %s started, %.0f/s", output.Count(t.Containers), t.UsableNodes, t.Nodes, output.Count(p.work.Granted), p.work.PerSecond),
+			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
+			"workload      "+workLine(p))
 	}
-	lines = append(lines, "", fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", barWidth+2, "used #  reserved =  pending -  | share"))
+	if p.kill != nil || p.note != "" {
+		foot = append(foot, "")
+	}
+	if p.kill != nil {
+		foot = append(foot, p.kill.lines()...)
+	}
+	if p.note != "" {
+		foot = append(foot, p.note)
+	}
+	if p.keys {
+		foot = append(append(foot, ""), devKeys...)
+	}
+	queues := []string{fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", barWidth+2, "used #  reserved =  pending -  | share")}
 	for _, q := range flatten(p.queues.Root, 0) {
-		lines = append(lines, queueLine(q, t))
+		queues = append(queues, queueLine(q, t))
 	}
-	return append(lines, "",
-		fmt.Sprintf("reservations  current %d   made %s   fulfilled %s   cancelled %s", t.Reservations, output.Count(p.made), output.Count(p.done), output.Count(p.gone)),
-		fmt.Sprintf("decisions     %.0f/s   %s in total   %s containers on %d nodes", s.perSec, output.Count(p.decided), output.Count(t.Containers), t.UsableNodes),
-		fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
-		"workload      "+workLine(p, s.d.work.Speed))
+	if room := max(p.height-1-len(head)-len(foot), 2); len(queues) > room {
+		queues = append(queues[:room-1], fmt.Sprintf("… %d more queues", len(queues)-room+1))
+	}
+	return append(append(head, queues...), foot...)
+}
+
+// reservationLine describes the oldest reservation, and counts all.
+func reservationLine(d api.Reservations) string {
+	gone := uint64(0)
+	for _, n := range d.Cancelled { // a sum: the order does not matter
+		gone += n
+	}
+	s := fmt.Sprintf("%d now, %s fulfilled, %s cancelled", len(d.Reservations), output.Count(d.Fulfilled), output.Count(gone))
+	if len(d.Reservations) > 0 {
+		r := d.Reservations[0]
+		host, _, _ := strings.Cut(r.Node, ":")
+		s += fmt.Sprintf("; %s keeps %s %s", r.ID, host, output.Span(time.Duration(r.AgeMillis)*time.Millisecond))
+	}
+	return s
 }
 
 func dash(s string) string {
@@ -198,11 +273,8 @@ func dash(s string) string {
 }
 
 // workLine returns the progress of the workload.
-func workLine(p picture, speed float64) string {
-	if p.note != "" {
-		return p.note
-	}
-	s := fmt.Sprintf("%s replayed, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), speed, p.work.Waiting)
+func workLine(p picture) string {
+	s := fmt.Sprintf("%s replayed, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), p.speed, p.work.Waiting)
 	if p.work.Errors > 0 {
 		s += fmt.Sprintf(", %d errors", p.work.Errors)
 	}
@@ -212,8 +284,12 @@ func workLine(p picture, speed float64) string {
 // line returns the summary in one line, for an output that is not a terminal.
 func (s *summary) line(p picture) string {
 	t := p.cluster.Totals
-	return fmt.Sprintf("%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d reserved=%d made=%d fulfilled=%d cancelled=%d decisions/s=%.0f workload: %s",
-		p.cluster.Verdict.Status, dash(p.cluster.Leader), p.cluster.Term, t.Running, t.Waiting, t.Ended, t.Containers, t.Reservations, p.made, p.done, p.gone, s.perSec, workLine(p, s.d.work.Speed))
+	text := fmt.Sprintf("%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d started=%d reservations: %s workload: %s",
+		p.cluster.Verdict.Status, dash(p.cluster.Leader), p.cluster.Term, t.Running, t.Waiting, t.Ended, t.Containers, p.work.Granted, reservationLine(p.reservations), workLine(p))
+	if p.note != "" {
+		text += " " + p.note
+	}
+	return text
 }
 
 // queueLine returns the bar and the numbers of a queue.
