@@ -80,35 +80,37 @@ bench-cluster: ## three replicas in processes of their own, loaded at the leader
 longrun: ## full rate for DURATION each: a follower away and back; four times too much; hogs and a follower that stalls
 	RMD_LONG=$(DURATION) $(GO) test -count=1 -v -timeout 24h -run 'TestSustained|TestPressure|TestNoNeedlessElection' ./cmd/rmd
 
+# Recorded traces are not part of this repository. What is not in TRACES is skipped by name.
 TRACES ?= ../shared/traces
+recorded = $(if $(wildcard $(TRACES)/$(firstword $(2))),$(1) $(TRACES)/$(2),@echo 'SKIPPED: $(TRACES)/$(firstword $(2)): docs/operations/replay.md says where to get it')
 COMPARE := $(BIN) replay --compare preemption
 FORECAST := $(BIN) replay --compare forecasts
 forecasts: build ## how well starts are forecast on traces with deep lines, generated and recorded: TRACES=directory of openb, swim and sls
 	$(foreach t,google-like philly-like,$(foreach s,1 2 3,$(FORECAST) $(t) --seed $(s) && )) $(FORECAST) demo
-	$(FORECAST) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500
-	$(FORECAST) $(TRACES)/openb/openb_pod_list_default.csv --nodes 20 --load 50 --limit 1500
-	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 600
-	$(FORECAST) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 2500
-	$(FORECAST) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+	$(call recorded,$(FORECAST),openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500)
+	$(call recorded,$(FORECAST),openb/openb_pod_list_default.csv --nodes 20 --load 50 --limit 1500)
+	$(call recorded,$(FORECAST),swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 600)
+	$(call recorded,$(FORECAST),swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1 --limit 2500)
+	$(call recorded,$(FORECAST),sls/2jobs2min-rumen-jh.json --load 3)
 
 NODES := $(BIN) replay --compare nodes
 nodes: build ## what each rule that chooses nodes gives on traces made tight, and on one of equal small tasks: TRACES=directory of openb, swim and sls
 	$(NODES) demo --copies 20
-	$(NODES) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500
-	$(NODES) $(TRACES)/openb/openb_pod_list_cpu050.csv --nodes 30 --load 100 --limit 1500
-	$(NODES) $(TRACES)/openb/openb_pod_list_gpuspec33.csv --nodes 20 --load 100 --limit 1500
-	$(NODES) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 4
-	$(NODES) $(TRACES)/swim/FB-2009_samples_24_times_1hr_1.tsv --nodes 4
-	$(NODES) $(TRACES)/swim/FB-2010_samples_24_times_1hr_0.tsv --nodes 20 --limit 600
-	$(NODES) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+	$(call recorded,$(NODES),openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500)
+	$(call recorded,$(NODES),openb/openb_pod_list_cpu050.csv --nodes 30 --load 100 --limit 1500)
+	$(call recorded,$(NODES),openb/openb_pod_list_gpuspec33.csv --nodes 20 --load 100 --limit 1500)
+	$(call recorded,$(NODES),swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 4)
+	$(call recorded,$(NODES),swim/FB-2009_samples_24_times_1hr_1.tsv --nodes 4)
+	$(call recorded,$(NODES),swim/FB-2010_samples_24_times_1hr_0.tsv --nodes 20 --limit 600)
+	$(call recorded,$(NODES),sls/2jobs2min-rumen-jh.json --load 3)
 	$(NODES) workload/trace/testdata/equal-tasks.json
 
 OWED := old-borrowers day-old wide-short google-like philly-like
 preemption: build ## what preemption costs and gives on traces made tight and on generated ones, by selector: TRACES=directory of openb, swim and sls
 	$(COMPARE) demo --nodes 3
-	$(COMPARE) $(TRACES)/openb/openb_pod_list_default.csv --nodes 40 --load 100
-	$(COMPARE) $(TRACES)/swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1
-	$(COMPARE) $(TRACES)/sls/2jobs2min-rumen-jh.json --load 3
+	$(call recorded,$(COMPARE),openb/openb_pod_list_default.csv --nodes 40 --load 100)
+	$(call recorded,$(COMPARE),swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 1)
+	$(call recorded,$(COMPARE),sls/2jobs2min-rumen-jh.json --load 3)
 	for t in $(OWED); do for s in 1 2 3; do $(COMPARE) workload/trace/owed/$$t.json --seed $$s || exit 1; done; done
 
 PAIRS ?= 1000000
