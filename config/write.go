@@ -24,7 +24,7 @@ type Shown struct {
 }
 
 // Effective lists every key with its value in force. If origins is nil, values that differ from the
-// defaults were set by the program, as in "rmd dev".
+// defaults were set by the program, as in tests.
 func Effective(c Config, origins map[string]Origin) []Shown {
 	first := Default()
 	defaults := settings(&first)

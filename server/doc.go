@@ -9,6 +9,6 @@
 // its first queues, and ready.go decides when a follower is ready. Package server/hadoop assembles
 // the services of YARN's ports.
 //
-// `rmd server` runs one Replica, and `rmd dev` runs three. The tests of whole clusters start and
+// `rmd server` runs one Replica, and `rmd replay` may run several. The tests of whole clusters start and
 // kill replicas. The simulation runs them in virtual time: Parts replaces clock, disk and network.
 package server

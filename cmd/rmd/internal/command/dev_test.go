@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -328,5 +329,46 @@ func TestDevKillCounts(t *testing.T) {
 	}
 	if k.kept != 3 || len(k.before) != 1 || !k.before["r4"] {
 		t.Errorf("%d kept, not accounted for %v; want 3 and r4: r1 and r3 were decided, r2 stands", k.kept, k.before)
+	}
+}
+
+// TestDevReplicasEndWithIt kills rmd dev itself. Its replicas must not stay behind.
+func TestDevReplicasEndWithIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a cluster")
+	}
+	base, err := freeBase(15000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := "127.0.0.1:" + strconv.Itoa(base)
+	cmd := exec.CommandContext(t.Context(), "rmd", "dev", "--replicas", "1", "--workload", "none", "--port", strconv.Itoa(base), "--data", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error {
+		resp, err := http.Get("http://" + addr + "/v1/ready")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				err = errors.New(resp.Status)
+			}
+		}
+		return err
+	}
+	if err := until(2*time.Minute, "the replica is ready", ask); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	if err := until(2*time.Minute, "the replica has ended", func() error {
+		if err := ask(); !errors.Is(err, syscall.ECONNREFUSED) {
+			return fmt.Errorf("it answers, or: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }

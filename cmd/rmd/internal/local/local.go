@@ -1,6 +1,6 @@
 // Package local runs a whole cluster in one process: real replicas with real
-// Raft, real stores on disk and loopback TCP. `rmd dev` and `rmd replay` use it,
-// and so do the tests of whole clusters.
+// Raft, real stores on disk and loopback TCP. `rmd replay` uses it, and so do the
+// tests of whole clusters.
 package local
 
 import (
@@ -26,9 +26,6 @@ import (
 type Options struct {
 	Replicas int
 	Dir      string // contains one directory per replica
-	// HTTPPort is the REST port of replica 1. Replica i listens on HTTPPort + 100·(i − 1). 0: free
-	// ports.
-	HTTPPort int
 	Queues   []capacity.Property
 	// Scheduling is "eager" or "heartbeat".
 	Scheduling string
@@ -55,10 +52,10 @@ type Cluster struct {
 const startTries = 5
 
 // Start opens all replicas and waits until they have a leader and queues. Between the choice of a free
-// port and its use, another program may take it; then Start chooses others, unless Options says which.
+// port and its use, another program may take it; then Start chooses others.
 func Start(ctx context.Context, opt Options) (c *Cluster, err error) {
 	for range startTries {
-		if c, err = tryStart(ctx, opt); opt.HTTPPort != 0 || !errors.Is(err, syscall.EADDRINUSE) {
+		if c, err = tryStart(ctx, opt); !errors.Is(err, syscall.EADDRINUSE) {
 			break
 		}
 	}
@@ -99,9 +96,6 @@ func (c *Cluster) configOf(i int, peers []string) config.Config {
 	k.Raft.Listen, k.Raft.Join = peers[i], peers
 	k.Raft.BootstrapExpect, k.Raft.AllowEven = uint(len(peers)), true
 	k.HTTP.Listen = "127.0.0.1:0"
-	if c.opt.HTTPPort != 0 {
-		k.HTTP.Listen = "127.0.0.1:" + strconv.Itoa(c.opt.HTTPPort+100*i)
-	}
 	if c.opt.Adjust != nil {
 		c.opt.Adjust(i, &k)
 	}
