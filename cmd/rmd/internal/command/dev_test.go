@@ -279,6 +279,12 @@ func TestDevKeys(t *testing.T) {
 	if err := x.cmd.Wait(); err != nil {
 		t.Errorf("rmd dev ends with %v", err)
 	}
+	for line := range strings.SplitSeq(regexp.MustCompile(`\x1b\[\d*[A-Za-z]`).ReplaceAllString(x.seen.text(), ""), "\n") {
+		line = strings.Trim(line, "\r")
+		if n := len([]rune(line)); n > summaryWidth && !strings.HasPrefix(line, "log file: ") { // the path depends on the machine
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
 	for i := range 3 {
 		if r := rmd(t, nil, "cluster", "status", "--timeout", "1", "--addr", fmt.Sprintf("127.0.0.1:%d", base+devStep*i)); r.exit == 0 {
 			t.Errorf("replica %d still runs:\n%s", i+1, r.out)

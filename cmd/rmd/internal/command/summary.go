@@ -121,8 +121,9 @@ func (s *summary) loop(ctx context.Context, each func()) error {
 // greet prints addresses and hints.
 func (s *summary) greet() {
 	c := s.d.c
-	c.printMessage("pages: http://%s/ui/   log file: %s", s.d.replicas[0].addr, s.d.logFile.Name())
-	c.printMessage("in another terminal: %s", strings.Join(s.hints()[:2], "   "))
+	c.printMessage("log file: %s", s.d.logFile.Name())
+	c.printMessage("pages: http://%s/ui/", s.d.replicas[0].addr)
+	c.printMessage("in another terminal: %s", s.hints()[0])
 }
 
 // hints returns commands to paste into another terminal.
