@@ -78,7 +78,7 @@ func (r *devReplica) start() error {
 	}
 	// These variables are for the commands of the user.
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "RMD_") && !strings.HasPrefix(v, "RMD_TEST_") || strings.HasPrefix(v, "HADOOP_CONF_DIR=")
+		return strings.HasPrefix(v, "RMD_") || strings.HasPrefix(v, "HADOOP_CONF_DIR=")
 	})
 	cmd := &exec.Cmd{Path: self, Args: r.args, Env: env, Stdout: r.log, Stderr: io.MultiWriter(r.log, &r.said),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}} // Ctrl-C must not reach it: it ends after the workload

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -338,43 +340,30 @@ func TestDevKillCounts(t *testing.T) {
 	}
 }
 
-// TestDevReplicasEndWithIt kills rmd dev itself. Its replicas must not stay behind.
-func TestDevReplicasEndWithIt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs a cluster")
+// TestFollowParent checks that a replica of rmd dev gets the token, and stops when rmd dev has ended,
+// however that ended.
+func TestFollowParent(t *testing.T) {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	defer signal.Stop(stopped)
+	r, w := io.Pipe()
+	go func() { _, _ = io.WriteString(w, "secret\n") }() // the test fails if the token does not arrive
+	token, err := followParent(r)
+	if err != nil || token != "secret" {
+		t.Fatalf("followParent: %q, %v; want the token", token, err)
 	}
-	base, err := freeBase(15000)
-	if err != nil {
-		t.Fatal(err)
+	select {
+	case <-stopped:
+		t.Error("it stops while rmd dev runs")
+	default:
 	}
-	addr := "127.0.0.1:" + strconv.Itoa(base)
-	cmd := exec.CommandContext(t.Context(), "rmd", "dev", "--replicas", "1", "--workload", "none", "--port", strconv.Itoa(base), "--data", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	_ = w.Close()
+	select {
+	case <-stopped:
+	case <-time.After(time.Minute):
+		t.Error("it does not stop after rmd dev")
 	}
-	ask := func() error {
-		resp, err := http.Get("http://" + addr + "/v1/ready")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode != http.StatusOK {
-				err = errors.New(resp.Status)
-			}
-		}
-		return err
-	}
-	if err := until(2*time.Minute, "the replica is ready", ask); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // killed
-	if err := until(2*time.Minute, "the replica has ended", func() error {
-		if err := ask(); !errors.Is(err, syscall.ECONNREFUSED) {
-			return fmt.Errorf("it answers, or: %v", err)
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
+	if _, err := followParent(strings.NewReader("")); err == nil {
+		t.Error("followParent without a token: nil, want an error")
 	}
 }
