@@ -17,6 +17,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,9 @@ type Config struct {
 	Token             string        // access token
 	Name              string        // CLIENT in the idempotency keys; random if empty
 	Version           string        // of this program, for the User-Agent
+	// Waits is called from another goroutine, at most once in a request, if the request has waited for
+	// a second and no replica is in step. It may be nil.
+	Waits func([]Standing)
 }
 
 // DefaultConfig returns a configuration for a replica on this machine.
@@ -67,7 +71,10 @@ type Client struct {
 	bearer string // the value of the Authorization header
 	http   *http.Client
 	seq    atomic.Uint64
-	good   atomic.Int64 // index, modulo len(bases), of the first replica to try
+
+	mu    sync.Mutex // also held during a survey, so that concurrent requests share it
+	order []Standing // the replicas, best first; nil: they must be surveyed
+	left  string     // the replica whose stream has just ended
 }
 
 // New returns a client. It does not connect.
@@ -199,7 +206,6 @@ type Request struct {
 	Stream      func() (io.ReadCloser, error) // instead of Body, for large bodies
 	ContentType string
 	Header      http.Header
-	Once        bool // do not try again after any answer of a replica
 	// Silence makes the answer a stream, and says how long it may send nothing: then a Read fails.
 	// Timeout limits only the search for a replica that answers.
 	Silence time.Duration

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +46,13 @@ func client(t *testing.T, change func(*Config), addrs ...string) *Client {
 
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
-	s := httptest.NewServer(h)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/health" {
+			http.NotFound(w, r) // it does not say how it stands
+			return
+		}
+		h(w, r)
+	}))
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -304,22 +311,105 @@ func TestAlreadyMadeAfterLostReply(t *testing.T) {
 	}
 }
 
-// TestRoundAsksEachReplicaOnce checks that a round asks every replica, even if a concurrent call
-// prefers another one meanwhile.
-func TestRoundAsksEachReplicaOnce(t *testing.T) {
-	var c *Client
+// replica serves a replica that says how it stands and answers everything else with its name, or
+// with a refusal.
+func replica(t *testing.T, h api.Health, code string, asked *[]string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/health":
+			_ = json.NewEncoder(w).Encode(h)
+			return
+		case code != "":
+			refuse(w, http.StatusConflict, code)
+		default:
+			_, _ = io.WriteString(w, h.ID)
+		}
+		*asked = append(*asked, h.ID)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestBestReplicaFirst checks which of several replicas answers a request, wherever it is in the
+// list, and which of them are asked.
+func TestBestReplicaFirst(t *testing.T) {
+	t.Parallel()
 	var asked []string
-	try := func(name, code string) string {
-		return serve(t, func(w http.ResponseWriter, r *http.Request) {
-			asked = append(asked, name)
-			c.good.Store(2)
-			refuse(w, http.StatusServiceUnavailable, code)
-		})
+	leader := func(term uint64) api.Health {
+		return api.Health{Status: "ok", ID: fmt.Sprint("L", term), Role: "leader", Term: term}
 	}
-	c = client(t, nil, try("a", api.CodeNoLeader), try("b", api.CodeInvalidRequest), try("c", api.CodeInvalidRequest))
-	_, err := c.Do(t.Context(), Request{Path: "/v1/apps", Method: http.MethodGet})
-	if got := strings.Join(asked, ""); err == nil || got != "ab" || c.good.Load() != 1 {
-		t.Errorf("asked %s, prefers %d, %v", got, c.good.Load(), err)
+	urls := map[string]string{
+		"leader":   replica(t, leader(7), "", &asked),
+		"deposed":  replica(t, leader(6), "", &asked),
+		"follower": replica(t, api.Health{Status: "ok", ID: "F", Role: "follower", Term: 7}, "", &asked),
+		"old":      replica(t, api.Health{Status: api.CodeNoLeader, ID: "O", Role: "candidate", Term: 9, Index: 5}, "", &asked),
+		"older":    replica(t, api.Health{Status: api.CodeNoLeader, ID: "o", Role: "candidate", Term: 9, Index: 4}, "", &asked),
+		"cut off":  replica(t, api.Health{Status: api.CodeNoLeader, ID: "C", Role: "candidate"}, api.CodeUnauthenticated, &asked),
+		"empty":    replica(t, api.Health{Status: api.CodeNotInitialized, ID: "E", Role: "candidate"}, api.CodeNotInitialized, &asked),
+		"closed":   replica(t, api.Health{Status: api.CodeNotInitialized, ID: "X"}, api.CodeNotAllowed, &asked),
+		"follows":  replica(t, api.Health{Status: "ok", ID: "N", Role: "follower"}, api.CodeNotLeader, &asked),
+		"mute":     serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "?") }),
+		"down":     unusedAddress(t),
+	}
+	for _, c := range []struct {
+		names []string
+		want  string // the name in the answer, or what the error says
+		asked string
+	}{
+		{[]string{"leader", "follower", "empty"}, "L7", "L7"},
+		{[]string{"follower", "empty", "mute"}, "F", "F"},
+		{[]string{"deposed", "follower", "down"}, "L6", "L6"},
+		{[]string{"old", "older", "empty"}, "O", "O"},
+		{[]string{"mute", "old", "empty"}, "?", ""},
+		{[]string{"cut off", "follower", "closed"}, "F", "F"},
+		{[]string{"cut off", "older", "down"}, "o", "o"},
+		{[]string{"follows", "leader", "down"}, "L7", "L7"},
+		{[]string{"empty", "closed", "down"}, "NOT_INITIALIZED: replica ", "E X"},
+		{[]string{"cut off"}, "UNAUTHENTICATED: replica C at ", "C"},
+		{[]string{"follows"}, "NOT_LEADER: the replica at ", "N"},
+	} {
+		for at := range c.names { // each replica is once the first
+			names := append(slices.Clone(c.names[at:]), c.names[:at]...)
+			var addrs []string
+			for _, n := range names {
+				addrs = append(addrs, urls[n])
+			}
+			asked = nil
+			got := ""
+			a, err := client(t, nil, addrs...).Plain(t.Context(), "/v1/x")
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = string(a.Body)
+			}
+			slices.Sort(asked)
+			if !strings.HasPrefix(got, c.want) || strings.Join(asked, " ") != c.asked {
+				t.Errorf("of %v: %q from %v, want %q from %v", names, got, asked, c.want, c.asked)
+			}
+		}
+	}
+}
+
+// TestWaitingIsTold checks that a request that waits for a leader says so before its time is up, and
+// names the replicas.
+func TestWaitingIsTold(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	old := replica(t, api.Health{Status: api.CodeNoLeader, ID: "rm2", Role: "candidate", Message: "no leader is known"}, api.CodeNoLeader, &asked)
+	told := make(chan string, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := client(t, func(c *Config) {
+		c.Waits = func(all []Standing) {
+			told <- fmt.Sprint(all)
+			cancel()
+		}
+	}, old, unusedAddress(t))
+	if _, err := c.Get(ctx, "/v1/x", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("Get without a leader: %v, want %v", err, context.Canceled)
+	}
+	if text := <-told; !strings.Contains(text, "replica rm2 at "+old+": no leader is known") || !strings.Contains(text, "does not answer") || len(told) > 0 {
+		t.Errorf("told %q and %d more, want both replicas, once", text, len(told))
 	}
 }
 

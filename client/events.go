@@ -69,15 +69,12 @@ func (c *Client) Events(ctx context.Context, path string, query url.Values, from
 		case err != nil && !errors.Is(err, errBroken):
 			return err
 		}
-		c.next()
+		c.leave(a.From)
 		if !sleep.For(ctx, pauseMin) {
 			return ctx.Err()
 		}
 	}
 }
-
-// next makes another replica the first to be tried, since the one that answered last has failed.
-func (c *Client) next() { c.good.Add(1) }
 
 // errBroken means that the connection ended.
 var errBroken = errors.New("stream ended")

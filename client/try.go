@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -37,6 +38,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.cfg.Timeout)
 	}
 	defer cancel()
+	defer c.tellWaiting(ctx)()
 	if r.Method == http.MethodGet && !c.cfg.Stale && !r.Plain {
 		q := url.Values{"consistent": {""}}
 		for k, v := range r.Query {
@@ -51,41 +53,41 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return c.rounds(ctx, r, key)
 }
 
-// rounds tries one replica after the other until one answers.
+// rounds tries one replica after the other, the best first, until one answers.
 func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, error) {
 	began := time.Now()
 	pause, deaf, sent, unsure := pauseMin, 0, false, false
 	var last error
 	for {
 		reached, heard := false, false
-		var unfit error             // why a replica cannot serve now; another one may
-		first := int(c.good.Load()) // the same for the whole round, even if concurrent calls change it
-		for i := range c.bases {
-			at := (first + i) % len(c.bases)
-			a, err := c.tryReplica(ctx, r, c.bases[at], key)
+		var unfit error // why a replica cannot serve now; another one may
+		for _, s := range c.standings(ctx) {
+			a, err := c.tryReplica(ctx, r, s.Addr, key)
 			if err == nil {
-				c.good.Store(int64(at))
 				return a, nil
 			}
 			var doc *api.Error
 			answered := errors.As(err, &doc)
 			if errors.As(err, new(*Error)) {
-				return nil, err
-			}
-			if answered && unsure && r.Made != "" && doc.Code == r.Made {
-				c.good.Store(int64(at))
-				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: c.bases[at]}, nil
-			}
-			if answered && !r.Once && doc.Code == api.CodeNotInitialized {
-				unfit = err
+				unfit = cmp.Or(unfit, err) // plain HTTP at a TLS port
 				continue
 			}
-			if answered && (r.Once || !mayRetry(doc)) {
-				c.good.Store(int64(at))
+			if answered && unsure && r.Made != "" && doc.Code == r.Made {
+				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: s.Addr}, nil
+			}
+			if answered && c.passedOver(ctx, &s, doc) {
+				unfit = cmp.Or(unfit, error(named(doc, s))) // the best replica's says most
+				continue
+			}
+			if answered && ofReplica[doc.Code] {
+				err = named(doc, s)
+			}
+			if answered && !mayRetry(doc) {
 				return nil, err
 			}
+			c.forget()
 			if wrong := c.tlsError(err); wrong != nil {
-				unfit = wrong // perhaps only its certificate has expired
+				unfit = cmp.Or(unfit, wrong) // perhaps only its certificate has expired
 				continue
 			}
 			unreached := !answered && notSent(err)
@@ -101,6 +103,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			}
 		}
 		if unfit != nil && !reached {
+			c.forget()
 			return nil, unfit // and repeating the request cannot help
 		}
 		if deaf++; reached {

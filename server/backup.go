@@ -100,7 +100,7 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 		return out, nil
 	}
 	if !s.r.cluster.IsLeader() {
-		return api.Restored{}, &api.Error{Code: "NOT_LEADER", Message: "a snapshot is restored by the leader", Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
+		return api.Restored{}, &api.Error{Code: api.CodeNotLeader, Message: "a snapshot is restored by the leader", Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
 	}
 	resume, err := s.lastState(ctx)
 	defer resume()

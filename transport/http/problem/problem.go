@@ -197,7 +197,7 @@ func (t *Translator) coded(err error) *api.Error {
 		switch c.ErrorCode() {
 		case "UNKNOWN_OUTCOME":
 			return New(api.CodeTimedOut, outcomeUnknown, "look at the state, or repeat the call with the same "+api.HeaderKey)
-		case "NOT_LEADER", "STANDBY":
+		case api.CodeNotLeader, "STANDBY":
 			return New(api.CodeNoLeader, "no leader took the call", "wait for an election, or see \"rmd cluster status\"")
 		}
 		what := strings.TrimPrefix(c.Error(), c.ErrorCode()+": ")

@@ -61,7 +61,7 @@ func globalFlags(env func(string) (string, bool)) []cli.Flag {
 		badTimeout = ""
 	}
 	return []cli.Flag{
-		&cli.StringFlag{Name: "addr", Usage: "REST addresses of replicas, comma list; any replica will do [$RMD_ADDR]", Value: from("RMD_ADDR", strings.Join(def.Addrs, ","))},
+		&cli.StringFlag{Name: "addr", Usage: "REST addresses of replicas, comma list; of several the leader is preferred [$RMD_ADDR]", Value: from("RMD_ADDR", strings.Join(def.Addrs, ","))},
 		oneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: " [$RMD_OUTPUT]", Value: from("RMD_OUTPUT", "table")}, plainWords(output.Formats()...)...),
 		&cli.GenericFlag{Name: "timeout", Usage: "time limit; a bare number is seconds [$RMD_TIMEOUT]", Value: timeout},
 		fill(files, &cli.StringFlag{Name: "cacert", Usage: "CA of the replicas' certificates, PEM [$RMD_CACERT]", Value: from("RMD_CACERT", "")}),

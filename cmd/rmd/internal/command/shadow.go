@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -99,24 +98,39 @@ func (c *call) wantedShadow() (in api.StartShadow, err error) {
 	return in, assign(in.Properties, c.Args().Slice())
 }
 
-// onFollower calls the replicas one after the other until one does not refuse because it is the
-// leader.
-func (c *call) onFollower(ask func(*client.Client) (*client.Answer, error)) (a *client.Answer, err error) {
+// inStep returns a client for each replica that is in step, or for all addresses if none is, so that
+// a request to it says what is wrong.
+func (c *call) inStep(ctx context.Context) ([]*client.Client, error) {
 	all, err := c.client()
 	if err != nil {
 		return nil, err
 	}
-	for _, addr := range all.Addrs() {
-		cl, err := c.clientOf([]string{addr})
-		if err != nil {
-			return nil, err
+	var out []*client.Client
+	for _, s := range all.Survey(ctx) {
+		if s.InStep() {
+			one, err := c.clientOf([]string{s.Addr})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, one)
 		}
-		if a, err = ask(cl); err == nil {
-			return a, nil
-		}
-		var refused *api.Error
-		if !errors.As(err, &refused) || refused.Code != api.CodeShadowOnLeader || addr == all.Addrs()[len(all.Addrs())-1] {
-			return nil, err
+	}
+	if out == nil {
+		out = append(out, all)
+	}
+	return out, nil
+}
+
+// onFollower calls the replicas one after the other until one does not refuse because it is the
+// leader.
+func (c *call) onFollower(ask func(*client.Client) (*client.Answer, error)) (a *client.Answer, err error) {
+	all, err := c.inStep(c.ctx())
+	if err != nil {
+		return nil, err
+	}
+	for _, cl := range all {
+		if a, err = ask(cl); client.CodeOf(err) != api.CodeShadowOnLeader {
+			break
 		}
 	}
 	return a, err
@@ -125,15 +139,11 @@ func (c *call) onFollower(ask func(*client.Client) (*client.Answer, error)) (a *
 // shadowReplica returns the replica that has a shadow. If none has one, it returns the first
 // replica that answers.
 func (c *call) shadowReplica(ctx context.Context) (found *client.Client, a *client.Answer, err error) {
-	all, err := c.client()
+	all, err := c.inStep(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, addr := range all.Addrs() {
-		cl, failed := c.clientOf([]string{addr})
-		if failed != nil {
-			return nil, nil, failed
-		}
+	for _, cl := range all {
 		answer, failed := cl.Get(ctx, shadowPath, nil)
 		var d api.Shadow
 		if failed == nil {

@@ -182,7 +182,7 @@ func runRestore(c *call) error {
 	req := client.Request{Method: http.MethodPut, Path: "/v1/snapshot", Query: q, ContentType: "application/octet-stream", Stream: func() (io.ReadCloser, error) { return os.Open(path) }}
 	a, err := cl.Do(c.ctx(), req)
 	var doc *api.Error
-	if errors.As(err, &doc) && doc.Code == "NOT_LEADER" {
+	if errors.As(err, &doc) && doc.Code == api.CodeNotLeader {
 		if cl, err = c.leaderClient(cl); err == nil {
 			a, err = cl.Do(c.ctx(), req)
 		}

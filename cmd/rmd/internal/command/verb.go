@@ -145,6 +145,13 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	cfg.Addrs = addrs
 	cfg.CACert, cfg.Cert, cfg.Key = c.String("cacert"), c.String("cert"), c.String("key")
 	cfg.Timeout, cfg.Stale, cfg.Version = c.span("timeout").Duration, c.Bool("stale"), Version()
+	cfg.Waits = func(all []client.Standing) {
+		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s:", cfg.Timeout)}
+		for _, s := range all {
+			lines = append(lines, s.String())
+		}
+		c.printMessage("%s", strings.Join(lines, "\n     "))
+	}
 	if cfg.User = c.String("as"); cfg.User == "" {
 		cfg.User = loginName()
 	}

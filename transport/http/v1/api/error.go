@@ -37,6 +37,7 @@ const (
 	CodeHostNotAllowed   = "HOST_NOT_ALLOWED"   // 421
 	CodeNoLeader         = "NO_LEADER"          // 503
 	CodeNotReady         = "NOT_READY"          // 503
+	CodeNotLeader        = "NOT_LEADER"         // 409: only the leader does this
 	CodeNotInitialized   = "NOT_INITIALIZED"    // 409: the replica is not a member of a cluster
 	CodeCatchingUp       = "CATCHING_UP"        // 503 of /v1/ready: the replica has not applied all committed entries
 	CodeBusy             = "BUSY"               // 503, Retry-After
