@@ -15,21 +15,24 @@ import (
 
 // openPeer opens the port for the other replicas.
 func (r *Replica) openPeer() error {
-	if r.peer = r.parts.Peer; r.peer != nil {
-		return nil
-	}
 	c := r.opt.Config
-	p := peer.DefaultConfig()
-	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
-	p.ConnsMax, p.PendingMax = min(p.ConnsMax, r.files.Members), min(p.PendingMax, r.files.Unknown)
-	p.FrameMax = entryMax // an input is smaller than the entry that it causes
 	if c.TLS.On() {
 		certs, err := config.OpenCertificates(c.TLS, c.Cluster, c.ID)
 		if err != nil {
 			return err
 		}
-		r.certs, p.TLS, p.FreshTLS = certs, certs.Peer(), certs.Peer
+		r.certs = certs
 		r.measureCertificates()
+	}
+	if r.peer = r.parts.Peer; r.peer != nil {
+		return nil
+	}
+	p := peer.DefaultConfig()
+	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
+	p.ConnsMax, p.PendingMax = min(p.ConnsMax, r.files.Members), min(p.PendingMax, r.files.Unknown)
+	p.FrameMax = entryMax // an input is smaller than the entry that it causes
+	if r.certs != nil {
+		p.TLS, p.FreshTLS = r.certs.Peer(), r.certs.Peer
 	}
 	s, err := peer.Listen(p)
 	if err != nil {
@@ -61,6 +64,8 @@ type question struct {
 type answer struct {
 	HTTP        string                  `json:"http,omitempty"`
 	HTTPS       string                  `json:"https,omitempty"`
+	Ports       []string                `json:"ports,omitempty"`        // names of the open ports
+	Files       map[string]string       `json:"files,omitempty"`        // digests of Hadoop's files, by name
 	ClockMillis int64                   `json:"clock_millis,omitempty"` // the wall clock, in milliseconds since 1970
 	Settings    cluster.AutopilotConfig `json:"settings,omitzero"`
 	Health      cluster.Health          `json:"health,omitzero"`
@@ -84,15 +89,27 @@ func (r *Replica) serveQuestions() {
 func (r *Replica) answer(q question) (answer, error) {
 	switch q.Op {
 	case opAbout:
-		a := answer{HTTP: dialable(r.HTTPAddr(), r.PeerAddr()), ClockMillis: r.parts.Now().UnixMilli()}
-		if r.secure != nil {
-			a.HTTPS = dialable(r.secure.Addr().String(), r.PeerAddr())
-		}
-		return a, nil
+		return r.describe(), nil
 	case opAutopilot:
 		return answer{Settings: r.cluster.AutopilotConfig(), Health: r.cluster.Health()}, nil
 	}
 	return answer{}, fmt.Errorf("unknown question %q", q.Op)
+}
+
+// describe returns what this replica serves, and from which files of Hadoop.
+func (r *Replica) describe() answer {
+	a := answer{ClockMillis: r.parts.Now().UnixMilli()}
+	plain, secure := r.pages()
+	if plain != "" {
+		a.HTTP, a.Ports = dialable(plain, r.PeerAddr()), append(a.Ports, "REST")
+	}
+	if secure != "" {
+		a.HTTPS, a.Ports = dialable(secure, r.PeerAddr()), append(a.Ports, "REST over TLS")
+	}
+	if r.hadoop != nil {
+		a.Ports, a.Files = append(a.Ports, r.hadoop.Ports()...), r.hadoop.Digests()
+	}
+	return a
 }
 
 // dialable returns the address at which clients reach a port. If the port listens on all addresses,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +49,10 @@ type Config struct {
 const closeGrace = 300 * time.Millisecond
 
 // Front is the four open ports.
-type Front struct{ servers []*ipc.Server }
+type Front struct {
+	servers []*ipc.Server
+	names   []string // of the servers
+}
 
 // Open opens the four ports. If one cannot be opened, it closes the others.
 func Open(cfg Config) (*Front, error) {
@@ -86,7 +90,7 @@ func Open(cfg Config) (*Front, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("hadoop's %s port: %w", p.name, err), f.Close())
 		}
-		f.servers = append(f.servers, s)
+		f.servers, f.names = append(f.servers, s), append(f.names, p.name)
 	}
 	return f, nil
 }
@@ -116,6 +120,9 @@ func (f *Front) Addrs() []net.Addr {
 	}
 	return out
 }
+
+// Names returns the names of the open ports, in the order of Addrs.
+func (f *Front) Names() []string { return slices.Clone(f.names) }
 
 // Close closes all ports. Calls in flight may take closeGrace to finish.
 func (f *Front) Close() error {

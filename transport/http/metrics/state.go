@@ -29,7 +29,7 @@ var (
 	descEnded       = desc("rmd_apps_ended_total", "Applications that have ended since the cluster was created, by their final state.", "state")
 	descWaiting     = desc("rmd_apps_waiting", "Number of applications whose AM has not registered, by the reason.", "queue", "reason")
 	descQueue       = desc("rmd_queue_resource", "Resources of a queue; kind is guaranteed, used, reserved, pending or max.", "queue", "partition", "resource", "kind")
-	descPartition   = desc("rmd_partition_resource", "Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, reserved or pending.", "partition", "resource", "kind")
+	descPartition   = desc("rmd_partition_resource", "Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, free, held_free, usable, reserved or pending.", "partition", "resource", "kind")
 	descAMRatio     = desc("rmd_queue_am_used_ratio", "Used part of a leaf queue's limit for AMs.", "queue", "partition")
 	descReserved    = desc("rmd_reservations", "Current reservations.", "queue")
 	descLeases      = desc("rmd_leases", "Containers that run in room which reservations have lent.")
@@ -316,9 +316,9 @@ func (g *gauges) partitions() {
 		return
 	}
 	for _, p := range g.v.Partitions() {
-		use := p.Use(root)
+		f := g.v.Figures(p.Label)
 		for i, name := range g.v.Kinds {
-			for kind, r := range map[string]yarn.Resource{"total": g.v.State.PartitionTotal(p.Label), "used": use.Used, "reserved": use.Reserved, "pending": use.Pending} {
+			for kind, r := range map[string]yarn.Resource{"total": f.Total, "used": f.Used, "free": f.Free, "held_free": f.HeldFree, "usable": f.Usable, "reserved": f.Reserved, "pending": f.Pending} {
 				g.set(descPartition, float64(r[i]), p.Name(), name, kind) // the registry sorts
 			}
 		}
@@ -339,7 +339,6 @@ func (g *gauges) reservations() {
 		buckets[b] = 0
 	}
 	var sum float64
-	var idle yarn.Resource
 	g.v.State.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		byQueue[queueName(g.v.State, g.v.State.Apps.Get(r.App).Queue)]++
 		age := float64(max(g.v.State.Meta.NowMillis-r.MadeMillis, 0)) / 1000
@@ -349,14 +348,14 @@ func (g *gauges) reservations() {
 				buckets[b]++
 			}
 		}
-		idle = idle.Add(yarn.ComponentMax(g.v.State.Nodes.Get(r.Node).Unallocated(), yarn.Resource{}))
 		return true
 	})
 	g.byLeaf(descReserved, byQueue)
 	g.set(descLeases, float64(g.v.State.Leases.Len()))
 	g.out <- prometheus.MustNewConstHistogram(descAge, uint64(g.v.State.Reservations.Len()), sum, buckets)
+	held := g.v.AllFigures().HeldFree
 	for i, name := range g.v.Kinds {
-		g.set(descIdle, float64(idle[i]), name)
+		g.set(descIdle, float64(held[i]), name)
 	}
 	byCause(g, descCancelled, &g.v.State.Meta.Cancelled)
 }

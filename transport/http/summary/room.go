@@ -19,8 +19,9 @@ type Room struct {
 	// Blocked is the free room of nodes without a reservation that nobody may use, because what is
 	// reserved on other nodes counts as used, so that root is full. See RoomsOf.
 	Blocked yarn.Resource
+	Open    yarn.Resource // what is free on nodes without a reservation
+	Held    yarn.Resource // what is free on nodes with one, and kept for it
 
-	open yarn.Resource       // what is free on nodes without a reservation
 	best [yarn.MaxKinds]Spot // by kind; the slot is 0 if no node has any of it free
 }
 
@@ -58,20 +59,21 @@ func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room 
 		r.Node = yarn.ComponentMax(r.Node, n.Total)
 		free := yarn.ComponentMax(n.Unallocated(), yarn.Resource{})
 		if n.Reservation != 0 {
+			r.Held = r.Held.Add(free)
 			r.Blocked = r.Blocked.Add(missing(st, st.Reservations.Get(n.Reservation), free))
 			return true
 		}
 		if n.Count == 0 {
 			r.Empty++
 		}
-		r.open = r.open.Add(free)
+		r.Open = r.Open.Add(free)
 		if calc.HasRoom(n.Unallocated(), least) {
 			r.offer(Spot{slot, free})
 		}
 		return true
 	})
 	for i := range rooms {
-		rooms[i].Blocked = yarn.ComponentMin(rooms[i].Blocked, rooms[i].open)
+		rooms[i].Blocked = yarn.ComponentMin(rooms[i].Blocked, rooms[i].Open)
 	}
 	return rooms
 }

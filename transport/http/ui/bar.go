@@ -109,22 +109,23 @@ func put(w *strings.Builder, parts ...string) {
 
 // usage is a bar for one resource kind, with its numbers.
 type usage struct {
-	Kind                                string
-	Used, Reserved, Pending, Free, Most int64
-	Bar                                 bar
+	Kind                                              string
+	Used, Reserved, Pending, Free, Held, Usable, Most int64
+	Bar                                               bar
 }
 
-// usages returns a bar for each kind of a whole, with the used, reserved and free parts.
-func usages(total, used, reserved, pending api.Resource) []usage {
+// usages returns a bar for each kind of resources, with the used part and the free part that is kept
+// for reservations.
+func usages(f api.Figures) []usage {
 	var out []usage
-	for _, name := range kindsThere(total) {
-		u := usage{Kind: name, Used: used[name], Reserved: reserved[name], Pending: pending[name], Most: total[name]}
-		u.Free = max(u.Most-u.Used-u.Reserved, 0)
+	for _, name := range kindsThere(f.Total) {
+		u := usage{Kind: name, Used: f.Used[name], Reserved: f.Reserved[name], Pending: f.Pending[name], Free: f.Free[name], Held: f.HeldFree[name], Usable: f.Usable[name], Most: f.Total[name]}
 		text := kindName(name) + ": " + kindValue(name, u.Used) + " used"
 		b := newBar(u.Most).add(u.Used, "used", kindValue(name, u.Used)+" used")
-		if u.Reserved > 0 {
-			b.add(u.Reserved, "reserved", kindValue(name, u.Reserved)+" reserved")
-			text += ", " + kindValue(name, u.Reserved) + " reserved"
+		if u.Held > 0 {
+			kept := kindValue(name, u.Held) + " free, kept for reservations"
+			b.add(u.Held, "reserved", kept)
+			text += ", " + kept
 		}
 		u.Bar = b.done(text + " of " + kindValue(name, u.Most))
 		out = append(out, u)

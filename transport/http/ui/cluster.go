@@ -15,7 +15,8 @@ type clusterData struct {
 	Jobs      []api.Job
 	Verify    *api.Verify
 	NoVerify  *api.Error
-	Others    []string // replicas to which the leadership can be transferred
+	Pages     map[string]string // URLs of the replicas, by id
+	Others    []string          // replicas to which the leadership can be transferred
 	Now       int64
 	Here      Status // has the times that this replica measured
 }
@@ -26,8 +27,9 @@ func clusterPage(q *query) (any, error) {
 	if c, err := from.Cluster(ctx, q.v); err != nil {
 		d.Problem = q.u.cfg.Problems.Of(err, false)
 	} else {
-		d.Cluster = &c
+		d.Cluster, d.Pages = &c, map[string]string{}
 		for _, m := range c.Members {
+			d.Pages[m.ID] = pagesOf(m, q.r.TLS != nil)
 			if m.Voter && !m.Leader && m.State == "alive" {
 				d.Others = append(d.Others, m.ID)
 			}
@@ -52,4 +54,16 @@ func clusterPage(q *query) (any, error) {
 		}
 	}
 	return d, nil
+}
+
+// pagesOf returns the URL of a replica, or "" if its address is not known. It keeps the scheme of the
+// page that links to it, if the replica serves that.
+func pagesOf(m api.Member, secure bool) string {
+	switch {
+	case m.HTTPSAddress != "" && (secure || m.HTTPAddress == ""):
+		return "https://" + m.HTTPSAddress
+	case m.HTTPAddress != "":
+		return "http://" + m.HTTPAddress
+	}
+	return ""
 }

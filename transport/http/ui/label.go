@@ -24,11 +24,10 @@ type labelRow struct {
 }
 
 func newLabelRow(l api.Label) labelRow {
-	used := sub(l.Used, l.Reserved)
-	f, kind := share(used, l.Total)
-	b := newBar(l.Total[kind]).add(used[kind], "used", kindValue(kind, used[kind])+" used").
-		add(l.Reserved[kind], "reserved", kindValue(kind, l.Reserved[kind])+" reserved").add(l.Pending[kind], "pending", kindValue(kind, l.Pending[kind])+" pending")
-	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.done(sentence(kindName(kind)+": "+kindValue(kind, used[kind])+" of "+kindValue(kind, l.Total[kind])+" used",
+	f, kind := share(l.Used, l.Total)
+	b := newBar(l.Total[kind]).add(l.Used[kind], "used", kindValue(kind, l.Used[kind])+" used").
+		add(l.HeldFree[kind], "reserved", kindValue(kind, l.HeldFree[kind])+" free, kept for reservations").add(l.Pending[kind], "pending", kindValue(kind, l.Pending[kind])+" pending")
+	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.done(sentence(kindName(kind)+": "+kindValue(kind, l.Used[kind])+" of "+kindValue(kind, l.Total[kind])+" used",
 		kindValue(kind, l.Pending[kind])+" pending"))}
 }
 
@@ -68,7 +67,7 @@ func label(q *query) (any, error) {
 		return nil, err
 	}
 	l := q.v.Label(id)
-	d := labelData{Index: q.v.Index, Label: l, Usages: usages(l.Total, sub(l.Used, l.Reserved), l.Reserved, l.Pending),
+	d := labelData{Index: q.v.Index, Label: l, Usages: usages(l.Figures),
 		Rooms: []api.LabelRoom{{Label: l.Name, Room: l.Room}}, Fixed: q.v.Conf != nil && q.v.Conf.LabelSettings.Distributed()}
 	q.title = "Label " + l.Name
 	for _, s := range l.Shares {

@@ -5,7 +5,6 @@ import (
 	"rmd/transport/http/summary"
 	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
-	"rmd/yarn"
 )
 
 // Rows of the overview's short lists.
@@ -29,13 +28,12 @@ type overviewData struct {
 	Leaves     []queueRow
 	Decisions  []decisionRow
 	HeldMillis int64 // age of the oldest reservation
-	Idle       api.Resource
 }
 
 func overview(q *query) (any, error) {
 	st := q.v.State
 	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Version() != nil, Totals: q.v.Totals()}
-	d.Usages = usages(d.Totals.Total, d.Totals.Used, d.Totals.Reserved, d.Totals.Pending)
+	d.Usages = usages(d.Totals.Figures)
 	d.Rooms = q.v.LabelRooms()
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
@@ -54,7 +52,7 @@ func overview(q *query) (any, error) {
 			}
 		}
 	}
-	d.HeldMillis, d.Idle = q.held()
+	d.HeldMillis = q.held()
 	if events, err := q.decisions(decisionFilter{}, Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}
@@ -75,15 +73,13 @@ func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 	return rows, more, t.all
 }
 
-// held returns the age of the oldest reservation, and the free resources of reserved nodes.
-func (q *query) held() (int64, api.Resource) {
+// held returns the age of the oldest reservation in milliseconds.
+func (q *query) held() int64 {
 	st := q.v.State
 	var age int64
-	var idle yarn.Resource
 	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
 		age = max(age, st.Meta.NowMillis-r.MadeMillis)
-		idle = idle.Add(yarn.ComponentMax(st.Nodes.Get(r.Node).Unallocated(), yarn.Resource{}))
 		return true
 	})
-	return age, q.v.Size(idle)
+	return age
 }

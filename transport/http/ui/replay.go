@@ -190,7 +190,7 @@ func (q *query) playbackControls(d *replayData) {
 // pastData describes the cluster in the query's view.
 func (q *query) pastData() *pastData {
 	st, totals := q.v.State, q.v.Totals()
-	d := &pastData{Totals: totals, Usages: usages(totals.Total, totals.Used, totals.Reserved, totals.Pending), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
+	d := &pastData{Totals: totals, Usages: usages(totals.Figures), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
 	t := top{most: playbackHeld}
 	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
 		t.add(row{id: r.Number, slot: slot}, cursor{})

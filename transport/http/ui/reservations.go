@@ -153,7 +153,7 @@ func reservations(q *query) (any, error) {
 	c := func(title, name string) column { return q.column(title, name, sorted, desc, true) }
 	d.Heads = []column{c("Number", "id"), c("Size", "size"), c("Short of memory", "short")}
 	d.Pager = q.pager("reservation", t.all, len(rows), next)
-	d.Oldest, d.Idle = q.held()
+	d.Oldest, d.Idle = q.held(), q.v.Size(q.v.AllFigures().HeldFree)
 	idle, _ := share(d.Idle, q.v.Size(st.Meta.Cluster))
 	d.IdleShare = idle * 100
 	for cause, n := range q.v.Cancelled() { // sorted below

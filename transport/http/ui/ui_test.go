@@ -147,7 +147,7 @@ func TestConfigReportsAllErrors(t *testing.T) {
 func TestKindsThatNoNodeHas(t *testing.T) {
 	total := api.Resource{"yarn.io/gpu": 0, "acme.com/fpga": 2, "vcores": 0, "memory-mb": 0}
 	var kinds []string
-	for _, u := range usages(total, api.Resource{}, api.Resource{}, api.Resource{}) {
+	for _, u := range usages(api.Figures{Total: total}) {
 		kinds = append(kinds, kindName(u.Kind))
 	}
 	if got := strings.Join(kinds, " "); got != "memory vcores fpga" {
@@ -160,5 +160,22 @@ func TestPageKnowsSilence(t *testing.T) {
 	js, err := os.ReadFile("static/rmd.js")
 	if want := fmt.Sprintf("const SILENCE = %d;", api.StreamSilence.Milliseconds()); err != nil || !strings.Contains(string(js), want) {
 		t.Errorf("rmd.js has no %q (%v)", want, err)
+	}
+}
+
+// TestPagesOf checks that a link to another replica keeps the scheme, if that replica serves it.
+func TestPagesOf(t *testing.T) {
+	both := api.Member{HTTPAddress: "h:1", HTTPSAddress: "h:2"}
+	for _, c := range []struct {
+		of     api.Member
+		secure bool
+		want   string
+	}{
+		{both, false, "http://h:1"}, {both, true, "https://h:2"}, {api.Member{HTTPAddress: "h:1"}, true, "http://h:1"},
+		{api.Member{HTTPSAddress: "h:2"}, false, "https://h:2"}, {api.Member{}, true, ""},
+	} {
+		if got := pagesOf(c.of, c.secure); got != c.want {
+			t.Errorf("pagesOf(%v, secure %v) = %q, want %q", c.of, c.secure, got, c.want)
+		}
 	}
 }

@@ -10,16 +10,12 @@ import (
 func (v *View) Totals() api.Totals {
 	m := &v.State.Meta
 	t := api.Totals{Apps: v.State.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.State.Nodes.Len(), UsableNodes: int(m.UsableNodes),
-		Reservations: v.State.Reservations.Len(), Total: v.Size(m.Cluster)}
+		Reservations: v.State.Reservations.Len(), Figures: v.document(v.AllFigures())}
 	n := v.Summary().All()
 	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()
-	var used, reserved, pending yarn.Resource
 	if root := v.State.Root(); root != 0 {
-		u := v.State.TotalUse(root)
-		used, reserved, pending = u.Used.Sub(u.Reserved), u.Reserved, u.Pending
 		t.Containers = v.State.Queues.Get(root).Containers - int64(v.State.Reservations.Len())
 	}
-	t.Used, t.Reserved, t.Pending = v.Size(used), v.Size(reserved), v.Size(pending)
 	return t
 }
 

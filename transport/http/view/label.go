@@ -70,18 +70,11 @@ func (v *View) nodesByLabel() map[state.LabelID]int {
 
 // label returns the document of a label, or of the nodes without a label.
 func (v *View) label(p *Partition, nodes, waiting int) api.Label {
-	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting, Room: v.room(p)}
+	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting, Figures: v.document(v.Figures(p.Label)), Room: v.room(p)}
 	if p.Label != 0 {
 		l := v.State.Labels.Get(uint32(p.Label))
 		d.Exclusive, d.Removed = l.Exclusive, !l.Listed
 	}
-	total := v.State.PartitionTotal(p.Label)
-	var use state.Use
-	if root := v.State.Root(); root != 0 {
-		use = p.Use(root)
-	}
-	d.Total, d.Used, d.Reserved, d.Pending = v.Size(total), v.Size(use.Used), v.Size(use.Reserved), v.Size(use.Pending)
-	d.Free = v.Size(yarn.ComponentMax(total.Sub(use.Used.Sub(use.Reserved)), yarn.Resource{}))
 	v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
 		if q.Leaf && p.Accessible(slot) {
 			d.Queues++

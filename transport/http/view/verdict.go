@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -18,7 +20,7 @@ const inStep = 100
 // connections that they can open today. It can lose none while it has no leader.
 func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	var v api.Verdict
-	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list), warnings(list)
+	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list), slices.Concat(warnings(list), unlike(list))
 	var voters []api.Member
 	for _, m := range list {
 		healthy := m.State == "alive" && m.Lag <= inStep && !m.DiskFull && m.Stalled == ""
@@ -143,6 +145,52 @@ func warnings(list []api.Member) (out []string) {
 		}
 	}
 	return out
+}
+
+// unlike lists the replicas that open fewer ports than others, or read files of Hadoop that say
+// something else. They look healthy until clients and nodes fail over to them.
+func unlike(list []api.Member) (out []string) {
+	ports, files := map[string]string{}, map[string]map[string][]string{}
+	for _, m := range list {
+		for _, p := range m.Ports {
+			ports[p] = cmp.Or(ports[p], m.ID)
+		}
+		for name, digest := range m.Files { // the order does not matter: the lists have the order of the replicas
+			if files[name] == nil {
+				files[name] = map[string][]string{}
+			}
+			files[name][digest] = append(files[name][digest], m.ID)
+		}
+	}
+	for _, m := range list {
+		if m.Ports == nil { // it does not answer, or its version does not say
+			continue
+		}
+		for _, p := range slices.Sorted(maps.Keys(ports)) {
+			if !slices.Contains(m.Ports, p) {
+				out = append(out, fmt.Sprintf("%s: it does not open the port %q, which %s opens: who fails over to it fails", m.ID, p, ports[p]))
+			}
+		}
+		if m.Files == nil { // then its ports say so
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if most := mostCommon(files[name]); !slices.Contains(most, m.ID) {
+				out = append(out, fmt.Sprintf("%s: its %s does not say what that of %s says", m.ID, name, strings.Join(most, " and ")))
+			}
+		}
+	}
+	return out
+}
+
+// mostCommon returns the replicas with the digest that most of them have.
+func mostCommon(byDigest map[string][]string) (most []string) {
+	for _, digest := range slices.Sorted(maps.Keys(byDigest)) {
+		if ids := byDigest[digest]; len(ids) > len(most) || len(ids) == len(most) && ids[0] < most[0] {
+			most = ids
+		}
+	}
+	return most
 }
 
 // digestsEqual compares the digests that replicas reported for the same index. It returns nil if

@@ -54,6 +54,16 @@ func TestVerdictCanLose(t *testing.T) {
 		{"a follower refuses", 3, func(l []api.Member) { l[1].Stalled = "it refuses the leader's entries: event 999" }, 2, 0, "degraded", []string{"rm2: it refuses"}},
 		{"a job fails", 3, func(l []api.Member) { l[1].Problem = "snapshot: cannot write snapshots: no space left on device" }, 3, 1, "degraded", []string{"rm2: snapshot: cannot"}},
 		{"a certificate ends soon", 3, func(l []api.Member) { l[1].Warning = "its certificate expires on 2026-12-01" }, 3, 1, "degraded", []string{"rm2: its certificate expires"}},
+		{"fewer ports", 3, func(l []api.Member) {
+			l[0].Ports, l[1].Ports, l[2].Ports = []string{"REST", "client"}, []string{"REST", "client"}, []string{"REST"}
+		}, 3, 1, "degraded", []string{`rm3: it does not open the port "client", which rm1 opens`}},
+		{"an older version does not say its ports", 3, func(l []api.Member) { l[0].Ports = []string{"REST"} }, 3, 1, "healthy", nil},
+		{"other files", 3, func(l []api.Member) {
+			for i := range l {
+				l[i].Ports, l[i].Files = []string{"REST"}, map[string]string{"yarn-site.xml": "1", "core-site.xml": "2"}
+			}
+			l[0].Files = map[string]string{"yarn-site.xml": "1", "core-site.xml": "3"}
+		}, 3, 1, "degraded", []string{"rm1: its core-site.xml does not say what that of rm2 and rm3 says"}},
 	} {
 		list := replicas(c.voters)
 		c.change(list)

@@ -43,8 +43,10 @@ var labelColumns = output.List[api.Label]{
 		{Head: "FREE", Text: func(l api.Label) string { return l.Free.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Free }), Shrink: true},
 		{Head: "WAIT", Text: func(l api.Label) string { return output.Number(l.WaitingApps) }, Key: func(l api.Label) float64 { return float64(l.WaitingApps) }, Right: true},
 		{Head: "QUEUES", Wide: true, Text: func(l api.Label) string { return output.Number(l.Queues) }, Right: true},
-		{Head: "USABLE", Wide: true, Text: func(l api.Label) string { return output.Number(l.UsableNodes) }, Right: true},
+		{Head: "USABLE-NODES", Wide: true, Text: func(l api.Label) string { return output.Number(l.UsableNodes) }, Right: true},
 		{Head: "TOTAL", Wide: true, Text: func(l api.Label) string { return l.Total.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Total })},
+		{Head: "HELD", Wide: true, Text: func(l api.Label) string { return l.HeldFree.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.HeldFree })},
+		{Head: "USABLE", Wide: true, Text: func(l api.Label) string { return l.Usable.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Figures.Usable })},
 		{Head: "RESERVED", Wide: true, Text: func(l api.Label) string { return l.Reserved.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Reserved })},
 		{Head: "EMPTY", Wide: true, Text: func(l api.Label) string { return output.Number(l.EmptyNodes) }, Key: func(l api.Label) float64 { return float64(l.EmptyNodes) }, Right: true},
 		{Head: "LARGEST", Wide: true, Text: func(l api.Label) string { return largestText(&l.Room) }},
@@ -103,8 +105,8 @@ func (p *program) labelStatus() verb {
 func labelFacts(d api.LabelDetails) []output.Fact {
 	facts := []output.Fact{
 		{Name: "label", Value: d.Name}, {Name: "exclusive", Value: exclusiveText(d.Label)}, {Name: "nodes", Value: fmt.Sprintf("%d, %d usable", d.Nodes, d.UsableNodes)},
-		{Name: "total", Value: d.Total.String()}, {Name: "used", Value: d.Used.String()}, {Name: "reserved", Value: d.Reserved.String()},
-		{Name: "free", Value: d.Free.String()}, {Name: "pending", Value: d.Pending.String()},
+		{Name: "total", Value: d.Total.String()}, {Name: "used", Value: d.Used.String()}, {Name: "free", Value: d.Free.String()},
+		{Name: "held free", Value: d.HeldFree.String()}, {Name: "usable", Value: d.Usable.String()}, {Name: "reserved", Value: d.Reserved.String()}, {Name: "pending", Value: d.Pending.String()},
 		{Name: "empty", Value: fmt.Sprintf("%d of %s", d.EmptyNodes, thousands.Count(d.ServingNodes, "node"))},
 	}
 	facts = append(facts, factsOf("largest free", d.Largest, func(l api.LargestRoom) string { return l.Free.String() + " on " + l.Node })...)

@@ -99,18 +99,15 @@ type Failover struct {
 
 // Totals counts the contents of the replicated state.
 type Totals struct {
-	Apps         int      `json:"apps"`
-	Running      int      `json:"apps_running"`
-	Waiting      int      `json:"apps_waiting"` // SUBMITTED or ACCEPTED
-	Ended        int      `json:"apps_ended"`
-	Nodes        int      `json:"nodes"`
-	UsableNodes  int      `json:"nodes_usable"`
-	Containers   int64    `json:"containers"` // live ones
-	Reservations int      `json:"reservations"`
-	Total        Resource `json:"total"`
-	Used         Resource `json:"used"` // by live containers, without reservations
-	Reserved     Resource `json:"reserved"`
-	Pending      Resource `json:"pending"`
+	Apps         int   `json:"apps"`
+	Running      int   `json:"apps_running"`
+	Waiting      int   `json:"apps_waiting"` // SUBMITTED or ACCEPTED
+	Ended        int   `json:"apps_ended"`
+	Nodes        int   `json:"nodes"`
+	UsableNodes  int   `json:"nodes_usable"`
+	Containers   int64 `json:"containers"` // live ones
+	Reservations int   `json:"reservations"`
+	Figures
 }
 
 // Members lists the replicas.
@@ -125,16 +122,21 @@ type Member struct {
 	Address      string `json:"address"`
 	HTTPAddress  string `json:"http_address,omitempty"`
 	HTTPSAddress string `json:"https_address,omitempty"` // of the TLS port, if there is one
-	Voter        bool   `json:"voter"`
-	Pending      bool   `json:"pending,omitempty"` // a change of its membership is not committed yet
-	Leader       bool   `json:"leader"`
-	Role         string `json:"role"`  // leader, follower or candidate
-	State        string `json:"state"` // alive or unreachable
-	Term         uint64 `json:"term"`
-	Commit       uint64 `json:"commit"`
-	Applied      uint64 `json:"applied"`
-	LastIndex    uint64 `json:"last_index"`
-	Lag          uint64 `json:"lag"` // entries behind the leader's commit index
+	// Ports names the ports that the replica has opened for clients and nodes. Files has a digest of
+	// each of Hadoop's files that it reads, without the keys that concern its machine only.
+	Ports []string          `json:"ports,omitempty"`
+	Files map[string]string `json:"files,omitempty"`
+
+	Voter     bool   `json:"voter"`
+	Pending   bool   `json:"pending,omitempty"` // a change of its membership is not committed yet
+	Leader    bool   `json:"leader"`
+	Role      string `json:"role"`  // leader, follower or candidate
+	State     string `json:"state"` // alive or unreachable
+	Term      uint64 `json:"term"`
+	Commit    uint64 `json:"commit"`
+	Applied   uint64 `json:"applied"`
+	LastIndex uint64 `json:"last_index"`
+	Lag       uint64 `json:"lag"` // entries behind the leader's commit index
 	// LastContactMillis is the time since the replica last heard from the leader: 0 on the leader,
 	// −1 if it never has.
 	LastContactMillis int64  `json:"last_contact_ms"`

@@ -10,18 +10,14 @@ type Labels struct {
 
 // Label is a node label with the resources of its nodes.
 type Label struct {
-	Name        string   `json:"name"`
-	Exclusive   bool     `json:"exclusive"`
-	Removed     bool     `json:"removed,omitempty"` // removed, but applications still ask for it
-	Nodes       int      `json:"nodes"`             // registered nodes
-	UsableNodes int      `json:"usable_nodes"`
-	Total       Resource `json:"total"` // of the usable nodes
-	Used        Resource `json:"used"`  // by containers and reservations
-	Reserved    Resource `json:"reserved"`
-	Free        Resource `json:"free"`
-	Pending     Resource `json:"pending"`
-	Queues      int      `json:"queues"` // leaf queues that may use the label
-	WaitingApps int      `json:"waiting_apps"`
+	Name        string `json:"name"`
+	Exclusive   bool   `json:"exclusive"`
+	Removed     bool   `json:"removed,omitempty"` // removed, but applications still ask for it
+	Nodes       int    `json:"nodes"`             // registered nodes
+	UsableNodes int    `json:"usable_nodes"`
+	Figures
+	Queues      int `json:"queues"` // leaf queues that may use the label
+	WaitingApps int `json:"waiting_apps"`
 	Room
 }
 
