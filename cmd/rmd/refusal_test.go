@@ -97,7 +97,7 @@ func refuseJoin(c *processes) {
 	brief := c.token("--addr", leader.http, "--ttl", "1s")
 	began := time.Now()
 	c.refused(2, "a join needs a token", "cluster", "join", leader.peer, "--addr", fresh.http)
-	c.refused(1, "FILE", join(fresh, "/nonexistent/token")...)
+	c.refused(2, "FILE", join(fresh, "/nonexistent/token")...)
 	const again = `; create one with "rmd cluster token create"`
 	c.refused(7, "TOKEN_INVALID: the join token is not known, or has expired"+again, join(fresh, bogus)...)
 	c.refused(7, "TOKEN_INVALID", join(fresh, bogus, "--dry-run")...)
@@ -185,7 +185,7 @@ func refuseSnapshots(c *processes) {
 	}
 	c.refused(9, "SNAPSHOT_DAMAGED: "+damaged+": ", "snapshot", "inspect", damaged)
 	c.refused(9, "SNAPSHOT_DAMAGED: "+damaged+": ", "snapshot", "restore", damaged, "--replace-state", "x", "--yes")
-	c.refused(1, "FILE", "snapshot", "inspect", filepath.Join(dir, "none"))
+	c.refused(2, "FILE", "snapshot", "inspect", filepath.Join(dir, "none"))
 	c.refused(8, "NOT_FRESH: cluster ", "snapshot", "restore", file)
 	c.refused(8, "NOT_FRESH: cluster ", "snapshot", "restore", file, "--dry-run")
 	c.refused(8, "CLUSTER_ID_DIFFERS: this cluster is ", "snapshot", "restore", file, "--replace-state", "other", "--yes")

@@ -38,9 +38,15 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New returns an Error with a formatted What.
+// New returns an Error with a formatted What. An error among args is its cause.
 func New(code, do, format string, args ...any) *Error {
-	return &Error{Code: code, What: fmt.Sprintf(format, args...), Do: do}
+	e := &Error{Code: code, What: fmt.Sprintf(format, args...), Do: do}
+	for _, a := range args {
+		if cause, ok := a.(error); ok {
+			e.Err = cause
+		}
+	}
+	return e
 }
 
 // Usagef returns an Error for wrong usage. do says what correct usage is.
@@ -88,6 +94,9 @@ func Code(err error) int {
 	e := From(err)
 	if e.Exit != 0 {
 		return e.Exit
+	}
+	if e.Code == CodeFile && errors.Is(e, fs.ErrNotExist) {
+		return exitcode.Usage // the user named a file that is not there
 	}
 	return ForCode(e.Code, 0)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 
 	"rmd/client"
@@ -38,6 +39,8 @@ func TestCodeAndText(t *testing.T) {
 		{&cluster.Refusal{Code: cluster.CodeNotCaughtUp, What: "late", Do: "wait"}, exitcode.Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
 		{input.Faultf(input.VersionConflict, "again", "old"), exitcode.Refused, "rmd: VERSION_CONFLICT: old; again\n"},
 		{fmt.Errorf("open: %w", &exitcode.Error{Code: 73, Err: errors.New("out")}), 73, "rmd: FAILED: open: out\n"},
+		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, exitcode.Usage, "rmd: FILE: open x: file does not exist\n"},
+		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, exitcode.Failure, "rmd: FILE: open x: permission denied\n"},
 		{context.DeadlineExceeded, exitcode.TimedOut, "rmd: TIMED_OUT: no answer in time; raise --timeout\n"},
 	} {
 		var b bytes.Buffer

@@ -28,7 +28,7 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 		return nil, "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
-		return nil, "", clierr.New(clierr.CodeFile, "run it where \"rmd init --tls\" created the CA, or name that directory with --dir", "there is no ca-key.pem in %s", dir)
+		return nil, "", &clierr.Error{Code: clierr.CodeFile, What: "there is no ca-key.pem in " + dir, Do: "run it where \"rmd init --tls\" created the CA, or name that directory with --dir", Err: fs.ErrNotExist}
 	}
 	ca, _, err := certificate.Open(dir, cluster, time.Now())
 	return ca, dir, err

@@ -193,7 +193,11 @@ func (c *call) wouldKill(cl *client.Client, ids []string) error {
 func (c *call) killAll(cl *client.Client, ids []string) error {
 	var failed []error
 	for _, id := range ids {
-		a, err := cl.Post(c.ctx(), "/v1/apps/"+url.PathEscape(id)+":kill", api.Kill{Diagnostics: c.String("reason")})
+		was, err := cl.App(c.ctx(), id)
+		var a *client.Answer
+		if err == nil {
+			a, err = cl.Post(c.ctx(), "/v1/apps/"+url.PathEscape(id)+":kill", api.Kill{Diagnostics: c.String("reason")})
+		}
 		if err != nil && (len(ids) == 1 || c.ctx().Err() != nil) {
 			return err
 		}
@@ -202,7 +206,11 @@ func (c *call) killAll(cl *client.Client, ids []string) error {
 			c.printMessage("not killed: %s: %v", id, err)
 			continue
 		}
-		if err := showDone(c, a, id, "killed %s", id); err != nil {
+		did := "killed " + id
+		if was.EndedMillis > 0 { // as in YARN, this is no error
+			did = fmt.Sprintf("%s has ended already: %s", id, was.State)
+		}
+		if err := showDone(c, a, id, "%s", did); err != nil {
 			return err
 		}
 	}

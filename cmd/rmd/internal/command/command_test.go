@@ -247,7 +247,7 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		line = strings.Replace(line, " X", " "+t.TempDir(), 1)
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-		if r.exit != exitcode.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.HasPrefix(r.err, "rmd: ") {
+		if r.exit != exitcode.Usage || r.out != "" || !strings.Contains(r.err, want) || !strings.Contains(r.err, "rmd: ") {
 			t.Errorf("%s: %+v, want %q", line, r, want)
 		}
 	}
@@ -454,7 +454,7 @@ func TestInitReplicasRefuses(t *testing.T) {
 		{`"a b" is not 1 to 64 letters`, exitcode.Usage, []string{"--replicas", three, "--cluster", "a b"}},
 		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--dir", "taken", "--tls"}},
 		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--cluster", "taken", "--tls"}},
-		{`FILE: stat nowhere: no such file`, exitcode.Failure, []string{"--replicas", three, "--dir", "nowhere/prod", "--tls"}},
+		{`FILE: stat nowhere: no such file`, exitcode.Usage, []string{"--replicas", three, "--dir", "nowhere/prod", "--tls"}},
 		{`FILE: mkdir /proc/`, exitcode.Failure, []string{"--replicas", three, "--dir", "/proc/prod", "--tls"}},
 		{`--host: "a b" is neither`, exitcode.Usage, []string{"--replicas", three, "--tls", "--host", "a b"}},
 	} {
@@ -500,5 +500,23 @@ func TestInitReplicasOfSeveralMachines(t *testing.T) {
 	}
 	if _, err := os.Stat("prod/rm1/ca-key.pem"); err == nil {
 		t.Error("a replica gets the key of the CA")
+	}
+}
+
+// TestMissingFile names a file that is not there to every command that reads one.
+func TestMissingFile(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	defer s.Close()
+	t.Chdir(t.TempDir())
+	for _, line := range []string{
+		"app list --cacert nowhere", "app list --cert nowhere --key nowhere", "--token-file nowhere app list", "cluster init --queues nowhere",
+		"cluster join 127.0.0.1:1 --token-file nowhere", "conf apply nowhere", "conf refresh --conf-dir nowhere", "conf validate nowhere", "conf diff nowhere", "conf diff nowhere --whatif",
+		"queue place --file nowhere", "shadow start nowhere", "snapshot inspect nowhere", "snapshot restore nowhere", "replay nowhere", "replay demo --nodes nowhere",
+		"server --config nowhere", "server --id rm1 --data d --queues nowhere", "check --data nowhere", "recover --data nowhere --peers nowhere", "bench latency --conf-dir nowhere", "access certificate create --dir nowhere --name x --role read",
+	} {
+		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
+		if r.exit != exitcode.Usage || !strings.Contains(r.err, "nowhere") || !strings.Contains(r.err, "rmd: ") {
+			t.Errorf("rmd %s: exit %d, %q; want exit %d and the file's name", line, r.exit, r.err, exitcode.Usage)
+		}
 	}
 }

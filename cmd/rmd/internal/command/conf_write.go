@@ -148,15 +148,11 @@ const statesKept = "If the file does not state the state of a queue, the queue k
 	"stopped queues with their new state, also with --dry-run."
 
 func (p *program) confApply() verb {
-	return verb{name: "apply", usage: "replace the configuration with a file", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: applyFlags(),
+	return verb{name: "apply", usage: "replace the configuration with a file", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: append(applyFlags(), yesFlag()),
 		examples: []string{"rmd conf apply capacity-scheduler.xml -m \"ticket 4711\"", "rmd conf apply queues.json --dry-run"},
 		complete: []source{files},
 		run: func(c *call) error {
-			props, err := readProperties(c.arg(0))
-			if err != nil {
-				return err
-			}
-			return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
+			return c.replaceConf(c.arg(0))
 		}}
 }
 
@@ -164,6 +160,7 @@ func (p *program) confRefresh() verb {
 	return verb{
 		name: "refresh", usage: "replace the configuration with this machine's Hadoop files", long: statesKept, flags: append([]cli.Flag{
 			fill(files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
+			yesFlag(),
 		}, applyFlags()...),
 		examples: []string{"rmd conf refresh --conf-dir /etc/hadoop/conf"},
 		run: func(c *call) error {
@@ -171,13 +168,23 @@ func (p *program) confRefresh() verb {
 			if dir == "" {
 				return clierr.Usagef("set HADOOP_CONF_DIR, or write --conf-dir DIR", "the directory of Hadoop's files is not set")
 			}
-			props, err := readProperties(dir)
-			if err != nil {
-				return err
-			}
-			return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
+			return c.replaceConf(dir)
 		},
 	}
+}
+
+// replaceConf replaces the whole configuration with that of a file or a directory.
+func (c *call) replaceConf(path string) error {
+	props, err := readProperties(path)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("dry-run") {
+		if err := c.confirm("apply", "replace the whole queue configuration with %s (--dry-run shows what changes)", path); err != nil {
+			return err
+		}
+	}
+	return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
 }
 
 func (p *program) confSet() verb {

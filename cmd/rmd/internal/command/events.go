@@ -25,6 +25,7 @@ func (p *program) events() verb {
 			fill(nodes, &cli.StringFlag{Name: "node", Usage: "only on this node"}),
 			fill(queues, &cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"}),
 			manyOf(&cli.StringSliceFlag{Name: "kind", Usage: "only of this kind, for instance ReservationMade; repeatable"}, named(event.Kinds())...),
+			&cli.BoolFlag{Name: "decisions", Usage: "only the decisions that the page of decisions shows; --decisions=false shows every event", DefaultText: "with --follow and without --kind"},
 			&cli.StringFlag{Name: "since", Usage: "start at this age (10m) or time (15:04, 2006-01-02T15:04:05Z)"},
 			&cli.Uint64Flag{Name: "after", Usage: "start after this log index", DefaultText: "now"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new events until Ctrl-C; otherwise show the last entries of the log"},
@@ -33,6 +34,7 @@ func (p *program) events() verb {
 		},
 		long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause " +
 			"of the decision. --why=false omits causes. A busy replica gives only some causes.\n" +
+			"With --follow it shows decisions only: what was granted, reserved, preempted, submitted, ended or changed. --decisions=false also shows reports, such as heartbeats.\n" +
 			"Only -o wide shows events that merely advance the clock.\n" +
 			"-o jsonl prints one line for each log entry.\n" +
 			"-o json and yaml, without --follow, print one document.\n" +
@@ -100,7 +102,23 @@ func runEvents(c *call) error {
 func (c *call) eventFilter() (f eventFilter, err error) {
 	f = eventFilter{app: c.String("app"), node: c.String("node"), queue: c.String("queue"), why: c.Bool("why")}
 	f.kinds, err = c.chosen("kind")
-	return f, err
+	decisions := c.Bool("decisions")
+	switch {
+	case err != nil:
+		return f, err
+	case decisions && f.kinds != nil:
+		return f, clierr.Usagef("use one of them", "--decisions and --kind contradict each other")
+	case !c.IsSet("decisions"):
+		decisions = c.Bool("follow") && f.kinds == nil
+	}
+	if decisions {
+		for _, k := range event.Kinds() {
+			if k.Told() {
+				f.kinds = append(f.kinds, k.String())
+			}
+		}
+	}
+	return f, nil
 }
 
 // query returns the filter as URL parameters.

@@ -156,12 +156,22 @@ func queueFacts(q api.Queue) []output.Fact {
 
 func (p *program) queueState(name, usage string) verb {
 	long := "The state lasts until the opposite command, or until a new configuration states the queue's state."
-	return verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1,
+	v := verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1,
 		examples: []string{"rmd queue " + name + " root.adhoc"}, complete: []source{queues},
 		run: func(c *call) error {
+			if name == "stop" && c.arg(0) == "root" {
+				if err := c.confirm("root", "stop root, so that the cluster takes no new applications"); err != nil {
+					return err
+				}
+			}
 			done := map[string]string{"stop": "takes no new applications", "start": "takes applications"}[name]
 			return c.post("/v1/queues/"+url.PathEscape(c.arg(0))+":"+name, c.arg(0), nil, "%s %s", c.arg(0), done)
 		}}
+	if name == "stop" {
+		v.long += " Stopping root needs a confirmation."
+		v.flags = []cli.Flag{yesFlag()}
+	}
+	return v
 }
 
 func (p *program) queueAdopt() verb {
