@@ -106,6 +106,9 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// Close closes the connections that no request uses.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
 // limitRedirects permits up to four redirects, since a replica may redirect a client to the leader.
 // With the status 307 or 308, method, body and headers stay the same.
 func limitRedirects(_ *http.Request, via []*http.Request) error {

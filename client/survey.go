@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"rmd/internal/sleep"
@@ -227,6 +228,15 @@ func named(doc *api.Error, s Standing) *api.Error {
 		d.Message += fmt.Sprintf(" (%s)", why)
 	}
 	return &d
+}
+
+// withSilent adds to a refusal which replicas do not answer: they may know more.
+func withSilent(refusal error, silent []string) error {
+	var doc *api.Error
+	if len(silent) > 0 && errors.As(refusal, &doc) {
+		doc.Message += "; " + strings.Join(silent, " and ") + map[bool]string{true: " does not answer", false: " do not answer"}[len(silent) == 1]
+	}
+	return refusal
 }
 
 // tellWaiting calls Config.Waits if a request still waits after waitQuiet and no replica leads. It

@@ -60,6 +60,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 	var last error
 	for {
 		reached, heard := false, false
+		var silent []string
 		var unfit error // why a replica cannot serve now; another one may
 		for _, s := range c.standings(ctx) {
 			a, err := c.tryReplica(ctx, r, s.Addr, key)
@@ -91,6 +92,9 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				continue
 			}
 			unreached := !answered && notSent(err)
+			if unreached {
+				silent = append(silent, s.Addr)
+			}
 			reached = reached || !unreached
 			sent = sent || !unreached && !answered
 			unsure = unsure || !unreached && (!answered || doc.Code == "UNKNOWN_OUTCOME")
@@ -104,7 +108,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 		}
 		if unfit != nil && !reached {
 			c.forget()
-			return nil, unfit // and repeating the request cannot help
+			return nil, withSilent(unfit, silent) // and repeating the request cannot help
 		}
 		if deaf++; reached {
 			deaf = 0

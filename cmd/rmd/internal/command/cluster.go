@@ -41,7 +41,8 @@ var memberColumns = output.List[api.Member]{
 		{Head: "STATE", Wide: true, Text: func(m api.Member) string { return m.State }},
 		{Head: "DISK-FREE", Wide: true, Text: memberDisk, Key: func(m api.Member) float64 { return float64(m.DiskFree) }},
 		{Head: "DIGEST", Wide: true, Text: func(m api.Member) string { return output.Digest(m.Digest) }},
-		{Head: "HTTP", Wide: true, Text: func(m api.Member) string { return m.HTTPAddress }},
+		{Head: "HTTP", Wide: true, Text: func(m api.Member) string { return dashed(m.HTTPAddress) }},
+		{Head: "HTTPS", Wide: true, Text: func(m api.Member) string { return dashed(m.HTTPSAddress) }},
 		{Head: "INCARNATION", Wide: true, Text: func(m api.Member) string { return m.Incarnation }},
 	},
 }
@@ -106,43 +107,31 @@ func (p *program) clusterStatus() verb {
 }
 
 // clusterDoc reads /v1/cluster. It does not wait for a leader, because users need the document most
-// when there is none. A replica that is not a member, for instance one with a new disk, knows
-// nothing about the cluster, so clusterDoc prefers the document of another address.
+// when there is none. A replica that is not a member, for instance one with a new disk, knows nothing
+// about the cluster. Its document is right only if no other replica could know more.
 func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	cl, err := c.client()
 	if err != nil {
 		return nil, err
 	}
 	a, err := cl.Plain(ctx, "/v1/cluster")
-	if err == nil {
-		err = a.Decode(d)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || len(d.Members) > 0 {
-		return bodyOf(a), err
+	if err := a.Decode(d); err != nil || len(d.Members) > 0 || len(cl.Addrs()) == 1 {
+		return a.Body, err
 	}
-	for _, addr := range cl.Addrs() {
-		if addr == a.From {
-			continue
+	var silent []string
+	for _, s := range cl.Survey(ctx) {
+		if s.Err != nil {
+			silent = append(silent, s.String())
 		}
-		other, err := c.clientOf([]string{addr})
-		if err != nil {
-			return nil, err
-		}
-		var found api.Cluster
-		if b, err := other.Plain(ctx, "/v1/cluster"); err == nil && b.Decode(&found) == nil && len(found.Members) > 0 {
-			*d = found
-			return b.Body, nil
-		}
+	}
+	if len(silent) > 0 {
+		return nil, clierr.New(api.CodeNotInitialized, "start the others, or if they are lost see \"rmd recover --help\"; create no second cluster",
+			"replica %s at %s is not a member of a cluster, and %s", d.ID, a.From, strings.Join(silent, "; "))
 	}
 	return a.Body, nil
-}
-
-// bodyOf returns the body of an answer, which may be nil.
-func bodyOf(a *client.Answer) []byte {
-	if a == nil {
-		return nil
-	}
-	return a.Body
 }
 
 // statusHead returns the health of the cluster, and how whole its free resources are if it has nodes.

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"rmd/client"
 	"rmd/cmd/internal/argparse"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
@@ -54,6 +55,11 @@ func Main() int {
 // Run runs one command line and returns its exit code. The first of args is the program's name.
 func Run(ctx context.Context, args []string, s Streams) int {
 	p := &program{Streams: s}
+	defer func() {
+		for _, cl := range p.clients {
+			cl.Close()
+		}
+	}()
 	app := p.app()
 	arranged, err := argparse.Arrange(app, args)
 	if err == nil {
@@ -99,6 +105,7 @@ func writeError(s Streams, err error) int {
 type program struct {
 	Streams
 	verbs     map[*cli.Command]verb // of the command tree
+	clients   []*client.Client      // which Run closes
 	tokenFile string                // file with the access token
 	warned    map[string]bool       // token files that others can read
 	lines     *logwriter.Writer     // of a server, which also prints errors through it; nil for other commands

@@ -159,7 +159,11 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	if cfg.Token, err = c.accessToken(); err != nil {
 		return nil, err
 	}
-	return client.New(cfg)
+	cl, err := client.New(cfg)
+	if err == nil {
+		c.p.clients = append(c.p.clients, cl)
+	}
+	return cl, err
 }
 
 // singleClient returns a client for exactly one address, for commands that act on one replica.
