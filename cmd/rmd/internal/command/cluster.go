@@ -128,7 +128,7 @@ func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 		}
 	}
 	if len(silent) > 0 {
-		return nil, clierr.New(api.CodeNotInitialized, "start the others, or if they are lost see \"rmd recover --help\"; create no second cluster",
+		return nil, clierr.New(api.CodeNotInitialized, "start the others; create no second cluster",
 			"replica %s at %s is not a member of a cluster, and %s", d.ID, a.From, strings.Join(silent, "; "))
 	}
 	return a.Body, nil
