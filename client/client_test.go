@@ -146,7 +146,7 @@ func TestTimeOut(t *testing.T) {
 	})
 	c := client(t, func(c *Config) { c.Timeout = 2 * time.Second }, url)
 	_, err := c.Post(t.Context(), "/v1/x", struct{}{})
-	if CodeOf(err) != CodeTimedOut || !strings.Contains(err.Error(), "the outcome is unknown") {
+	if CodeOf(err) != CodeTimedOut || !strings.Contains(err.Error(), "from "+url+", so the outcome is unknown") {
 		t.Fatalf("write: %v", err)
 	}
 	_, err = c.Get(t.Context(), "/v1/x", nil)

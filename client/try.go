@@ -283,7 +283,7 @@ func (c *Client) timeoutError(ctx context.Context, r Request, last error, sent b
 	if notSent(last) {
 		return c.unreached(last)
 	}
-	what, do := "no answer within "+c.cfg.Timeout.String(), "raise --timeout"
+	what, do := "no answer within "+c.cfg.Timeout.String()+" from "+strings.Join(c.bases, ", "), "raise --timeout"
 	if last != nil && !errors.Is(last, context.DeadlineExceeded) {
 		what += " (" + reason(last) + ")"
 	}
