@@ -46,7 +46,7 @@ func devPicture() picture {
 		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1, kept: 1, running: 29}}
 	p.cluster.Verdict = api.Verdict{Status: "degraded", InStep: 2, CanLose: 0}
 	p.cluster.Leader, p.cluster.Term, p.cluster.Members = "rm3", 3, make([]api.Member, 3)
-	p.cluster.Totals = api.Totals{Running: 11, Waiting: 2, Ended: 85, Nodes: 4, UsableNodes: 4, Containers: 29, Reservations: 1, Total: resource(32)}
+	p.cluster.Totals = api.Totals{Running: 11, Waiting: 2, Ended: 85, Nodes: 4, UsableNodes: 4, Containers: 29, Reservations: 1, Figures: api.Figures{Total: resource(32)}}
 	p.reservations = api.Reservations{Reservations: []api.Reservation{{ID: "r12", Node: "sim-04:45454", AgeMillis: 2300}}, Fulfilled: 8, Cancelled: map[string]uint64{"ask-gone": 3}}
 	p.queues.Root = &api.Queue{Path: "root", Name: "root", Apps: 13, Children: []api.Queue{
 		queue("adhoc", 10, 2, 0, 0, 2, 0), queue("batch", 20, 5, 0, 1, 3, 0), queue("online", 40, 10, 0, 2, 5, 1), queue("train", 30, 6, 2, 8, 3, 1)}}
