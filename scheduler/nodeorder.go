@@ -88,6 +88,19 @@ func (s *Scheduler) refreshHost(slot uint32, host state.NameID) {
 	}
 }
 
+// Replaced reports whether the host of an inactive node has another node that sends heartbeats, or
+// that registered later.
+func (s *Scheduler) Replaced(slot uint32) bool {
+	n := s.st.Nodes.Get(slot)
+	others := s.nodesOn[n.Host]
+	for i := len(others) - 1; i >= 0; i-- { // the newest is probably the last
+		if o := s.st.Nodes.Get(others[i]); others[i] != slot && (o.Heard() || o.Registered > n.Registered || o.Registered == n.Registered && others[i] > slot) {
+			return true
+		}
+	}
+	return false
+}
+
 // freeNodes returns the index of the nodes of a partition that may take containers: those without a
 // reservation, or the reserved ones that may lend their room.
 func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeIndex {

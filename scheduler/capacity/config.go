@@ -67,6 +67,7 @@ type Config struct {
 	ContainerAllocationExpiryMillis int64
 	NodeHeartbeatMillis             int64
 	SkipNodeMultiplier              int64    // a node that misses more heartbeats than this gets no containers
+	NodeReplacedMillis              int64    // until an inactive node is forgotten whose host has another one
 	NodeUntrackedMillis             int64    // until an inactive node in no list of hosts is forgotten
 	UntrackedStates                 []string // the node states in which that happens; empty: all
 	UntrackWithoutInclude           bool     // also if no list of hosts that may register exists

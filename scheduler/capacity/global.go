@@ -34,6 +34,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.MaxCompletedApps = r.int("yarn.resourcemanager.max-completed-applications", 1000, 0, 1_000_000)
 	c.NodeExpiryMillis, c.AMExpiryMillis = r.readExpiries()
 	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
+	c.NodeReplacedMillis = r.millis(Prefix+"replaced-node.keep-ms", 3_600_000)
 	c.NodeUntrackedMillis = r.millis("yarn.resourcemanager.node-removal-untracked.timeout-ms", 60_000)
 	c.QueueExpirationMillis = 1000 * r.int(ExpirationKey, 300, 1, 365*86_400)
 	c.ManageMillis = r.millis(manageInterval, 1500)

@@ -128,6 +128,7 @@ var keys = []Key{
 	{Place: OfCluster, Name: "queue-mappings-override.enable", Default: "false", Text: "rules also place applications whose client named a queue"},
 	{Place: OfCluster, Name: "rack-locality-additional-delay", Default: "-1", Text: "further missed offers before an ask accepts any node; -1: as many as it needs containers, in part"},
 	{Place: OfCluster, Name: "rack-locality-full-reset", Default: "true", Text: "a container in the rack resets the count of missed offers"},
+	{Place: OfCluster, Name: "replaced-node.keep-ms", Default: "3600000", Own: true, Text: "time until an inactive node is forgotten whose host has another one"},
 	{Place: OfCluster, Name: "reservation.eager-cancel", Default: "true", Own: true, Text: "cancel a reservation as soon as nothing needs it"},
 	{Place: OfCluster, Name: "reservation.maximum-per-cluster", Default: "-1", Own: true, Text: "reservations of the cluster; -1: no limit"},
 	{Place: OfCluster, Name: "reservation.maximum-per-key", Default: "-1", Own: true, Text: "reservations of an application at one priority; -1: no limit"},

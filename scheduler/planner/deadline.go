@@ -31,6 +31,7 @@ type deadline struct {
 var deadlines = []deadline{
 	{kind: "node above the largest size", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, hugeSince) }, meet: ignoring((*Planner).shrinkHuge)},
 	{kind: "drain of a node", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) }, meet: ignoring((*Planner).drainsDue)},
+	{kind: "replaced node", at: (*Planner).replacedAt, meet: ignoring((*Planner).forgetReplaced)},
 	{kind: "lifetime of an application", at: func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) }, meet: ignoring((*Planner).lifetimesDue)},
 	{kind: "timeout of a gang", at: func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) }, meet: ignoring((*Planner).gangsDue)},
 	// Before the keys: when a token ends, its key may be replaced.

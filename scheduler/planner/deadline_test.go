@@ -192,6 +192,22 @@ func TestDeadlines(t *testing.T) {
 			},
 			met: func(q *quiet) bool { return q.p.st.Nodes.Get(1).State == yarn.NodeDecommissioned },
 		},
+		"replaced node": {
+			start: func(q *quiet) int64 {
+				q.node("other", 8192)
+				for port := range uint16(3) {
+					id := yarn.NodeID{Host: "n", Port: port + 1}
+					q.do(&input.RegisterNode{ID: id, Rack: "r", Total: yarn.NewResource(8192, 8)})
+					q.now += 1000
+					q.do(&input.UnregisterNode{ID: id})
+				}
+				q.now += 1000
+				q.do(&input.UnregisterNode{ID: yarn.NodeID{Host: "other", Port: 1}})
+				q.until(q.now + 3_600_000 - 3000)
+				return q.now + 1000
+			},
+			met: func(q *quiet) bool { return q.p.st.Nodes.Len() == 2 },
+		},
 		"lifetime of an application": {
 			start: func(q *quiet) int64 {
 				q.do(&input.SubmitApplication{Queue: "a", User: "ann", Unmanaged: true, LifetimeMillis: 60_000})

@@ -161,11 +161,18 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 	case !p.st.Forgettable(slot):
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
 	}
+	p.dropNode(slot)
+	return in.NewReply()
+}
+
+// dropNode removes the record of a node that may be forgotten.
+func (p *Planner) dropNode(slot uint32) {
+	n := p.st.Nodes.Get(slot)
+	id := n.ID
 	if n.Label != 0 && p.Config().LabelSettings.Distributed() {
 		// The node reported this label, and reports it again if it comes back. A label that
 		// administrators set for a host remains, because hosts need not be registered.
-		p.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: in.ID}}})
+		p.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: id}}})
 	}
-	p.sched.Emit(&event.NodeForgotten{Node: slot, ID: in.ID})
-	return in.NewReply()
+	p.sched.Emit(&event.NodeForgotten{Node: slot, ID: id})
 }
