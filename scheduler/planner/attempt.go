@@ -39,8 +39,11 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 		p.sched.Emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
 		p.window(slot).count(0)
 	}
+	// An unmanaged AM that restarts has the same attempt. As in YARN, with KeepContainers it gets what
+	// it had.
+	restarts := a.Unmanaged && a.KeepContainers
 	for _, k := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
-		if k.Attempt != in.Attempt.Attempt && k.State.Live() {
+		if (k.Attempt != in.Attempt.Attempt || restarts) && k.State.Live() {
 			reply.Kept = append(reply.Kept, p.granted(k))
 			if v := p.st.SizeVersion(k); v > 0 || len(reply.KeptVersions) > 0 {
 				reply.KeptVersions = append(reply.KeptVersions, make([]int32, len(reply.Kept)-len(reply.KeptVersions))...)

@@ -116,6 +116,34 @@ func TestNextAttemptGetsWhatIsKept(t *testing.T) {
 	}
 }
 
+// TestUnmanagedRestart checks that an unmanaged AM that keeps its containers gets them, with NM
+// tokens, when it registers again, and that another AM does not.
+func TestUnmanagedRestart(t *testing.T) {
+	for _, keep := range []bool{true, false} {
+		w := newWorld(t)
+		n1 := w.node("n1", 4096, 8)
+		r := w.replica()
+		a := r.am(w.app(func(s *input.SubmitApplication) { s.KeepContainers = keep }))
+		if reg := a.register(); len(reg.ContainersFromPreviousAttempts) != 0 {
+			t.Errorf("keep %v: the first registration has %d containers", keep, len(reg.ContainersFromPreviousAttempts))
+		}
+		got := a.allocate(asks(ask("*", 2, 1024))).AllocatedContainers
+		w.running(n1, got)
+		a.allocate(idle())
+		want := 0
+		if keep {
+			want = 2
+		}
+		reg := a.register()
+		if kept, tokens := len(reg.ContainersFromPreviousAttempts), len(reg.NmTokensFromPreviousAttempts); kept != want || tokens != want/2 {
+			t.Errorf("keep %v: %d containers and %d NM tokens, want %d and one for their node", keep, kept, tokens, want)
+		}
+		if resp := a.allocate(asks(ask("*", 1, 1024))); len(resp.AllocatedContainers) != 1 {
+			t.Errorf("keep %v: %d containers after that, want 1", keep, len(resp.AllocatedContainers))
+		}
+	}
+}
+
 func TestFinish(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
