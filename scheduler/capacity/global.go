@@ -58,7 +58,7 @@ func (r *reader) readMutationPolicy(c *Config) {
 			r.warn(MutationPolicyKey, "has no effect, since yarn.acl.enable is not true", "set it to true, or remove the policy")
 		}
 	default:
-		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies")
+		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies", visible)
 	}
 }
 

@@ -65,9 +65,9 @@ func (r *reader) readMultiNode(c *Config) {
 		switch v, ok := r.get(p.Name); {
 		case !ok || interval && v == "1000":
 		case interval:
-			r.ignore(p.Name, whySorted)
+			r.ignore(p.Name, whySorted, harmless)
 		case !c.multiNode:
-			r.ignore(p.Name, whyMultiNodeOff)
+			r.ignore(p.Name, whyMultiNodeOff, harmless)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (r *reader) orderOfPolicy(c *Config, name string, order *NodeOrder) bool {
 	case !ok:
 		return false
 	case !c.multiNode:
-		r.ignore(name, whyMultiNodeOff)
+		r.ignore(name, whyMultiNodeOff, harmless)
 		return false
 	}
 	class := r.classOfPolicy(policy)

@@ -170,7 +170,7 @@ func (r *reader) classify(c *Config) {
 func (r *reader) ignoreUnless(name, key string, table []unhonored) bool {
 	u, ok := find(table, key)
 	if v := strings.TrimSpace(r.values[name].Value); ok && v != "" && v != u.value {
-		r.ignore(name, u.why)
+		r.ignore(name, u.why, u.effect)
 	}
 	return ok
 }

@@ -172,7 +172,7 @@ func (r *reader) mappingRulesRun() bool {
 		case n == "user-group", n == "app-name":
 			run = true
 		default:
-			r.ignore(placementKey, fmt.Sprintf("%q is a Java class; write mapping rules instead", clip(n)))
+			r.ignore(placementKey, fmt.Sprintf("%q is a Java class; write mapping rules instead", clip(n)), visible)
 		}
 		seen = append(seen, n)
 	}

@@ -18,6 +18,7 @@ type Fault struct {
 	Name, Value, Origin string
 	What, Do            string
 	YARN                string // YARN's message for the same fault; empty if unknown
+	Effect              string // of a key that is not honored: harmless or visible to users
 }
 
 func (f Fault) String() string {

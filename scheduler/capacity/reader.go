@@ -63,9 +63,9 @@ func (r *reader) warn(name, what, do string) {
 	r.warnings = append(r.warnings, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: what, Do: do})
 }
 
-func (r *reader) ignore(name, why string) {
+func (r *reader) ignore(name, why, effect string) {
 	p, _ := r.value(name)
-	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why})
+	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why, Effect: effect})
 }
 
 func (r *reader) bool(name string, def bool) bool {

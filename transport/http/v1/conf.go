@@ -304,7 +304,7 @@ func validate(v *view.View, props []capacity.Property, d *api.Validation) error 
 func faultsOf(in []capacity.Fault) []api.Fault {
 	out := make([]api.Fault, 0, len(in))
 	for _, f := range in {
-		out = append(out, api.Fault{Name: f.Name, Value: view.MaskProperty(f.Name, f.Value), Origin: f.Origin, What: f.What, Do: f.Do})
+		out = append(out, api.Fault{Name: f.Name, Value: view.MaskProperty(f.Name, f.Value), Origin: f.Origin, What: f.What, Do: f.Do, Effect: f.Effect})
 	}
 	return out
 }

@@ -3,10 +3,13 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"rmd/internal/hadoopconf"
+	"rmd/scheduler/capacity"
+	"rmd/transport/http/v1/api"
 )
 
 // TestEffectsOfKeys checks that a directory of Hadoop's files is judged by the effects of the keys
@@ -22,7 +25,8 @@ func TestEffectsOfKeys(t *testing.T) {
 	property := func(name, value string) string {
 		return "<property><name>" + name + "</name><value>" + value + "</value></property>"
 	}
-	write("capacity-scheduler.xml", property("yarn.scheduler.capacity.root.queues", "a")+property("yarn.scheduler.capacity.root.a.capacity", "100"))
+	write("capacity-scheduler.xml", property("yarn.scheduler.capacity.root.queues", "a")+property("yarn.scheduler.capacity.root.a.capacity", "100")+
+		property("yarn.scheduler.capacity.lazy-preemption-enabled", "true")+property("yarn.scheduler.capacity.schedule-asynchronously.enable", "true"))
 	for _, class := range []string{"fair.FairScheduler", "fifo.FifoScheduler", "capacity.CapacityScheduler"} {
 		write("yarn-site.xml", property("yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler."+class)+
 			property("yarn.resourcemanager.zk-address", "zk1")+property("yarn.federation.enabled", "true"))
@@ -37,6 +41,11 @@ func TestEffectsOfKeys(t *testing.T) {
 		conf, err := hadoopconf.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for name, effect := range map[string]string{"lazy-preemption-enabled": "visible", "schedule-asynchronously.enable": "harmless"} {
+			if !slices.ContainsFunc(v.Ignored, func(f api.Fault) bool { return f.Name == capacity.Prefix+name && f.Effect == effect }) {
+				t.Errorf("%s is not %s: %+v", name, effect, v.Ignored)
+			}
 		}
 		good, starts := class == "capacity.CapacityScheduler", checkFatalKeys(conf) == nil
 		if v.Valid != good || starts != good || strings.Contains(b.String(), "fatal") == good || !strings.Contains(b.String(), "harmless") || !strings.Contains(b.String(), "visible") {

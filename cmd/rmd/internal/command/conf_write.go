@@ -128,7 +128,7 @@ func judgeQueues(path string) (api.Validation, error) {
 func faultDocs(in []capacity.Fault) []api.Fault {
 	var out []api.Fault
 	for _, f := range in {
-		out = append(out, api.Fault{Name: f.Name, Value: f.Value, Origin: f.Origin, What: f.What, Do: f.Do})
+		out = append(out, api.Fault{Name: f.Name, Value: f.Value, Origin: f.Origin, What: f.What, Do: f.Do, Effect: f.Effect})
 	}
 	return out
 }
