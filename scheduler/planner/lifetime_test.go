@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,5 +40,20 @@ func TestBadLifetimeIsRefused(t *testing.T) {
 	}
 	if got := r.p.st.Apps.Get(r.p.st.App(1)).DeclaredLifetime(); got != 365*86_400_000 {
 		t.Errorf("it declares %d ms", got)
+	}
+}
+
+// TestLifetimeInNewQueue checks that the application that creates its queue gets the lifetime of the
+// template, as any later one. In Hadoop 3.4 it does not.
+func TestLifetimeInNewQueue(t *testing.T) {
+	q := newQuiet(t, confPrefix+"root.a.capacity", "1w", confPrefix+"root.b.capacity", "1w", confPrefix+"root.a.auto-queue-creation-v2.enabled", "true",
+		confPrefix+"root.a.auto-queue-creation-v2.leaf-template.maximum-application-lifetime", "60", confPrefix+"root.a.auto-queue-creation-v2.leaf-template.default-application-lifetime", "30")
+	for _, c := range []struct{ asked, want int64 }{{0, 30_000}, {20_000, 20_000}, {90_000, 60_000}} {
+		for range 2 {
+			in := &input.SubmitApplication{Queue: fmt.Sprint("root.a.q", c.asked), User: "ann", Unmanaged: true, LifetimeMillis: c.asked}
+			if got := q.app(q.do(in).(*input.SubmitApplicationReply).ID).LifetimeMillis; got != c.want {
+				t.Errorf("with %d ms asked, the lifetime is %d, want %d", c.asked, got, c.want)
+			}
+		}
 	}
 }
