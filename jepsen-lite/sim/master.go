@@ -107,6 +107,9 @@ func (m *master) allocate() bool {
 			m.unlabel()
 			return true
 		}
+		if f.Reason == input.InvalidAsk { // no node is large enough at the moment
+			return true
+		}
 		if m.l.w.check.registersAgain(in, f, m.since) {
 			m.again = true
 			return m.register()
