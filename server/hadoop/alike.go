@@ -47,6 +47,6 @@ func contents(conf *hadoopconf.Config) map[string]string {
 // ofMachine reports whether the value of a key may differ on the machine of each replica: its own id
 // and addresses.
 func ofMachine(key string) bool {
-	rm, ok := strings.CutPrefix(key, "yarn.resourcemanager.")
+	_, rm, ok := strings.Cut(key, ".resourcemanager.")
 	return ok && (rm == "ha.id" || rm == "hostname" || strings.Contains(rm, "bind-host") || strings.HasSuffix(rm, "address") || strings.HasSuffix(rm, "keytab"))
 }

@@ -295,6 +295,7 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 	}
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
+			t.Parallel()
 			c := startCrew(t, secure)
 			for _, name := range sorted(reaches) {
 				if reaches[name].not == "" {
