@@ -455,7 +455,7 @@ func TestInitReplicasRefuses(t *testing.T) {
 		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--dir", "taken", "--tls"}},
 		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--cluster", "taken", "--tls"}},
 		{`FILE: stat nowhere: no such file`, exitcode.Usage, []string{"--replicas", three, "--dir", "nowhere/prod", "--tls"}},
-		{`FILE: mkdir /proc/`, exitcode.Failure, []string{"--replicas", three, "--dir", "/proc/prod", "--tls"}},
+		{`FILE: mkdir /proc/`, exitcode.Usage, []string{"--replicas", three, "--dir", "/proc/prod", "--tls"}},
 		{`--host: "a b" is neither`, exitcode.Usage, []string{"--replicas", three, "--tls", "--host", "a b"}},
 	} {
 		r := rmd(t, nil, append([]string{"init"}, c.args...)...)
