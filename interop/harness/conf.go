@@ -190,6 +190,8 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 		return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1 %s", mb, strings.Join(opened(), " "))
 	}
 	s.set("mapreduce.framework.name", "yarn")
+	// Jobs of 3.4 ask the NodeManager for the flags of small, in a form that older NodeManagers pass to the shell.
+	s.set("mapreduce.jvm.add-opens-as-default", "false")
 	s.set("mapreduce.application.classpath", c.conf("client")+","+c.Jars+"/*")
 	s.set("yarn.app.mapreduce.am.staging-dir", "file://"+c.path("staging"))
 	s.setInt("yarn.app.mapreduce.am.resource.mb", 512)
