@@ -38,6 +38,7 @@ func TestUpgradeOfNodes(t *testing.T) {
 	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 	for _, version := range next {
 		for _, n := range c.Nodes {
+			awaitLaunched(t, c, app)
 			t.Logf("%s becomes %s", n.Name, version)
 			n.Kill()
 			n.Use(version)
@@ -52,4 +53,17 @@ func TestUpgradeOfNodes(t *testing.T) {
 	}
 	succeeded(t, job.Wait())
 	ranOnce(t, c, app, maps+reduces)
+}
+
+// awaitLaunched waits until every container of an application has a process. An ApplicationMaster
+// fails a task whose container it cannot start, because the NodeManager is down just then.
+func awaitLaunched(t *testing.T, c *harness.Cluster, app string) {
+	t.Helper()
+	c.AwaitApp(app, "running in all its containers", 2*time.Minute, func(a harness.App) bool {
+		running := 0
+		for _, n := range c.Nodes {
+			running += len(harness.Of(n.Running(), app))
+		}
+		return a.Containers == running
+	})
 }
