@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"rmd/internal/sleep"
@@ -107,7 +108,7 @@ func (m *master) allocate() bool {
 			m.unlabel()
 			return true
 		}
-		if f.Reason == input.InvalidAsk { // no node is large enough at the moment
+		if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") { // no node is large enough at the moment
 			return true
 		}
 		if m.l.w.check.registersAgain(in, f, m.since) {
