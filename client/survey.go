@@ -204,7 +204,7 @@ func (c *Client) passedOver(ctx context.Context, s *Standing, doc *api.Error) bo
 	case api.CodeNotInitialized, api.CodeNotLeader:
 		return true
 	case api.CodeUnauthenticated, api.CodeNotAllowed:
-		if len(c.bases) == 1 {
+		if len(c.bases) == 1 || s.Err != nil { // it was not asked, or has not answered then
 			*s = c.look(ctx, s.Addr)
 		}
 		return s.rank() == rankLeaderless || s.rank() == rankEmpty
