@@ -24,8 +24,12 @@ type DigestReport struct {
 	Differs bool   `json:"differs"`
 }
 
+// digestRequest asks for the digest at an index of the FSM. A backup brings the index at which it was
+// saved, so two backups may have one index. Therefore the replica first applies all that the asking one
+// had applied, its newest backup included.
 type digestRequest struct {
-	Index uint64 `json:"index"`
+	Index   uint64 `json:"index"`
+	Applied uint64 `json:"applied,omitempty"` // index of Raft's log
 }
 
 type digestReply struct {
@@ -44,24 +48,26 @@ type stopRequest struct {
 // serveDigest registers the methods that compare digests.
 func (c *Cluster) serveDigest() {
 	serve(c, methodDigest, func(ctx context.Context, _ string, q digestRequest) (digestReply, error) {
-		return c.digestHere(ctx, q.Index), nil
+		return c.digestHere(ctx, q), nil
 	})
 	serve(c, methodStop, func(_ context.Context, from string, q stopRequest) (none, error) {
 		return none{}, c.digestStop(from, q)
 	})
 }
 
-// digestHere returns this replica's digest at an index. It waits up to infoTimeout until the index
-// is applied.
-func (c *Cluster) digestHere(ctx context.Context, index uint64) digestReply {
+// digestHere returns this replica's digest at an index. It waits up to infoTimeout until the indexes
+// of the request are applied.
+func (c *Cluster) digestHere(ctx context.Context, q digestRequest) digestReply {
 	if c.cfg.Digest == nil {
 		return digestReply{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
 	defer cancel()
-	_ = c.WaitApplied(ctx, index)
-	at, d, ok := c.cfg.Digest(index)
-	return digestReply{Index: at, Digest: d, Known: ok && (index == 0 || at == index)}
+	if err := c.WaitApplied(ctx, max(q.Index, q.Applied)); err != nil {
+		return digestReply{}
+	}
+	at, d, ok := c.cfg.Digest(q.Index)
+	return digestReply{Index: at, Digest: d, Known: ok && (q.Index == 0 || at == q.Index)}
 }
 
 // digestStop stops this replica if its digest at q.Index differs from q.Ours.
@@ -69,7 +75,7 @@ func (c *Cluster) digestStop(from string, q stopRequest) error {
 	if q.ServerID != string(c.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	mine := c.digestHere(c.ctx, q.Index)
+	mine := c.digestHere(c.ctx, digestRequest{Index: q.Index})
 	if !mine.Known || bytes.Equal(mine.Digest, q.Ours) {
 		return errors.New("the digests are equal")
 	}
@@ -87,17 +93,22 @@ func (c *Cluster) CompareDigests(ctx context.Context) ([]DigestReport, error) {
 }
 
 // compareDigests also returns the servers whose digest differs from a majority's, and the
-// majority's digest. right is nil if no digest has a majority.
+// majority's digest. right is nil if no digest has a majority. It compares nothing while this replica
+// restores a backup.
 func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
 	if c.cfg.Digest == nil || c.peer == nil {
 		return nil, nil, nil, errors.New("this replica does not compare digests")
 	}
+	restores := c.progress.restores.Load()
 	index, _, ok := c.cfg.Digest(0)
-	if !ok || index == 0 {
+	if !ok || index == 0 || c.progress.restoring.Load() > 0 {
 		return nil, nil, nil, nil
 	}
 	servers := c.configuration().Servers
-	replies := c.askDigests(ctx, servers, index)
+	replies := c.askDigests(ctx, servers, digestRequest{index, c.AppliedIndex()})
+	if c.progress.restores.Load() != restores {
+		return nil, nil, nil, nil // the answers may be of different states
+	}
 	votes := map[string]int{}
 	for i := range servers {
 		if replies[i].Known && servers[i].Suffrage == raft.Voter {
@@ -122,7 +133,7 @@ func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, m
 }
 
 // askDigests asks all servers concurrently.
-func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, index uint64) []digestReply {
+func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, q digestRequest) []digestReply {
 	ctx, cancel := context.WithTimeout(ctx, 2*infoTimeout)
 	defer cancel()
 	self := c.Identity().ServerID()
@@ -130,11 +141,11 @@ func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, index u
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		if s.ID == self {
-			out[i] = c.digestHere(ctx, index)
+			out[i] = c.digestHere(ctx, q)
 			continue
 		}
 		wg.Go(func() {
-			if r, err := ask[digestReply](ctx, c.peer, string(s.Address), methodDigest, digestRequest{index}); err == nil {
+			if r, err := ask[digestReply](ctx, c.peer, string(s.Address), methodDigest, q); err == nil {
 				out[i] = r
 			}
 		})

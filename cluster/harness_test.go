@@ -105,6 +105,7 @@ func (f *testFSM) Restore(r io.ReadCloser) error {
 	defer f.mu.Unlock()
 	f.back = f.back || binary.BigEndian.Uint64(b[20:]) < f.last
 	f.digest, f.count, f.last = binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]), binary.BigEndian.Uint64(b[20:])
+	f.history[f.last] = f.digest
 	return nil
 }
 

@@ -99,7 +99,8 @@ type progressWatch struct {
 	stalls [stallKinds]stall
 
 	asked, answered atomic.Uint64 // requests to raft's main loop
-	restoring       atomic.Int64  // restores of backups, which block the main loop
+	restoring       atomic.Int64  // restores of backups in progress, which block the main loop
+	restores        atomic.Uint64 // restores of backups that have begun
 	report          atomic.Pointer[func() Work]
 }
 

@@ -22,6 +22,7 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 		return ErrNotLeader
 	}
 	c.progress.restoring.Add(1)
+	c.progress.restores.Add(1)
 	defer c.progress.restoring.Add(-1)
 	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
 	if err != nil {

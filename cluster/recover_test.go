@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -138,22 +139,49 @@ func TestRecoverEmpty(t *testing.T) {
 	}
 }
 
+// compareTestDigests makes replicas compare the digests of their testFSM often.
+func compareTestDigests(c *Config) {
+	c.DigestInterval = 5 * time.Millisecond
+	f := c.FSM.(*testFSM)
+	c.Digest = func(index uint64) (uint64, []byte, bool) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if index == 0 {
+			index = f.last
+		}
+		d, ok := f.history[index]
+		return index, bytes.Repeat([]byte{byte(d)}, 8), ok
+	}
+}
+
+// TestBackupsOfOneIndex checks that no replica takes a second backup of the same index for a damaged
+// state, while the others have yet to receive it.
+func TestBackupsOfOneIndex(t *testing.T) {
+	t.Parallel()
+	rs := trio(t, compareTestDigests)
+	index := put(t, rs, 5)
+	inStep(t, rs, index)
+	l := leader(t, rs)
+	for digest := range uint64(50) {
+		b := []byte("SNAP")
+		for _, v := range []uint64{digest, 5, index} {
+			b = binary.BigEndian.AppendUint64(b, v)
+		}
+		if err := l.c.RestoreSnapshot(SnapshotInfo{Index: index, Term: 1, Size: int64(len(b))}, bytes.NewReader(b)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range rs {
+		if err := r.c.Failure(); err != nil {
+			t.Errorf("%s stopped: %v", r.id, err)
+		}
+	}
+}
+
 // TestDigestMinorityStops checks that a replica whose state differs stops with exit code 74.
 func TestDigestMinorityStops(t *testing.T) {
 	t.Parallel()
-	rs := trio(t, func(c *Config) {
-		c.DigestInterval = 50 * time.Millisecond
-		f := c.FSM.(*testFSM)
-		c.Digest = func(index uint64) (uint64, []byte, bool) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if index == 0 {
-				index = f.last
-			}
-			d, ok := f.history[index]
-			return index, bytes.Repeat([]byte{byte(d)}, 8), ok
-		}
-	})
+	rs := trio(t, compareTestDigests)
 	inStep(t, rs, put(t, rs, 5))
 	time.Sleep(200 * time.Millisecond) // enough for some comparisons of equal states
 	l := leader(t, rs)

@@ -115,7 +115,7 @@ func (c *processes) queues(d demand) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	c.done("conf", "apply", file)
+	c.done("conf", "apply", file, "--yes")
 }
 
 // endless registers the nodes and applications of d and starts them.

@@ -33,7 +33,7 @@ func TestMemberAlone(t *testing.T) {
 	c.start(alone)
 	c.awaitUp(alone)
 
-	const one = "NOT_READY: replica rm1 is a member of cluster "
+	const one = ": replica rm1 is a member of cluster "
 	var asked sync.WaitGroup // all at once: each waits for a leader until its timeout
 	for _, args := range [][]string{{"app", "list"}, {"app", "list", "--stale"}, {"queue", "list", "--stale"}, {"conf", "get", "--stale"}, {"events"},
 		{"snapshot", "save", backup, "--overwrite"}, {"snapshot", "save", backup, "--overwrite", "--stale"}} {
@@ -82,7 +82,7 @@ func TestEmptyReplicaFirst(t *testing.T) {
 	contains(t, "app list", c.done("app", "list"), "_0001")
 	contains(t, "status", c.done("cluster", "status"), "rm2", "rm3")
 	c.done("snapshot", "save", filepath.Join(t.TempDir(), "good.snap"))
-	c.refused(8, "NOT_INITIALIZED: this replica is not a member of a cluster yet", "app", "list", "--addr", empty.http)
+	c.refused(8, ": this replica is not a member of a cluster yet", "app", "list", "--addr", empty.http)
 	c.await("its status says why it waits", patience, func() bool {
 		out := c.done("cluster", "status", "--addr", empty.http)
 		return strings.Contains(out, "waits for 3 replicas (raft.bootstrap_expect): replica rm2 has state") && !strings.Contains(out, "cluster init")
