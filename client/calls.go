@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // These are the most frequent calls, with their documents. Other calls use Get, Post, Put, Delete

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // TestCalls checks the path, query and body of every call.

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // Config configures a Client.

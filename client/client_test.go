@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // unusedAddress returns an address on which no process listens.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // Codes of the errors of this package. A refusal of a replica is an *api.Error.

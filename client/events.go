@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/internal/sleep"
-	"rmd/transport/http/v1/api"
 )
 
 // Message is one message of a stream of Server-Sent Events.

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"rmd/api"
 	"rmd/client"
-	"rmd/transport/http/v1/api"
 )
 
 // A program submits an application, lists the user's applications, watches the application's

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/sleep"
-	"rmd/transport/http/v1/api"
 )
 
 const (

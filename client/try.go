@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/sleep"
-	"rmd/transport/http/v1/api"
 )
 
 // Pauses between two rounds over all replicas, and the number of rounds after which Do gives up if

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // Autopilot implements v1.Consensus. It asks the leader, since only the leader knows the health of

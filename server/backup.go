@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/internal/sleep"
 	"rmd/snapshot"
-	"rmd/transport/http/v1/api"
 )
 
 // snapshots saves and restores the whole state for the REST API.

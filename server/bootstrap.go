@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/internal/job"
 	"rmd/internal/sleep"
@@ -13,7 +14,6 @@ import (
 	"rmd/scheduler/input"
 	"rmd/server/hadoop"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // seeding has the queues of an explicit init, and why the first configuration of the cluster was

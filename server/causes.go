@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/explain"
-	"rmd/transport/http/v1/api"
 )
 
 // causeCache finds out why the decisions in the log were made. A log explainer follows the log on a

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // consensus implements v1.Consensus.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/http"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/fsm"
 	"rmd/internal/outcome"
 	"rmd/transport/forward"
-	"rmd/transport/http/v1/api"
 )
 
 var (

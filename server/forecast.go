@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"rmd/api"
 	"rmd/forecast"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

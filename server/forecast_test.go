@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"testing"
 
+	"rmd/api"
 	"rmd/forecast"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -14,13 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/forecast"
 	"rmd/fsm"
 	"rmd/fsm/state"
 	"rmd/internal/job"
 	"rmd/transport/frontend"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/fsm"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 // historical rebuilds the state at an earlier index: from the newest snapshot before that index, or

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 
+	"rmd/api"
 	"rmd/config"
 	"rmd/fsm/state"
 	"rmd/scheduler"
@@ -20,7 +21,6 @@ import (
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/auth"
 	v1 "rmd/transport/http/v1"
-	"rmd/transport/http/v1/api"
 )
 
 // off is the value of http.listen that turns plain REST off.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/config"
 	"rmd/internal/job"
 	"rmd/internal/portblock"
-	"rmd/transport/http/v1/api"
 )
 
 // TestEveryJobIsRegistered checks that each job of the table has a part of the replica that reports

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/leader"
-	"rmd/transport/http/v1/api"
 )
 
 // barrierTimeout bounds how long a new leader waits until the log is applied.

@@ -8,11 +8,11 @@ import (
 	"sort"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/server/shadow"
-	"rmd/transport/http/v1/api"
 )
 
 // Limits of a preview of preemption.

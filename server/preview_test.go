@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 )
 
 // TestPreviewOfLargeEntries checks that a preview refuses large entries before they fill the

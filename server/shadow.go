@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm"
 	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/server/shadow"
-	"rmd/transport/http/v1/api"
 )
 
 // shadows runs another queue configuration in parallel with the cluster while this replica is a

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/certificate"
 	"rmd/internal/portblock"
-	"rmd/transport/http/v1/api"
 )
 
 // accessFile creates an access token, writes it to a file and returns the file's name.

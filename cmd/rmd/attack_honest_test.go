@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // honest are callers that continue while others attack: a client that submits and lists over REST,

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // Allowed answers of the peer port to callers that are not members.

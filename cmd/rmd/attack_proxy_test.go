@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 	"rmd/yarn"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/transport/hadoop/proto"
-	"rmd/transport/http/v1/api"
 )
 
 // attackTables has all hostile inputs, by port. They are made when the attack begins: some have

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // TestAutopilotCleanup kills two of five replicas. Autopilot must remove as many of them as

@@ -8,9 +8,9 @@ import (
 	"reflect"
 	"testing"
 
+	"rmd/api"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
-	"rmd/transport/http/v1/api"
 )
 
 // picture is the part of the state that a backup must keep, as REST shows it.

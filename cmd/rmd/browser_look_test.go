@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // scheme makes the browser prefer light or dark pages.

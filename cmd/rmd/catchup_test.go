@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // often configures frequent snapshots and the shortest possible log.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/internal/exitcode"
-	"rmd/transport/http/v1/api"
 )
 
 // flip changes one bit, behind bytes after the start of every occurrence of mark in a file.

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rmd/api"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // onSmallDisk gives the replica a file system of its own in memory, with the options of tmpfs. It

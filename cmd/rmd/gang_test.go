@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

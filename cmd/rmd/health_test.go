@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/certificate"
-	"rmd/transport/http/v1/api"
 )
 
 // certified gives a replica a certificate that ends at a time. The replica's configuration names its

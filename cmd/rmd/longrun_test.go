@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/quantile"
-	"rmd/transport/http/v1/api"
 )
 
 // span returns the duration of a long run, RMD_LONG. If it is not set, span skips the test.

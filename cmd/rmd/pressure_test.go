@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/quantile"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/workload/submit"
 )
 

@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/cluster"
 	"rmd/cmd/rmd/internal/command"
 	"rmd/internal/orphan"
 	"rmd/internal/portblock"
 	"rmd/scheduler/capacity"
-	"rmd/transport/http/v1/api"
 )
 
 // asProgram is the environment variable that makes this test binary run as rmd. So the tests run

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/config"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/proto"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // silent returns the hosts that a replica shows as silent.

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/certificate"
-	"rmd/transport/http/v1/api"
 )
 
 // TLS is the TLS configuration of clients. It is nil on loopback.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"rmd/api"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 )
 
 // identityTries limits how often a replica must repeat its snapshot because the leader has written

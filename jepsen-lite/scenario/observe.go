@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 )
 
 // observer polls the state of every replica and records it as the replica's stream. If possible,

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 )
 
 // recoverWithin is how long each step of the recovery may take after the faults.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 	"rmd/transport/http/view"
 )
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 // recorded runs a workload on a cluster with additional keys, and returns the log of the run.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // mostGone is how many removed queues are kept separately. Submissions may create queues, which are

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	"rmd/transport/http/v1/api"
 )
 
 // Options configures a shadow.

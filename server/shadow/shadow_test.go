@@ -13,12 +13,12 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/trace"
 	"rmd/yarn"

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // TestAuditIsFiltered checks the filters of the audit by caller, action, time and number.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/transport/http/auth"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

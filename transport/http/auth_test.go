@@ -22,11 +22,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"sync"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 // bodies limits the bytes of request bodies that are being received or whose calls are in progress.

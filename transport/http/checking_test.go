@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // heldReader is a history whose second fork, once it is armed, waits for a release. The admission of a

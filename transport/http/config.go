@@ -9,13 +9,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/internal/job"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/route"
 	v1 "rmd/transport/http/v1"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"

@@ -1,7 +1,7 @@
 // Package httpserver serves a replica's HTTP ports. The folder is http; the package has another
 // name so that it does not hide net/http. Four packages each serve one audience:
 //
-//	v1       rmd's own API; v1/api has its documents
+//	v1       rmd's own API; package api has its documents
 //	yarn     /ws/v1/cluster, the proxy and the other addresses of Hadoop's tools
 //	metrics  /metrics and /debug/pprof
 //	ui       the operator's pages

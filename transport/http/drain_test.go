@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

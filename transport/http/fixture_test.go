@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
@@ -21,7 +22,6 @@ import (
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"rmd/api"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

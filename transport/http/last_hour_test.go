@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -67,7 +67,7 @@ func TestMetricsWatch(t *testing.T) {
 // rmd's own API.
 func TestRoutesAreDocumented(t *testing.T) {
 	b := newBench(t, nil)
-	text, err := os.ReadFile("v1/api/doc.go")
+	text, err := os.ReadFile("../../api/doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}

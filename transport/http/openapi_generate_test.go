@@ -19,9 +19,9 @@ import (
 	"testing"
 	"unicode"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 
@@ -41,7 +41,7 @@ func described(r route.Route) bool {
 }
 
 func generateOpenAPI(t *testing.T, routes []route.Route) []byte {
-	g := &openAPI{t: t, comments: readComments(t, "v1/api", "../../scheduler/explain"), schemas: object{}}
+	g := &openAPI{t: t, comments: readComments(t, "../../api", "../../scheduler/explain"), schemas: object{}}
 	paths := object{}
 	for _, r := range routes {
 		if !described(r) {

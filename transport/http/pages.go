@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/ui"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

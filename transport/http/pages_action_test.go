@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/explain"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 func profiles(c *Config) { c.Profiles = true }

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

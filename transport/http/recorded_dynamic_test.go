@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // rebuilt returns a function that applies the history up to an index to an empty state.

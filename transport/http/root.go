@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"rmd/api"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 func (s *Server) rootRoutes() []route.Route {

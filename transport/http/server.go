@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/internal/job"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
@@ -21,7 +22,6 @@ import (
 	"rmd/transport/http/sampler"
 	"rmd/transport/http/ui"
 	v1 "rmd/transport/http/v1"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
-	"rmd/transport/http/v1/api"
 )
 
 func TestHostCheck(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // fakeShadows records the shadow that it is asked to start.

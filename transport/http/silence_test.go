@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 )
 
 // TestSilentNodeIsShown checks that /v1, the pages, the metrics and the decisions show which node has

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/explain"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"strings"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cluster"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // Error is the error of a command: a stable code, one sentence that says what is wrong, and one

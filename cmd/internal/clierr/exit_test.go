@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"testing"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cluster"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 func TestCodeAndText(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"rmd/api"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 )
 
 // answer is the answer to one request.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 )
 
 // TestRefusals checks that only answers that mean "not done" count as refusals. An unknown outcome

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"rmd/api"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"rmd/api"
 	"rmd/jepsen-lite/history"
-	"rmd/transport/http/v1/api"
 )
 
 // reader reads applications, the queue adhoc and the last node from any replica, consistently or

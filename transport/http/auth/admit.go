@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"strings"
 
+	"rmd/api"
 	"rmd/internal/share"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // Class says whether a request reads or writes.

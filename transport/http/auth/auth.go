@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

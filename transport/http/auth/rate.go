@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // Bucket is a token bucket: a budget of requests that refills with time.

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 	"rmd/yarn"
 )
 

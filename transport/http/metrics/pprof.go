@@ -5,10 +5,10 @@ import (
 	"net/http/pprof"
 	"strings"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 // Profiles returns the routes of the profiles of this process, for Go's own tools. A profile shows

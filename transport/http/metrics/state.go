@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // ofClass are the HTTP statuses of the planner's refusals. Others have the status 409.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
-	"rmd/transport/http/v1/api"
 )
 
 // AuditInput records an operation that was refused or failed. The planner records

@@ -17,11 +17,11 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -22,12 +22,12 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/frontend"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

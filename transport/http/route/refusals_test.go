@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // TestRepeatedRefusalsAreCounted checks that the first of a caller's equal refusals is recorded at

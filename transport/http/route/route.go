@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // Handler answers a call, or returns the error to answer with.

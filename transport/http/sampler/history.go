@@ -3,7 +3,7 @@ package sampler
 import (
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 	"rmd/yarn"
 )
 

@@ -18,9 +18,9 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

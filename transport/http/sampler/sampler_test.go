@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

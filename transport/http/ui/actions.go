@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // action answers a form, or returns the error to answer with.

@@ -1,8 +1,8 @@
 package ui
 
 import (
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

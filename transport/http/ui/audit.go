@@ -3,7 +3,7 @@ package ui
 import (
 	"strings"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 	"rmd/transport/http/view"
 )
 

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // barWidth is the width of a bar in its own units.

@@ -1,7 +1,7 @@
 package ui
 
 import (
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 type clusterData struct {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 
 	"github.com/hashicorp/go-hclog"

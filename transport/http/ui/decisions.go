@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

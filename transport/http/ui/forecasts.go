@@ -1,6 +1,6 @@
 package ui
 
-import "rmd/transport/http/v1/api"
+import "rmd/api"
 
 type forecastsData struct {
 	Index    uint64

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/thousands"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

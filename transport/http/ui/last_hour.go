@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/plot"
-	"rmd/transport/http/v1/api"
 )
 
 // lastHour has the plots of a replica's last hour.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // row is a record in a sorted list. Rows are sorted by key and then by id, which is unique.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

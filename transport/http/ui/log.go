@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

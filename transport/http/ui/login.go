@@ -10,9 +10,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // Addresses of login and logout.

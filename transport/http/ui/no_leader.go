@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // noLeader is the data of the banner that every page shows while this replica knows no leader.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -1,9 +1,9 @@
 package ui
 
 import (
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

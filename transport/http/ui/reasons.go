@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 // The page Replay shows a place in the recorded log: the decisions up to there, and the cluster as

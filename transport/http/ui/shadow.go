@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"rmd/api"
 	"rmd/internal/plot"
-	"rmd/transport/http/v1/api"
 )
 
 // shadowData compares the cluster with the shadow on this replica.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // rendered is the main part of a page, rendered at an index.

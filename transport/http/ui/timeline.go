@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

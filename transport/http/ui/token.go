@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // cookie is the name of the cookie with a browser's token. Another site cannot read it, nor make

@@ -16,10 +16,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/internal/plot"
 	"rmd/transport/http/auth"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/thousands"
-	"rmd/transport/http/v1/api"
 )
 
 func TestAmountText(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"rmd/api"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

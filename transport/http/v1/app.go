@@ -3,10 +3,10 @@ package v1
 import (
 	"net/http"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -3,8 +3,8 @@ package v1
 import (
 	"net/http"
 
+	"rmd/api"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
@@ -16,7 +17,6 @@ import (
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

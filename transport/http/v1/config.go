@@ -7,13 +7,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -1,9 +1,9 @@
 package v1
 
 import (
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

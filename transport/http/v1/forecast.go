@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

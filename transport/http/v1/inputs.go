@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 func (s *API) inputRoutes() []route.Route {

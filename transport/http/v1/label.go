@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 func TestFirstLeaderSince(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"slices"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"rmd/api"
 	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )

@@ -3,11 +3,11 @@ package v1
 import (
 	"net/http"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

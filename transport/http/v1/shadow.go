@@ -3,12 +3,12 @@ package v1
 import (
 	"net/http"
 
+	"rmd/api"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 // Shadows runs another queue configuration beside the cluster on this replica.

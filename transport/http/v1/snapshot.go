@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 func (s *API) snapshotRoutes() []route.Route {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 )
 
 // turn allows one call at a time to do work that needs a core. The call must give the turn back

@@ -4,11 +4,11 @@ import (
 	"context"
 	"net/http"
 
+	"rmd/api"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // The time to wait for reasons: for a caller that asks for them, and in a stream.

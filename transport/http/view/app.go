@@ -3,8 +3,8 @@ package view
 import (
 	"slices"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 var AppStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

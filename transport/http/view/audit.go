@@ -3,8 +3,8 @@ package view
 import (
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 // AuditFilter selects entries of the audit. Zero values select all.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/transport/frontend"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 // ContainersOf returns the slots of an application's containers in the order of their allocation.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"rmd/api"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/transport/http/v1/api"
 )
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}

@@ -6,9 +6,9 @@ import (
 	"math/big"
 	"slices"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
-	"rmd/transport/http/v1/api"
 )
 
 // QueueSums has sums for the documents of all queues, by the queue's slot.

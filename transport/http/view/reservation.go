@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -1,10 +1,10 @@
 package view
 
 import (
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

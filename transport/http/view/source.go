@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/frontend"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

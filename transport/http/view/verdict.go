@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // inStep is the largest number of entries that a healthy replica may be behind.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // replicas returns n healthy voters with the ids rm1, rm2 and so on.

@@ -9,12 +9,12 @@ import (
 	"sort"
 	"strings"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/transport/frontend"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

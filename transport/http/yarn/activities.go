@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/summary"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

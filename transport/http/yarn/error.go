@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"rmd/api"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 // remoteError is an error in Hadoop's format: the Java class that clients look at, and the message.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"rmd/api"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 )
 
 // logLevel shows the level of this replica's log in the format that "yarn daemonlog -getlevel"

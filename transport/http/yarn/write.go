@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
 	"rmd/transport/http/route"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	gproto "google.golang.org/protobuf/proto"
 
+	"rmd/api"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/http/problem"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

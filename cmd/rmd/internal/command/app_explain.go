@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"rmd/api"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) appExplain() verb {

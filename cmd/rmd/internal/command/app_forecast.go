@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) appForecast() verb {

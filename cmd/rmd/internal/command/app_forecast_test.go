@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // TestWriteForecast checks that the output shows the interval of a start and the containers that

@@ -9,11 +9,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/config"
 	"rmd/internal/nearest"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) autopilot() *cli.Command {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"rmd/api"
 	"rmd/cmd/internal/output"
 	"rmd/internal/hadoopconf"
-	"rmd/transport/http/v1/api"
 	load "rmd/workload/hadoop"
 	"rmd/workload/report"
 )

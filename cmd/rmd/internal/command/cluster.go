@@ -10,11 +10,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/sleep"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) cluster() *cli.Command {

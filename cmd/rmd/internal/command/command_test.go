@@ -17,11 +17,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/argparse"
 	"rmd/config"
 	"rmd/contrib"
 	"rmd/internal/exitcode"
-	"rmd/transport/http/v1/api"
 )
 
 // result is the result of a command line.

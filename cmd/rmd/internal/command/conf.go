@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
@@ -21,7 +22,6 @@ import (
 	"rmd/internal/thousands"
 	"rmd/scheduler/capacity"
 	"rmd/transport/hadoop"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) conf() *cli.Command {

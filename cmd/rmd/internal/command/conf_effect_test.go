@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
-	"rmd/transport/http/v1/api"
 )
 
 // TestEffectsOfKeys checks that a directory of Hadoop's files is judged by the effects of the keys

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 )
 
 // showWhatIf lets the planner try a file's queues on a copy of the current state. It prints which

@@ -15,13 +15,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
 	hadoopserver "rmd/server/hadoop"
 	"rmd/transport/hadoop"
-	"rmd/transport/http/v1/api"
 )
 
 // readProperties reads a queue configuration from a Hadoop file, a directory of Hadoop files, or a

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/api"
 	"rmd/client"
-	"rmd/transport/http/v1/api"
 	"rmd/workload/trace"
 )
 

@@ -21,11 +21,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/mixed"
 	"rmd/workload/trace"

@@ -11,11 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/fsm/event"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) events() verb {

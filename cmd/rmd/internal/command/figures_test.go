@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 	"rmd/yarn"
 )
 

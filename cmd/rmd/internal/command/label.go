@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/thousands"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) labels() *cli.Command {

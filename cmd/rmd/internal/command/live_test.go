@@ -21,9 +21,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/internal/exitcode"
-	"rmd/transport/http/v1/api"
 )
 
 // queueFile writes a valid queue configuration and returns its name.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/sleep"
-	"rmd/transport/http/v1/api"
 )
 
 var entryColumns = output.List[api.LogEntry]{

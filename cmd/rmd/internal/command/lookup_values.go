@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/api"
 	"rmd/cmd/internal/output"
 	"rmd/config"
 	"rmd/internal/thousands"
-	"rmd/transport/http/v1/api"
 	"rmd/workload/trace"
 )
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

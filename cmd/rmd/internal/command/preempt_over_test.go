@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/exitcode"
-	"rmd/transport/http/v1/api"
 )
 
 // TestPreemptOver asks a cluster without preemption what preemption would have done in its past.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 	"rmd/transport/http/view"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"rmd/api"
 	"rmd/scheduler/explain"
-	"rmd/transport/http/v1/api"
 )
 
 // TestExplanationShowsEveryField fills every field of the document and checks that the output

@@ -15,11 +15,11 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/replay"
 	"rmd/scheduler/capacity"
-	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/report"
 	"rmd/workload/trace"

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/cmd/internal/clierr"
-	"rmd/transport/http/v1/api"
 )
 
 // resourceNames are short names of the kinds that every cluster has.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/api"
 	"rmd/internal/thousands"
-	"rmd/transport/http/v1/api"
 )
 
 // roomsShown is the largest number of labels whose rooms the head of a list shows. The wide form of

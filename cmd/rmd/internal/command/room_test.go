@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 func TestRoomLines(t *testing.T) {

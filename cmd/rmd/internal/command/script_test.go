@@ -19,7 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"rmd/transport/http/v1/api"
+	"rmd/api"
 )
 
 // stage is the cluster for the scripts: `rmd dev` in a separate process, with three replicas, four

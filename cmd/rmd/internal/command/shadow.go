@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 )
 
 const shadowPath = "/v1/shadow"

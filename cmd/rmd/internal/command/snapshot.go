@@ -15,13 +15,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
 	"rmd/internal/thousands"
 	"rmd/snapshot"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) snapshots() *cli.Command {

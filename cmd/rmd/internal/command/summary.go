@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"rmd/api"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 	"rmd/workload"
 	"rmd/workload/report"
 )

@@ -9,12 +9,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
 	"rmd/internal/sleep"
-	"rmd/transport/http/v1/api"
 )
 
 // topViews are the views of the lower part, in the order in which the key b selects them.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 )
 
 // topMost is the maximum number of objects in a view. More do not fit on a screen.

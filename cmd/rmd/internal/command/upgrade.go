@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/api"
 	"rmd/cmd/internal/output"
-	"rmd/transport/http/v1/api"
 )
 
 func (p *program) upgrade() *cli.Command {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 )
 
 // TestFollowersForecast checks that the followers make the forecasts for their records, and that the

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/config"
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	"rmd/server"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

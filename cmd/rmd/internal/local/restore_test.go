@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/workload/submit"
 	"rmd/yarn"
 )

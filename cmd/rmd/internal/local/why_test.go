@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/api"
 	"rmd/internal/growth"
 	"rmd/scheduler/input"
-	"rmd/transport/http/v1/api"
 	"rmd/yarn"
 )
 

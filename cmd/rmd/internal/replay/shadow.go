@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/server/shadow"
-	"rmd/transport/http/v1/api"
 	"rmd/workload"
 )
 

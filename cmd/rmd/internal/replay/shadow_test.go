@@ -3,8 +3,8 @@ package replay
 import (
 	"testing"
 
+	"rmd/api"
 	"rmd/scheduler/capacity"
-	"rmd/transport/http/v1/api"
 	"rmd/workload/trace"
 )
 
