@@ -43,25 +43,26 @@ func TestControl(t *testing.T) {
 			_, err := Run(ctx, cfg)
 			ended <- err
 		}()
-		time.Sleep(5 * time.Second)
+		pause := func(d time.Duration) { time.Sleep(d); synctest.Wait() } // until the workload rests, too
+		pause(5 * time.Second)
 		job := mixedJobs(1)[0]
 		job.Submit = time.Hour
 		job.Tasks = []trace.TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}
 		cfg.Control.Submit(job)
-		time.Sleep(30 * time.Second)
+		pause(30 * time.Second)
 		if last.Submitted != 1 || last.Finished != 1 {
 			t.Errorf("half a minute after Submit: %+v, want the job finished", last)
 		}
 		cfg.Control.StopNode("sim-01")
 		cfg.Control.StopNode("no-such-node")
-		time.Sleep(time.Second)
+		pause(time.Second)
 		heard = nil
-		time.Sleep(30 * time.Second)
+		pause(30 * time.Second)
 		if len(heard) > 0 || last.Nodes != 1 {
 			t.Errorf("a node without power calls: %q; %d nodes are up, want 1", heard, last.Nodes)
 		}
 		cfg.Control.StartNode("sim-01")
-		time.Sleep(5 * time.Second)
+		pause(5 * time.Second)
 		if len(heard) < 2 || heard[0] != "register" || !slices.Contains(heard, "heartbeat") || len(registered.Containers) > 0 || last.Nodes != 2 {
 			t.Errorf("a node that starts again calls %q with %d containers, %d nodes are up", heard, len(registered.Containers), last.Nodes)
 		}
