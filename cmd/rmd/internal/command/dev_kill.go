@@ -68,7 +68,7 @@ func (d *devCluster) killLeader(ctx context.Context, tell func(devKill)) error {
 	k.at.Store(&at)
 	victim.kill()
 	d.work.Control.Submit(d.probe())
-	tell(k.devKill)
+	tell(devKill{victim: k.victim, reserved: k.reserved, running: k.running}) // follow writes the rest meanwhile
 	if k.err = <-over; errors.Is(k.err, context.DeadlineExceeded) {
 		k.err = fmt.Errorf("no container within %s", killPatience)
 	}
