@@ -45,8 +45,7 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 		s.swept = s.base
 	}
 	s.observe()
-	w.registerNodes()
-	w.pull()
+	w.begin()
 	err := s.run(ctx)
 	s.sample()
 	s.tell()

@@ -193,7 +193,6 @@ func (s *State) Reindex() error {
 	s.linkLabels()
 	s.linkDynamicQueues()
 	s.unwrapCluster()
-	s.largest = s.findLargest()
 	return s.Check()
 }
 

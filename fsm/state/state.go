@@ -82,8 +82,6 @@ type State struct {
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
 
-	largest largestNode
-
 	newestDynamic uint64 // the highest DynamicQueue.Number
 	dynamicSet    uint64 // see DynamicQueueSet
 
@@ -119,7 +117,7 @@ func (s *State) Fork() *State {
 		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LargeContainers: s.LargeContainers.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
 		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
 		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(), Debts: s.Debts.fork(),
-		DynamicQueues: s.DynamicQueues.fork(), largest: s.largest, newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
+		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
 		Avoided: s.Avoided, JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
 		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
 		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),

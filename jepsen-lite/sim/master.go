@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"rmd/internal/sleep"
@@ -106,9 +105,6 @@ func (m *master) allocate() bool {
 	if f := reply.Refused(); f != nil {
 		if f.Reason == input.NoSuchLabel { // not yet
 			m.unlabel()
-			return true
-		}
-		if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") { // no node is large enough at the moment
 			return true
 		}
 		if m.l.w.check.registersAgain(in, f, m.since) {

@@ -79,7 +79,7 @@ func (p *Planner) whyNot(app, slot uint32, u *input.Update, taken, again bool) s
 		return input.UnknownContainer
 	}
 	c := p.st.Containers.Get(slot)
-	largest := p.largest(&p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))])
+	largest := p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))].MaxAlloc
 	switch {
 	case !p.ofVersion(c, u.Version, again):
 		return input.WrongVersion

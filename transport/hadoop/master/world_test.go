@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/transport/hadoop/ipc"
@@ -83,10 +81,6 @@ func (w *world) replica() *replica {
 	cfg := DefaultConfig()
 	cfg.Logger, cfg.Submitter, cfg.Reader = hclog.NewNullLogger(), submitterOf{r}, r
 	cfg.Now = func() time.Time { return r.clock }
-	cfg.Maximum = func(st *state.State, queue uint32) (here, cluster yarn.Resource) {
-		conf := w.p.Config()
-		return conf.Queues[slices.IndexFunc(conf.Queues, func(q capacity.Queue) bool { return q.Path == st.Queues.Get(queue).Path })].MaxAlloc, conf.MaxAlloc
-	}
 	s, err := New(cfg)
 	if err != nil {
 		w.tb.Fatal(err)
