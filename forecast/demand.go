@@ -18,16 +18,16 @@ type demand struct {
 // It says for what an AM will ask that has not asked yet.
 type demands struct {
 	alike map[uint64][]demand
-	queue map[uint32][]demand
+	queue map[state.QueueSlot][]demand
 }
 
 // maxDemands bounds the applications that newDemands looks at.
 const maxDemands = 10_000
 
 func newDemands(st *state.State) *demands {
-	d := &demands{alike: map[uint64][]demand{}, queue: map[uint32][]demand{}}
+	d := &demands{alike: map[uint64][]demand{}, queue: map[state.QueueSlot][]demand{}}
 	left := maxDemands
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if e, ok := demandOf(st, a); ok {
 			d.alike[st.Alike(a)] = append(d.alike[st.Alike(a)], e)
 			d.queue[a.Queue] = append(d.queue[a.Queue], e)

@@ -150,7 +150,7 @@ func TestReservedIncrease(t *testing.T) {
 	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
 	a := st.Apps.Get(st.AppByID(grows.App))
 	c.do(&input.Allocate{Attempt: grows, Response: a.Response, Updates: []input.Update{{Container: id, Type: input.IncreaseResource, Size: yarn.NewResource(8192, 1)}}})
-	c.do(&input.NodesHeard{Nodes: []uint32{1}})
+	c.do(&input.NodesHeard{Nodes: []state.NodeSlot{1}})
 	k := NewKeeper(st, 7, nil, RefreshOptions())
 	held := yarn.ContainerID{App: other.App, Attempt: 1, Number: 1}
 	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: held, State: yarn.ContainerCompleted}}})

@@ -78,7 +78,7 @@ func (s *Start) Quantile(percent int) int64 { return s.Delays[(len(s.Delays)-1)*
 // Waiting returns the asks of a state that wait for containers, in the order of applications.
 func Waiting(st *state.State) []Ask {
 	var out []Ask
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		for _, k := range st.AsksOf(a) {
 			if k.Count+int64(k.Reservations) > 0 && k.IncreaseOf == 0 {
 				out = append(out, Ask{a.ID.Seq, k.Key})
@@ -152,7 +152,7 @@ type run struct {
 	waiting map[Ask]bool
 	limited bool // some wait for their AM because of a limit
 	started map[Ask]start
-	granted []uint32 // slots of applications whose AMs may have something to send
+	granted []state.AppSlot // slots of applications whose AMs may have something to send
 }
 
 type start struct {
@@ -169,7 +169,7 @@ func (f *future) newRun(n uint64) *run {
 		slot := st.App(k.App)
 		r.limited = r.limited || slot != 0 && !st.Apps.Get(slot).Activated()
 	}
-	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if c.OnNode && (!c.AM || idle(st, st.Apps.Get(c.App))) {
 			r.ends = append(r.ends, r.endOf(c, st.Ref(c)))
 		}
@@ -212,15 +212,15 @@ func (r *run) play() (n int, stopped bool) {
 func (r *run) serveAll() {
 	st := r.p.State()
 	least := leastAsked(st)
-	var nodes []uint32
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	var nodes []state.NodeSlot
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() && (n.Reservation != 0 || least.Within(n.Unallocated())) {
 			nodes = append(nodes, slot)
 		}
 		return true
 	})
 	for _, n := range nodes {
-		r.plan(&input.NodesHeard{Nodes: []uint32{n}}, event.ContainerRef{})
+		r.plan(&input.NodesHeard{Nodes: []state.NodeSlot{n}}, event.ContainerRef{})
 	}
 }
 
@@ -230,7 +230,7 @@ func leastAsked(st *state.State) yarn.Resource {
 	for i := range least {
 		least[i] = math.MaxInt64
 	}
-	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		if k.Count > 0 {
 			least = yarn.ComponentMin(least, k.Size)
 		}
@@ -272,7 +272,7 @@ func masterOf(a *state.App) event.ContainerRef {
 
 // finish ends an application and its AM. An AM that has not registered yet does so first: an AM
 // that ends unregistered would be started again.
-func (r *run) finish(app uint32, after event.ContainerRef) {
+func (r *run) finish(app state.AppSlot, after event.ContainerRef) {
 	st := r.p.State()
 	a := st.Apps.Get(app)
 	attempt, master := a.AttemptID(), masterOf(a)

@@ -97,7 +97,7 @@ func TestFollow(t *testing.T) {
 	}
 	slow, _ := m.Follow()
 	const batches = 2 * decodedBatches
-	next := func(s *Subscription, i int, want ...uint32) {
+	next := func(s *Subscription, i int, want ...state.NodeSlot) {
 		t.Helper()
 		b, err := s.Next(t.Context())
 		if err != nil || b.Index != uint64(i) || len(b.Events) != 2 || len(b.Changes) != len(want) {
@@ -111,13 +111,13 @@ func TestFollow(t *testing.T) {
 	}
 	for i := 2; i < batches; i++ {
 		mustApply(t, m, entry(uint64(i), 1, 0, node(2*i-2), node(2*i-1)))
-		next(fast, i, uint32(2*i-2), uint32(2*i-1))
+		next(fast, i, state.NodeSlot(2*i-2), state.NodeSlot(2*i-1))
 	}
 	if kept, want := m.recent.changes, 2*(batches-2); kept != want {
 		t.Errorf("%d changes are kept for the slow follower, want %d", kept, want)
 	}
 	for i := 2; i < batches; i++ {
-		next(slow, i, uint32(2*i-2), uint32(2*i-1))
+		next(slow, i, state.NodeSlot(2*i-2), state.NodeSlot(2*i-1))
 		next(watch, i)
 	}
 	if kept := m.recent.changes; kept != 0 {

@@ -258,7 +258,7 @@ func TestCoreStamps(t *testing.T) {
 // and only while the open batch has room.
 func TestCoreTimers(t *testing.T) {
 	st := state.New()
-	for i := range uint32(3) {
+	for i := range state.NodeSlot(3) {
 		if err := st.Apply(&event.NodeRegistered{Node: i + 1, ID: yarn.NodeID{Host: fmt.Sprint("n", i+1), Port: 1}, Rack: "/r"}); err != nil {
 			t.Fatal(err)
 		}

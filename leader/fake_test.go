@@ -176,7 +176,7 @@ func (p *fakePlanner) Due(now int64) (list []input.Input) {
 	if p.due != nil {
 		return p.due(now)
 	}
-	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State == yarn.NodeDecommissioning && n.DeadlineMillis <= now {
 			list = []input.Input{&input.Tick{}}
 		}
@@ -246,7 +246,7 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 		p.ticks++
 		p.drawn = in.Entropy
 		var out []event.Event
-		p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 			if n.State == yarn.NodeDecommissioning {
 				out = append(out, &event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned})
 			}

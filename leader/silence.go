@@ -27,14 +27,14 @@ type silence struct {
 // arm lets every node that is not silent begin a full interval.
 func (s *silence) arm(st *state.State, limit int64) {
 	*s = silence{now: s.now, limit: limit}
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		s.follow(slot, n)
 		return true
 	})
 }
 
 // follow begins or ends the watch of a node whose state has changed.
-func (s *silence) follow(node uint32, n *state.Node) {
+func (s *silence) follow(node state.NodeSlot, n *state.Node) {
 	switch {
 	case !n.Heard():
 		s.set(node, 0)
@@ -43,14 +43,14 @@ func (s *silence) follow(node uint32, n *state.Node) {
 	}
 }
 
-func (s *silence) at(node uint32) int64 {
+func (s *silence) at(node state.NodeSlot) int64 {
 	if int(node) >= len(s.heard) {
 		return 0
 	}
 	return s.heard[node]
 }
 
-func (s *silence) set(node uint32, at int64) {
+func (s *silence) set(node state.NodeSlot, at int64) {
 	if int(node) >= len(s.heard) {
 		if at == 0 {
 			return
@@ -61,7 +61,7 @@ func (s *silence) set(node uint32, at int64) {
 }
 
 // touch records that a node is alive.
-func (s *silence) touch(st *state.State, node uint32) {
+func (s *silence) touch(st *state.State, node state.NodeSlot) {
 	if int(node) < len(s.heard) || st.Nodes.Has(node) { // the numbers may come from anywhere
 		s.set(node, s.now+1)
 	}
@@ -72,7 +72,7 @@ func (s *silence) touch(st *state.State, node uint32) {
 func (s *silence) missed(at int64) bool { return s.now-(at-1)-s.tick >= s.limit }
 
 // change returns whether a node must be marked, or its mark must end.
-func (s *silence) change(slot uint32, n *state.Node) (silent, heard bool) {
+func (s *silence) change(slot state.NodeSlot, n *state.Node) (silent, heard bool) {
 	at := s.at(slot)
 	if at == 0 || !n.Heard() {
 		return false, false
@@ -91,7 +91,7 @@ func (s *silence) look(st *state.State, nowMillis int64, elapsed, interval time.
 		return
 	}
 	s.due = false
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		silent, heard := s.change(slot, n)
 		s.due = silent || heard
 		return !s.due
@@ -105,7 +105,7 @@ func (s *silence) take(st *state.State) input.Input {
 	}
 	s.due = false
 	in := &input.NodeSilence{}
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch silent, heard := s.change(slot, n); {
 		case silent:
 			in.Silent = append(in.Silent, input.SilentNode{Node: slot, SinceMillis: max(s.wall-(s.now-(s.at(slot)-1)), 1)})

@@ -25,7 +25,7 @@ func newQuietRig(t *testing.T, nodes int) *quietRig {
 	r.cfg = CoreConfig{TickInterval: time.Second, Expiry: func(*state.State) Expiry { return expiry }}
 	r.apply(&event.TimeAdvanced{NowMillis: r.now}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level})
 	for n := range nodes {
-		r.apply(&event.NodeRegistered{Node: uint32(n + 1), ID: yarn.NodeID{Host: "h", Port: uint16(n + 1)}, Total: yarn.NewResource(1024, 1)})
+		r.apply(&event.NodeRegistered{Node: state.NodeSlot(n + 1), ID: yarn.NodeID{Host: "h", Port: uint16(n + 1)}, Total: yarn.NewResource(1024, 1)})
 	}
 	r.lead()
 	return r
@@ -47,7 +47,7 @@ func (r *quietRig) lead() {
 	r.tm.silence.arm(r.st, 2000)
 }
 
-func (r *quietRig) hear(nodes ...uint32) { r.tm.touch(r.st, &input.NodesHeard{Nodes: nodes}) }
+func (r *quietRig) hear(nodes ...state.NodeSlot) { r.tm.touch(r.st, &input.NodesHeard{Nodes: nodes}) }
 
 // tick ticks and applies the marks that are due. It returns how many nodes fell silent and were
 // heard again.

@@ -49,7 +49,7 @@ const (
 // arm gives every node a full interval. The next tick gives one to every attempt.
 func (t *timers) arm(st *state.State, e Expiry) {
 	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis, silence: t.silence}
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
 		}
@@ -106,7 +106,7 @@ func (t *timers) startAttempt(st *state.State, seq uint32) {
 }
 
 // followInactive starts the time after which an inactive node is forgotten.
-func (t *timers) followInactive(node uint32, n *state.Node) {
+func (t *timers) followInactive(node state.NodeSlot, n *state.Node) {
 	if !n.Heard() && t.expiry.UntrackedMillis > 0 {
 		t.inactive.add(uint64(node), t.now, t.expiry.UntrackedMillis)
 	}
@@ -126,7 +126,7 @@ func (t *timers) touch(st *state.State, in input.Input) {
 	}
 }
 
-func (t *timers) touchNode(st *state.State, node uint32) {
+func (t *timers) touchNode(st *state.State, node state.NodeSlot) {
 	t.nodes.touch(uint64(node), t.now)
 	t.silence.touch(st, node)
 }
@@ -179,20 +179,20 @@ func (t *timers) takeDeadline() input.Input {
 	return in
 }
 
-func inactive(st *state.State, node uint32) bool {
+func inactive(st *state.State, node state.NodeSlot) bool {
 	return st.Nodes.Has(node) && !st.Nodes.Get(node).Heard()
 }
 
 func (t *timers) expire(st *state.State, d due) input.Input {
 	switch d.of {
 	case ofNode:
-		if slot := uint32(d.key); st.Nodes.Has(slot) && st.Nodes.Get(slot).Heard() && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
+		if slot := state.NodeSlot(d.key); st.Nodes.Has(slot) && st.Nodes.Get(slot).Heard() && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
 			t.nodes.touch(d.key, t.now)
 			return &input.ExpireNode{ID: st.Nodes.Get(slot).ID}
 		}
 		return nil
 	case ofInactiveNode:
-		if slot := uint32(d.key); inactive(st, slot) && t.inactive.silent(d.key, t.now, t.expiry.UntrackedMillis) {
+		if slot := state.NodeSlot(d.key); inactive(st, slot) && t.inactive.silent(d.key, t.now, t.expiry.UntrackedMillis) {
 			t.inactive.touch(d.key, t.now)
 			return &input.ForgetNode{ID: st.Nodes.Get(slot).ID, Untracked: true}
 		}
@@ -218,9 +218,9 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 	}
 	t.silence.look(st, nowMillis, elapsed, cfg.TickInterval, listens)
 	t.nodes.collect(t.now, t.expiry.NodeMillis, func(key uint64) bool {
-		return st.Nodes.Has(uint32(key)) && st.Nodes.Get(uint32(key)).Heard()
+		return st.Nodes.Has(state.NodeSlot(key)) && st.Nodes.Get(state.NodeSlot(key)).Heard()
 	}, func(key uint64) { t.due = append(t.due, due{ofNode, key}) })
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if started(a) {
 			t.attempts.ensure(attemptKey(a), t.now, t.expiry.AttemptMillis)
 		}
@@ -231,7 +231,7 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{ofAttempt, key}) })
 	if t.expiry.UntrackedMillis > 0 {
-		t.inactive.collect(t.now, t.expiry.UntrackedMillis, func(key uint64) bool { return inactive(st, uint32(key)) },
+		t.inactive.collect(t.now, t.expiry.UntrackedMillis, func(key uint64) bool { return inactive(st, state.NodeSlot(key)) },
 			func(key uint64) { t.due = append(t.due, due{ofInactiveNode, key}) })
 	}
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())

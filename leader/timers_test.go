@@ -232,7 +232,7 @@ func TestMassExpiryLetsCallersThrough(t *testing.T) {
 		r := newRig(t, nil)
 		const n = 500
 		for i := range n {
-			if err := r.log.st.Apply(&event.NodeRegistered{Node: uint32(i + 1), ID: yarn.NodeID{Host: fmt.Sprint(i), Port: 1}, Rack: "/r"}); err != nil {
+			if err := r.log.st.Apply(&event.NodeRegistered{Node: state.NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprint(i), Port: 1}, Rack: "/r"}); err != nil {
 				t.Fatal(err)
 			}
 		}

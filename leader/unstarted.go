@@ -17,8 +17,8 @@ const (
 // checks a part of the table. The time of a container begins when it is checked first, at most one
 // round after the AM received it.
 type unstarted struct {
-	next uint32 // slot
-	met  map[uint32]sighting
+	next state.ContainerSlot // slot
+	met  map[state.ContainerSlot]sighting
 	due  []yarn.ContainerID
 }
 
@@ -34,7 +34,7 @@ func (u *unstarted) look(st *state.State, now, interval, tick int64) {
 		return
 	}
 	if u.met == nil {
-		u.met = map[uint32]sighting{}
+		u.met = map[state.ContainerSlot]sighting{}
 	}
 	ticks := max(min(roundMillis, interval/4)/max(tick, 1), 1)
 	for n := int64(size)/ticks + 1; n > 0; n-- {
@@ -46,7 +46,7 @@ func (u *unstarted) look(st *state.State, now, interval, tick int64) {
 	}
 }
 
-func (u *unstarted) meet(st *state.State, slot uint32, now, interval int64) {
+func (u *unstarted) meet(st *state.State, slot state.ContainerSlot, now, interval int64) {
 	if !st.Containers.Has(slot) || !st.Containers.Get(slot).Unused() {
 		delete(u.met, slot)
 		return

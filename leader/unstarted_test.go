@@ -42,7 +42,7 @@ func granted(t testing.TB, r *rig, n int) {
 func (r *rig) keepAlive(t *testing.T, d time.Duration) {
 	for ; d > 0; d -= 10 * time.Second {
 		time.Sleep(min(d, 10*time.Second))
-		r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []uint32{1}}})
+		r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{1}}})
 		r.must(t, input.Request{Input: &input.Allocate{Attempt: yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: 5, Seq: 1}, Attempt: 1}}})
 	}
 	synctest.Wait()
@@ -173,7 +173,7 @@ func TestNodesHeardKeepsNodesAlive(t *testing.T) {
 		r.must(t, register("b"))
 		for range 62 {
 			time.Sleep(10 * time.Second)
-			r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []uint32{2, 3, 77}}})
+			r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{2, 3, 77}}})
 		}
 		synctest.Wait()
 		if e := r.planner.expired(); !slices.Equal(e, []string{"quiet"}) {
@@ -225,7 +225,7 @@ func TestOnlyCounts(t *testing.T) {
 // BenchmarkNodesHeard measures what a batch of a thousand idle nodes costs the timers.
 func BenchmarkNodesHeard(b *testing.B) {
 	w, in := newWheel(0), &input.NodesHeard{}
-	for n := range uint32(1000) {
+	for n := range state.NodeSlot(1000) {
 		w.add(uint64(n+1), 0, 600_000)
 		in.Nodes = append(in.Nodes, n+1)
 	}

@@ -22,8 +22,8 @@ func (s *Scheduler) Activate(i int32) {
 
 // activatable returns the waiting applications of a leaf that may be activated. Each is only
 // judged after the caller has activated the one before.
-func (s *Scheduler) activatable(i int32) iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
+func (s *Scheduler) activatable(i int32) iter.Seq[state.AppSlot] {
+	return func(yield func(state.AppSlot) bool) {
 		v := &s.queues[i]
 		if len(v.pending) == 0 {
 			return
@@ -34,8 +34,8 @@ func (s *Scheduler) activatable(i int32) iter.Seq[uint32] {
 		}
 		users := s.usersOf(i) // computed once, as in YARN: an activation here changes no user's share
 		type share struct {
-			user  uint32
-			label state.LabelID
+			user  state.UserSlot
+			label state.LabelSlot
 		}
 		refused := map[share]yarn.Resource{} // the smallest refused AM, by user and partition; never iterated
 		for _, slot := range slices.Clone(v.pending) {
@@ -58,7 +58,7 @@ func (s *Scheduler) activatable(i int32) iter.Seq[uint32] {
 }
 
 // ActivatedNext returns the application of a leaf that Activate would activate first, or 0.
-func (s *Scheduler) ActivatedNext(i int32) uint32 {
+func (s *Scheduler) ActivatedNext(i int32) state.AppSlot {
 	for slot := range s.activatable(i) {
 		return slot
 	}
@@ -137,11 +137,11 @@ func (v *View) AMLimit(i int32) yarn.Resource {
 }
 
 // UserAMLimit returns how much the AMs of one user of a leaf may use now.
-func (v *View) UserAMLimit(i int32, user uint32) yarn.Resource {
+func (v *View) UserAMLimit(i int32, user state.UserSlot) yarn.Resource {
 	return v.userAMLimit(i, user, v.AMLimit(i), v.usersOf(i))
 }
 
-func (v *View) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users int64) yarn.Resource {
+func (v *View) userAMLimit(i int32, user state.UserSlot, queueLimit yarn.Resource, users int64) yarn.Resource {
 	q := &v.at.cfg.Queues[i]
 	return capacity.UserAMLimit(capacity.UserAMLimitInput{
 		Calculator: v.cfg.Calculator, Total: v.st.Meta.Cluster, EffMin: v.at.tree.Capacities[i].EffMin,
@@ -154,7 +154,7 @@ func (v *View) userAMLimit(i int32, user uint32, queueLimit yarn.Resource, users
 // StartAttempt starts an application's next attempt. If a limit on parallel applications is
 // reached, the attempt is non-runnable. Otherwise it waits for activation, and StartAttempt emits
 // the ask for its AM at once, so that the AM counts as pending.
-func (s *Scheduler) StartAttempt(app uint32) {
+func (s *Scheduler) StartAttempt(app state.AppSlot) {
 	a := s.st.Apps.Get(app)
 	nonRunnable := !s.mayRun(a)
 	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, NonRunnable: nonRunnable})
@@ -166,7 +166,7 @@ func (s *Scheduler) StartAttempt(app uint32) {
 // askForAM makes an attempt wait for activation, and asks for its AM. The ask comes after the
 // activation, as in YARN, so it does not make its user one of the active users by which the AM
 // limits are divided.
-func (s *Scheduler) askForAM(app uint32) {
+func (s *Scheduler) askForAM(app state.AppSlot) {
 	s.ActivateArrival(s.LeafOf(s.st.Apps.Get(app)))
 	a := s.st.Apps.Get(app)
 	if a.Unmanaged {
@@ -228,7 +228,7 @@ func (s *Scheduler) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached
 	return ParallelLimit{}, false
 }
 
-func (s *Scheduler) RunnableOf(user state.NameID) int32 {
+func (s *Scheduler) RunnableOf(user state.NameSlot) int32 {
 	if int(user) < len(s.runnable) {
 		return s.runnable[user]
 	}
@@ -239,7 +239,7 @@ func (s *Scheduler) RunnableOf(user state.NameID) int32 {
 // after an application has ended or moved.
 func (s *Scheduler) StartNonRunnable() {
 	nonRunnable := s.mayBecomeRunnable()
-	slices.SortFunc(nonRunnable, func(x, y uint32) int {
+	slices.SortFunc(nonRunnable, func(x, y state.AppSlot) int {
 		return int(int64(s.st.Apps.Get(x).ID.Seq) - int64(s.st.Apps.Get(y).ID.Seq))
 	})
 	for _, slot := range nonRunnable {
@@ -252,11 +252,11 @@ func (s *Scheduler) StartNonRunnable() {
 
 // mayBecomeRunnable returns the non-runnable applications of which each could run now if it were the
 // only one.
-func (s *Scheduler) mayBecomeRunnable() (slots []uint32) {
+func (s *Scheduler) mayBecomeRunnable() (slots []state.AppSlot) {
 	if !s.anyNonRunnable() {
 		return nil
 	}
-	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+	s.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if a.AttemptState == state.AttemptNonRunnable && s.mayRun(a) {
 			slots = append(slots, slot)
 		}

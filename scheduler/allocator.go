@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -22,25 +23,25 @@ const (
 // up for it. If there is neither, why is the reason.
 type decision struct {
 	state    allocationState
-	app      uint32
-	ask      uint32
+	app      state.AppSlot
+	ask      state.AskSlot
 	key      yarn.SchedulerKey
-	node     uint32
+	node     state.NodeSlot
 	size     yarn.Resource
 	locality yarn.Locality
 	// exchanged is the slot of the reservation that is given up, reservation its number.
-	exchanged   uint32
+	exchanged   state.ReservationSlot
 	reservation uint64
-	increaseOf  uint32        // container to increase; 0: a new container
-	delayed     bool          // the ask waits for its rack
-	gang        []gangMembers // the placement of a gang's members; nil: no gang
-	expected    int64         // when a gang with these reservations is expected to start
+	increaseOf  state.ContainerSlot // container to increase; 0: a new container
+	delayed     bool                // the ask waits for its rack
+	gang        []gangMembers       // the placement of a gang's members; nil: no gang
+	expected    int64               // when a gang with these reservations is expected to start
 	why         Reason
 }
 
 // offer tries an application's keys on a node, in key order. The decision's state is one of
 // stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
-func (p *pass) offer(app, node uint32, l *Limits) decision {
+func (p *pass) offer(app state.AppSlot, node state.NodeSlot, l *Limits) decision {
 	why := NoAsks
 	for ask := range p.st.AsksOf(p.st.Apps.Get(app)) {
 		d := p.offerKey(app, ask, node, l)
@@ -56,7 +57,7 @@ func (p *pass) offer(app, node uint32, l *Limits) decision {
 // does not count as a missed opportunity, except for a strict ask that waits for this rack. In YARN
 // the count of such an ask never grows, so it is never served. The commit of an allocation updates
 // the count.
-func (p *pass) offerKey(app, ask, node uint32, l *Limits) decision {
+func (p *pass) offerKey(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, l *Limits) decision {
 	a, k, n := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node)
 	refuse := func(state allocationState, why Reason) decision {
 		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
@@ -100,7 +101,7 @@ func (p *pass) offerKey(app, ask, node uint32, l *Limits) decision {
 }
 
 // assignAt decides whether to allocate, to reserve, or to skip one locality.
-func (p *pass) assignAt(app, ask, node uint32, at yarn.Locality, l *Limits, fulfillment bool) decision {
+func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, at yarn.Locality, l *Limits, fulfillment bool) decision {
 	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
 	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }

@@ -12,13 +12,13 @@ import (
 
 // preference is what passes note that leave out asks on nodes that they avoid.
 type preference struct {
-	here  bool     // some ask avoids the node of the pass
-	nodes []uint32 // on which asks were left out
-	apps  []uint32 // the applications of these asks
+	here  bool             // some ask avoids the node of the pass
+	nodes []state.NodeSlot // on which asks were left out
+	apps  []state.AppSlot  // the applications of these asks
 }
 
 // avoids reports whether an ask prefers other nodes.
-func (s *Scheduler) avoids(k *state.Ask, node uint32) bool {
+func (s *Scheduler) avoids(k *state.Ask, node state.NodeSlot) bool {
 	return k.IncreaseOf == 0 && s.st.Avoids(s.st.Apps.Get(k.App).ID.Seq, k.Key, node, s.now)
 }
 
@@ -38,11 +38,11 @@ func (r *eagerRun) preferOthers() {
 }
 
 // PreferringPass is EagerPass without the asks that avoid the node.
-func (s *Scheduler) PreferringPass(node uint32) bool { return s.eagerPass(node, &preference{}) }
+func (s *Scheduler) PreferringPass(node state.NodeSlot) bool { return s.eagerPass(node, &preference{}) }
 
 // lookAt finds out once for a pass whether any ask avoids the node, because a pass may offer the node
 // to thousands of asks.
-func (p *preference) lookAt(st *state.State, node uint32) {
+func (p *preference) lookAt(st *state.State, node state.NodeSlot) {
 	if p != nil {
 		p.here = slices.ContainsFunc(st.Avoided, func(v state.Avoided) bool { return v.Node == node })
 	}
@@ -50,7 +50,7 @@ func (p *preference) lookAt(st *state.State, node uint32) {
 
 // leavesOut reports whether the pass must not serve an ask on a node, because other nodes are tried
 // first.
-func (p *pass) leavesOut(k *state.Ask, node uint32) bool {
+func (p *pass) leavesOut(k *state.Ask, node state.NodeSlot) bool {
 	if p.prefer == nil || !p.prefer.here || !p.avoids(k, node) {
 		return false
 	}
@@ -59,7 +59,7 @@ func (p *pass) leavesOut(k *state.Ask, node uint32) bool {
 }
 
 // note records that an ask of an application was left out on a node.
-func (p *preference) note(app, node uint32) {
+func (p *preference) note(app state.AppSlot, node state.NodeSlot) {
 	if !slices.Contains(p.nodes, node) {
 		p.nodes = append(p.nodes, node)
 	}
@@ -69,4 +69,6 @@ func (p *preference) note(app, node uint32) {
 }
 
 // leftOut reports whether a pass on a node has left out an ask. Another such pass would do the same.
-func (p *preference) leftOut(node uint32) bool { return p != nil && slices.Contains(p.nodes, node) }
+func (p *preference) leftOut(node state.NodeSlot) bool {
+	return p != nil && slices.Contains(p.nodes, node)
+}

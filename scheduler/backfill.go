@@ -38,7 +38,7 @@ func (l loan) lends() bool { return l.reservation != 0 }
 
 // lendReserved runs a pass that offers the idle room of a reserved node. It lends nothing while the
 // reservation waits only for its own leases and for containers that are about to end.
-func (p *pass) lendReserved(node uint32) *decision {
+func (p *pass) lendReserved(node state.NodeSlot) *decision {
 	lending := *p
 	if lending.loan = p.loanOf(node); !lending.loan.lends() {
 		return nil
@@ -47,7 +47,7 @@ func (p *pass) lendReserved(node uint32) *decision {
 }
 
 // loanOf returns what a pass on a reserved node lends.
-func (s *Scheduler) loanOf(node uint32) loan {
+func (s *Scheduler) loanOf(node state.NodeSlot) loan {
 	n := s.st.Nodes.Get(node)
 	if !s.backfills || n.Reservation == 0 || !s.hasRoom(n) {
 		return loan{}
@@ -64,7 +64,7 @@ func (s *Scheduler) loanOf(node uint32) loan {
 // this much room. A container may end at any moment if it has no declared lifetime, is older than
 // declared, or is warned.
 func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
-	return s.enoughAt(r, room, func(slot uint32, c *state.Container) int64 {
+	return s.enoughAt(r, room, func(slot state.ContainerSlot, c *state.Container) int64 {
 		if s.st.Preemptions.Has(slot) {
 			return s.now
 		}
@@ -75,7 +75,7 @@ func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 // enoughAt returns the time at which the node of a reservation has room for it, if each container
 // without a lease ends at the time that endOf returns. A container that the reservation will
 // increase does not end.
-func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot uint32, c *state.Container) int64) int64 {
+func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot state.ContainerSlot, c *state.Container) int64) int64 {
 	ends := s.ends[:0]
 	for slot, c := range s.st.ContainersOn(s.st.Nodes.Get(r.Node)) {
 		if c.State.Live() && !s.st.Leases.Has(slot) && slot != r.IncreaseOf {
@@ -161,20 +161,20 @@ func (s *Scheduler) recall(r *state.Reservation) {
 
 // needed returns the leases without whose end the reservation has no room, and that are not
 // recalled yet. It spares those with a deadline first, and of these the oldest.
-func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []uint32 {
-	var leased []uint32
+func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []state.ContainerSlot {
+	var leased []state.ContainerSlot
 	for slot := range s.st.LeasedFrom(r) {
 		if !s.st.Preemptions.Has(slot) {
 			leased = append(leased, slot)
 		}
 	}
-	slices.SortFunc(leased, func(a, b uint32) int {
+	slices.SortFunc(leased, func(a, b state.ContainerSlot) int {
 		x, y := s.st.Leases.Get(a), s.st.Leases.Get(b)
 		c, d := s.st.Containers.Get(a), s.st.Containers.Get(b)
 		return cmp.Or(cmp.Compare(boolToInt(x.DeadlineMillis == 0), boolToInt(y.DeadlineMillis == 0)),
 			cmp.Compare(c.AllocatedMillis, d.AllocatedMillis), cmp.Compare(c.App, d.App), cmp.Compare(c.Number, d.Number))
 	})
-	return slices.DeleteFunc(leased, func(slot uint32) bool {
+	return slices.DeleteFunc(leased, func(slot state.ContainerSlot) bool {
 		less := room.Sub(s.st.Containers.Get(slot).Size)
 		if !s.cfg.Calculator.FitsIn(r.Size, less) {
 			return false
@@ -186,7 +186,7 @@ func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []uint32 {
 
 // recallLease warns the container of a lease that it will end at the given time, or at its own
 // deadline if that is earlier.
-func (s *Scheduler) recallLease(slot uint32, queue string, at int64) {
+func (s *Scheduler) recallLease(slot state.ContainerSlot, queue string, at int64) {
 	l := *s.st.Leases.Get(slot)
 	if l.DeadlineMillis == 0 {
 		at = s.now
@@ -201,7 +201,7 @@ func (s *Scheduler) recallLease(slot uint32, queue string, at int64) {
 
 // TakeRecalled returns the containers that must end now because the room that they borrowed is
 // needed.
-func (s *Scheduler) TakeRecalled() []uint32 {
+func (s *Scheduler) TakeRecalled() []state.ContainerSlot {
 	recalled := s.recalled
 	s.recalled = nil
 	return recalled
@@ -209,7 +209,7 @@ func (s *Scheduler) TakeRecalled() []uint32 {
 
 // leaseEnd returns when the container of a lease must end: at the deadline of its warning, or else
 // of the lease. It returns the largest number if the lease has no deadline.
-func (s *Scheduler) leaseEnd(slot uint32, l *state.Lease) int64 {
+func (s *Scheduler) leaseEnd(slot state.ContainerSlot, l *state.Lease) int64 {
 	switch {
 	case s.st.Preemptions.Has(slot):
 		return s.st.Preemptions.Get(slot).DeadlineMillis
@@ -223,7 +223,7 @@ func (s *Scheduler) leaseEnd(slot uint32, l *state.Lease) int64 {
 // largest number if none must.
 func (s *Scheduler) FirstLeaseEnd() int64 {
 	first := int64(math.MaxInt64)
-	s.st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+	s.st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		first = min(first, s.leaseEnd(slot, l))
 		return true
 	})
@@ -233,11 +233,11 @@ func (s *Scheduler) FirstLeaseEnd() int64 {
 // EndLeases ends the containers whose leases have expired: TakeRecalled returns them.
 func (s *Scheduler) EndLeases() {
 	type due struct {
-		slot   uint32
+		slot   state.ContainerSlot
 		warned bool
 	}
 	var over []due
-	s.st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+	s.st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		if s.leaseEnd(slot, l) <= s.now {
 			over = append(over, due{slot, s.st.Preemptions.Has(slot)})
 		}

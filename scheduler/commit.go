@@ -99,7 +99,7 @@ func (p *pass) counted(d *decision, before uint32, counts bool) {
 
 // UpdateCounts sets the counts of a key that still has an ask. A key without hosts and racks has no
 // missed opportunities, because it does not wait for a locality.
-func (s *Scheduler) UpdateCounts(app uint32, key yarn.SchedulerKey, opportunities, reReservations uint32) {
+func (s *Scheduler) UpdateCounts(app state.AppSlot, key yarn.SchedulerKey, opportunities, reReservations uint32) {
 	a := s.st.Apps.Get(app)
 	ask := s.st.Ask(a, key)
 	if ask == 0 {

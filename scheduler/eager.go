@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -13,14 +14,14 @@ const (
 )
 
 // AsksMore records that an application has a new ask, for RunEagerPasses.
-func (s *Scheduler) AsksMore(slot uint32) {
+func (s *Scheduler) AsksMore(slot state.AppSlot) {
 	if s.eager && !slices.Contains(s.asking, slot) {
 		s.asking = append(s.asking, slot)
 	}
 }
 
 // NodeFreed records that a node has more room, for RunEagerPasses.
-func (s *Scheduler) NodeFreed(node uint32) { s.freed = append(s.freed, node) }
+func (s *Scheduler) NodeFreed(node state.NodeSlot) { s.freed = append(s.freed, node) }
 
 // RunEagerPasses runs the passes that an input has made useful: on the nodes with freed room, and
 // on nodes with room for the new asks. Without eager mode it does nothing.
@@ -62,7 +63,7 @@ func (r *eagerRun) run() {
 }
 
 // pass runs eagerPass within the bounds.
-func (r *eagerRun) pass(node uint32) bool {
+func (r *eagerRun) pass(node state.NodeSlot) bool {
 	if r.spent() || !r.st.Nodes.Has(node) || !r.st.Nodes.Get(node).TakesContainers() || r.prefer.leftOut(node) {
 		return false
 	}
@@ -78,9 +79,9 @@ func (r *eagerRun) pass(node uint32) bool {
 
 // EagerPass runs passes on a node without counting missed opportunities. It reports whether a pass
 // allocated or reserved something.
-func (s *Scheduler) EagerPass(node uint32) bool { return s.eagerPass(node, nil) }
+func (s *Scheduler) EagerPass(node state.NodeSlot) bool { return s.eagerPass(node, nil) }
 
-func (s *Scheduler) eagerPass(node uint32, prefer *preference) bool {
+func (s *Scheduler) eagerPass(node state.NodeSlot, prefer *preference) bool {
 	n := s.st.Nodes.Get(node)
 	if !n.TakesContainers() {
 		return false
@@ -94,7 +95,7 @@ func (s *Scheduler) eagerPass(node uint32, prefer *preference) bool {
 
 // servePending runs passes on the nodes that the order of nodes gives for an application's asks,
 // until the application has everything that it can get now or the budget is spent.
-func (r *eagerRun) servePending(app uint32) {
+func (r *eagerRun) servePending(app state.AppSlot) {
 	for _, p := range r.partitions {
 		for !r.spent() && r.servePendingOn(p, app) {
 		}
@@ -104,7 +105,7 @@ func (r *eagerRun) servePending(app uint32) {
 // servePendingOn runs a pass for the first ask of an application that nodes of a partition can
 // serve now. It reports whether a pass allocated or reserved something. If there is no room for an
 // ask, it runs a pass that may reserve a node.
-func (r *eagerRun) servePendingOn(p *partition, app uint32) bool {
+func (r *eagerRun) servePendingOn(p *partition, app state.AppSlot) bool {
 	if !r.st.Apps.Has(app) || !r.st.Apps.Get(app).Activated() {
 		return false
 	}
@@ -125,7 +126,7 @@ func (r *eagerRun) servePendingOn(p *partition, app uint32) bool {
 // serveAsk runs passes for one ask: on the first node of the order or, if no node has room, on
 // reserved nodes that lend, and last on a node that the ask may reserve. It reports whether a pass
 // allocated or reserved something.
-func (r *eagerRun) serveAsk(p *partition, ask uint32) bool {
+func (r *eagerRun) serveAsk(p *partition, ask state.AskSlot) bool {
 	if free := r.nodesFor(p, ask, false, 1); len(free) > 0 {
 		return r.pass(free[0].node)
 	}
@@ -141,7 +142,7 @@ func (r *eagerRun) serveAsk(p *partition, ask uint32) bool {
 }
 
 // nodeToReserve returns the emptiest node that an ask may reserve, or 0 if there is none.
-func (s *Scheduler) nodeToReserve(p *partition, ask uint32) uint32 {
+func (s *Scheduler) nodeToReserve(p *partition, ask state.AskSlot) state.NodeSlot {
 	k := s.st.Asks.Get(ask)
 	a := s.st.Apps.Get(k.App)
 	if !s.needsMore(a, k) || s.st.HoldsBack(k) {

@@ -23,14 +23,14 @@ func (s *Scheduler) ReservesEarliest() bool {
 // earliestNode returns the node that an ask should reserve instead of the given node: the node,
 // among those that the ask may use at this locality and reserve, that is expected to have room
 // first. Among equals, the given node comes first, then the emptiest.
-func (v *View) earliestNode(a *state.App, ask, node uint32, at yarn.Locality) uint32 {
+func (v *View) earliestNode(a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) state.NodeSlot {
 	best, _ := v.earliestOther(a, ask, node, at)
 	return best
 }
 
 // earliestOther is earliestNode, and also returns the time at which the node is expected to have
 // room.
-func (v *View) earliestOther(a *state.App, ask, node uint32, at yarn.Locality) (best uint32, first int64) {
+func (v *View) earliestOther(a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) (best state.NodeSlot, first int64) {
 	best, first = node, v.expectedRoom(v.st.Asks.Get(ask), node)
 	for other := range v.reservableNodes(v.at, a, ask, at) {
 		if t := v.expectedRoom(v.st.Asks.Get(ask), other); t < first {
@@ -42,8 +42,8 @@ func (v *View) earliestOther(a *state.App, ask, node uint32, at yarn.Locality) (
 
 // reservableNodes returns the nodes of a partition that an ask may reserve and use at a locality,
 // the emptiest first, among the first walkedNodes with free room.
-func (s *Scheduler) reservableNodes(p *partition, a *state.App, ask uint32, at yarn.Locality) iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
+func (s *Scheduler) reservableNodes(p *partition, a *state.App, ask state.AskSlot, at yarn.Locality) iter.Seq[state.NodeSlot] {
+	return func(yield func(state.NodeSlot) bool) {
 		walked, found := 0, 0
 		for node := range s.freeNodes(p, false, emptiest).walk(allBounds) {
 			if walked++; walked > walkedNodes || found == reservableNodesMax {
@@ -63,7 +63,7 @@ const moveEvery = 60
 
 // moveReservation reserves another node instead, if that one is expected to have room in half of
 // the time. It looks for one at every moveEvery-th heartbeat of the reserved node.
-func (p *pass) moveReservation(r *state.Reservation, ask uint32) {
+func (p *pass) moveReservation(r *state.Reservation, ask state.AskSlot) {
 	if !p.ReservesEarliest() || r.IncreaseOf != 0 || p.st.Asks.Get(ask).ReReservations%moveEvery != 0 || p.hasPreempted(r) || p.borrowed(r) {
 		return
 	}
@@ -88,7 +88,7 @@ func (s *Scheduler) borrowed(r *state.Reservation) bool {
 
 // mayReserveAt reports whether an ask may reserve a node of a partition, and would be served there at
 // this locality or a better one.
-func (s *Scheduler) mayReserveAt(p *partition, a *state.App, ask, node uint32, at yarn.Locality) bool {
+func (s *Scheduler) mayReserveAt(p *partition, a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) bool {
 	if !s.st.Nodes.Has(node) {
 		return false
 	}
@@ -102,7 +102,7 @@ func (s *Scheduler) mayReserveAt(p *partition, a *state.App, ask, node uint32, a
 }
 
 // expectedRoom returns the time at which a node is expected to have room for an ask.
-func (s *Scheduler) expectedRoom(k *state.Ask, node uint32) int64 {
+func (s *Scheduler) expectedRoom(k *state.Ask, node state.NodeSlot) int64 {
 	guesses := lengthGuesses{s: s}
 	n := s.st.Nodes.Get(node)
 	ends := s.ends[:0]

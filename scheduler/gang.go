@@ -35,13 +35,13 @@ const (
 
 // mayCompareGangs reports whether a pass on a node may search for a gang now. It allows about the
 // given number of passes per second.
-func (s *Scheduler) mayCompareGangs(node uint32, passes int) bool {
+func (s *Scheduler) mayCompareGangs(node state.NodeSlot, passes int) bool {
 	every := int64(s.st.Nodes.Len() / passes)
 	return s.gangsCompared < gangComparisons && (every <= 1 || (int64(node)+s.now/1000)%every == 0)
 }
 
 // offerGang is offerKey for a gang's ask.
-func (p *pass) offerGang(app, ask, node uint32, l *Limits) decision {
+func (p *pass) offerGang(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, l *Limits) decision {
 	g := p.st.Gangs.Get(app)
 	skip := func(state allocationState, why Reason) decision {
 		return decision{state: state, app: app, ask: ask, key: g.Key, why: why}
@@ -73,7 +73,7 @@ func (p *pass) offerGang(app, ask, node uint32, l *Limits) decision {
 }
 
 // startGang looks for room for all members of a gang that no limit prevents from starting.
-func (p *pass) startGang(d *gangDemand, ask uint32, l *Limits) (decision, bool) {
+func (p *pass) startGang(d *gangDemand, ask state.AskSlot, l *Limits) (decision, bool) {
 	if !p.gangFitsIn(0, d) || !p.cfg.Calculator.FitsIn(d.size, l.headroom) {
 		return decision{}, false
 	}
@@ -82,7 +82,7 @@ func (p *pass) startGang(d *gangDemand, ask uint32, l *Limits) (decision, bool) 
 }
 
 // holdGang looks for nodes to hold for such a gang, if it holds none and has waited long enough.
-func (p *pass) holdGang(d *gangDemand, ask uint32) (decision, bool) {
+func (p *pass) holdGang(d *gangDemand, ask state.AskSlot) (decision, bool) {
 	if members, _ := p.st.GangReserved(d.app); members > 0 || !p.gangMayReserve(d) {
 		return decision{}, false
 	}
@@ -93,7 +93,7 @@ func (p *pass) holdGang(d *gangDemand, ask uint32) (decision, bool) {
 
 // GangPass starts the waiting gang of an application, or reserves nodes for it, if a pass on some
 // node would do so. It does not check whether another application comes first.
-func (s *Scheduler) GangPass(app uint32, start bool) {
+func (s *Scheduler) GangPass(app state.AppSlot, start bool) {
 	a, g := s.st.Apps.Get(app), s.st.Gangs.Get(app)
 	if g.State != state.GangWaiting {
 		return
@@ -123,14 +123,14 @@ func (s *Scheduler) GangPass(app uint32, start bool) {
 // gangDemand is what the members of a gang use together, with the queues and the user whose limits
 // apply.
 type gangDemand struct {
-	app    uint32
+	app    state.AppSlot
 	leaf   int32
-	user   uint32
+	user   state.UserSlot
 	member yarn.Resource
 	size   yarn.Resource // of all members
 }
 
-func (s *Scheduler) demandOf(app, ask uint32) gangDemand {
+func (s *Scheduler) demandOf(app state.AppSlot, ask state.AskSlot) gangDemand {
 	a, member := s.st.Apps.Get(app), s.st.Asks.Get(ask).Size
 	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.st.Gangs.Get(app).Spec.Count)}
 }
@@ -181,7 +181,7 @@ func (v *View) gangFitsQueue(d *gangDemand) bool {
 func (v *View) gangMayReserve(d *gangDemand) bool {
 	v.gangsCompared += 1 + int64(v.st.Reservations.Len())
 	held := make([]yarn.Resource, v.cfg.Queues[d.leaf].Depth+1) // by depth, for the queues of this gang
-	v.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	v.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if r.Members != 0 {
 			a := v.st.Apps.Get(r.App)
 			k := v.st.Asks.Get(v.st.Ask(a, r.Key))
@@ -226,14 +226,14 @@ func (s *Scheduler) commitGang(d *decision) {
 }
 
 // startMember allocates one member of a gang.
-func (s *Scheduler) startMember(app uint32, key yarn.SchedulerKey, node uint32) {
+func (s *Scheduler) startMember(app state.AppSlot, key yarn.SchedulerKey, node state.NodeSlot) {
 	a := s.st.Apps.Get(app)
 	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: key, Node: node,
 		Locality: s.localityOn(s.st.Asks.Get(s.st.Ask(a, key)), node)})
 }
 
 // localityOn returns the locality at which an ask would next use a node.
-func (s *Scheduler) localityOn(k *state.Ask, node uint32) yarn.Locality {
+func (s *Scheduler) localityOn(k *state.Ask, node state.NodeSlot) yarn.Locality {
 	switch at := s.reachOf(k, node); {
 	case at.host:
 		return yarn.NodeLocal
@@ -276,8 +276,8 @@ func (v *View) heldSuffice(r *state.Reservation) bool {
 const gangPatienceMillis = 10_000
 
 // heldRacks returns the number of racks of the nodes that a gang holds.
-func (s *Scheduler) heldRacks(app uint32) int {
-	var racks []state.NameID
+func (s *Scheduler) heldRacks(app state.AppSlot) int {
+	var racks []state.NameSlot
 	for _, r := range s.st.GangReservations(app) {
 		racks = append(racks, s.st.Nodes.Get(r.Node).RackID)
 	}
@@ -287,7 +287,7 @@ func (s *Scheduler) heldRacks(app uint32) int {
 
 // heldMembers returns the number of members for which the held nodes have room, and which the ask
 // allows there now.
-func (s *Scheduler) heldMembers(app, ask uint32) (n int64) {
+func (s *Scheduler) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) {
 	r := s.roomsFor(app, ask)
 	for _, res := range s.st.GangReservations(app) {
 		r.add(res.Node, s.st.Nodes.Get(res.Node).Unallocated())
@@ -303,7 +303,7 @@ func (s *Scheduler) heldMembers(app, ask uint32) (n int64) {
 }
 
 // heldRoom returns the placement of the members on the held nodes.
-func (s *Scheduler) heldRoom(app uint32) (members []gangMembers) {
+func (s *Scheduler) heldRoom(app state.AppSlot) (members []gangMembers) {
 	for _, r := range s.st.GangReservations(app) {
 		members = append(members, gangMembers{node: r.Node, count: int64(r.Members)})
 	}
@@ -311,26 +311,26 @@ func (s *Scheduler) heldRoom(app uint32) (members []gangMembers) {
 }
 
 // cancelGang cancels all reservations of a gang.
-func (s *Scheduler) cancelGang(app uint32, cause yarn.CancelCause) {
+func (s *Scheduler) cancelGang(app state.AppSlot, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(r *state.Reservation) bool { return r.Members != 0 })
 }
 
 // breakGang cancels the other reservations of a gang that has lost one for the given cause.
-func (s *Scheduler) breakGang(app uint32, cause yarn.CancelCause) {
+func (s *Scheduler) breakGang(app state.AppSlot, cause yarn.CancelCause) {
 	if cause != yarn.CancelGangStarted && cause != yarn.CancelGangBroken && cause != yarn.CancelGangLate {
 		s.cancelGang(app, yarn.CancelGangBroken)
 	}
 }
 
 // EndGang ends an application's gang. After that its ask is served container by container.
-func (s *Scheduler) EndGang(app uint32, cause yarn.GangEnd) {
+func (s *Scheduler) EndGang(app state.AppSlot, cause yarn.GangEnd) {
 	s.cancelGang(app, yarn.CancelGangBroken)
 	s.Emit(&event.GangEnded{App: s.st.Apps.Get(app).ID.Seq, Cause: cause})
 	s.AsksMore(app)
 }
 
 // DeclareGang sets the gang of an application. It replaces an earlier one.
-func (s *Scheduler) DeclareGang(app uint32, g yarn.Gang) {
+func (s *Scheduler) DeclareGang(app state.AppSlot, g yarn.Gang) {
 	s.cancelWhere(app, yarn.CancelGangBroken, func(r *state.Reservation) bool { return r.Members != 0 || r.IncreaseOf == 0 && g.IsOf(r.Key) })
 	s.Emit(&event.GangDeclared{App: s.st.Apps.Get(app).ID.Seq, Gang: g})
 	s.AsksMore(app)

@@ -46,12 +46,12 @@ type roomAt struct {
 
 // gangHold returns the nodes that will first have room for all members of a gang, if nothing else
 // starts on them.
-func (s *Scheduler) gangHold(app, ask uint32) gangSet {
+func (s *Scheduler) gangHold(app state.AppSlot, ask state.AskSlot) gangSet {
 	r := s.roomsFor(app, ask)
 	ends := lengthGuesses{s: s}
 	var rooms []roomAt
 	compared := int64(0)
-	for node := uint32(1); node < s.st.Nodes.Cap() && compared < gangNodesMax && (compared < gangNodes || r.found < 2*r.g.Count); node++ {
+	for node := state.NodeSlot(1); node < s.st.Nodes.Cap() && compared < gangNodesMax && (compared < gangNodes || r.found < 2*r.g.Count); node++ {
 		if s.mayHoldNode(app, ask, node) {
 			compared++
 			r.rooms = r.rooms[:0]
@@ -65,7 +65,7 @@ func (s *Scheduler) gangHold(app, ask uint32) gangSet {
 }
 
 // mayHoldNode reports whether a gang may hold a node in its present state.
-func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
+func (s *Scheduler) mayHoldNode(app state.AppSlot, ask state.AskSlot, node state.NodeSlot) bool {
 	if !s.st.Nodes.Has(node) {
 		return false
 	}
@@ -77,7 +77,7 @@ func (s *Scheduler) mayHoldNode(app, ask, node uint32) bool {
 func firstSet(g *yarn.Gang, rooms []roomAt, limits nameLimits) gangSet {
 	slices.SortStableFunc(rooms, func(x, y roomAt) int { return cmp.Compare(x.at, y.at) })
 	left := slices.Clone(limits)
-	inRack := map[state.NameID]int64{} // members that find room, by rack; only looked up
+	inRack := map[state.NameSlot]int64{} // members that find room, by rack; only looked up
 	var all int64
 	for i := range rooms {
 		m := &rooms[i].room
@@ -88,7 +88,7 @@ func firstSet(g *yarn.Gang, rooms []roomAt, limits nameLimits) gangSet {
 		}
 		all += more
 		inRack[m.rack] += more
-		found, rack := all, state.NameID(0)
+		found, rack := all, state.NameSlot(0)
 		if g.OneRack {
 			found, rack = inRack[m.rack], m.rack
 		}
@@ -100,8 +100,8 @@ func firstSet(g *yarn.Gang, rooms []roomAt, limits nameLimits) gangSet {
 }
 
 // until sums the room by node, for the nodes of one rack or, if rack is 0, of all.
-func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
-	at := map[uint32]int{} // looked up by node only
+func until(rooms []roomAt, rack state.NameSlot) (sum []gangMembers) {
+	at := map[state.NodeSlot]int{} // looked up by node only
 	for _, r := range rooms {
 		if rack != 0 && r.room.rack != rack {
 			continue
@@ -121,7 +121,7 @@ func until(rooms []roomAt, rack state.NameID) (sum []gangMembers) {
 type lengthGuesses struct {
 	s        *Scheduler
 	compared int64 // containers
-	app      uint32
+	app      state.AppSlot
 	lengths  *state.Lengths
 	ends     []containerEnd // of the current node
 }

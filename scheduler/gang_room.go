@@ -9,8 +9,8 @@ import (
 
 // gangMembers is the number of members of a gang that fit on a node, or that are placed there.
 type gangMembers struct {
-	node  uint32
-	rack  state.NameID
+	node  state.NodeSlot
+	rack  state.NameSlot
 	count int64
 	local bool // the ask names the node or its rack
 	limit int  // the nameLimits entry that the members count in, from 1 on; 0: none
@@ -27,7 +27,7 @@ func chooseMembers(g *yarn.Gang, rooms []gangMembers, limits nameLimits) []gangM
 		return takeMembers(g, rooms, limits)
 	}
 	var racks [][]gangMembers
-	at := map[state.NameID]int{} // looked up by rack only
+	at := map[state.NameSlot]int{} // looked up by rack only
 	for _, m := range rooms {
 		i, known := at[m.rack]
 		if !known {
@@ -69,7 +69,7 @@ func takeMembers(g *yarn.Gang, rooms []gangMembers, limits nameLimits) (members 
 // gangRoom returns where all members of a gang can start now, or nil if there is too little room.
 // It prefers nodes that the gang holds, then nodes that its ask names, then nodes in
 // the order of nodes.
-func (v *View) gangRoom(app, ask uint32) []gangMembers {
+func (v *View) gangRoom(app state.AppSlot, ask state.AskSlot) []gangMembers {
 	r := v.roomsFor(app, ask)
 	for slot := range v.st.GangReservations(app) {
 		r.add(v.st.Reservations.Get(slot).Node, v.st.Nodes.Get(v.st.Reservations.Get(slot).Node).Unallocated())
@@ -95,23 +95,24 @@ func (v *View) gangRoom(app, ask uint32) []gangMembers {
 type gangRooms struct {
 	s        *Scheduler
 	g        yarn.Gang
-	app, ask uint32
+	app      state.AppSlot
+	ask      state.AskSlot
 	size     yarn.Resource // of a member
 	named    bool          // the ask names hosts or racks
 	rooms    []gangMembers
 	found    int64 // members that fit on them, up to the count on each
 	compared int64 // nodes
 	limits   nameLimits
-	limitOf  map[state.NameID]int // entry of limits for a name, from 1 on; only looked up
+	limitOf  map[state.NameSlot]int // entry of limits for a name, from 1 on; only looked up
 }
 
-func (s *Scheduler) roomsFor(app, ask uint32) *gangRooms {
+func (s *Scheduler) roomsFor(app state.AppSlot, ask state.AskSlot) *gangRooms {
 	k := s.st.Asks.Get(ask)
-	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameID]int{}}
+	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameSlot]int{}}
 }
 
 // add adds a node with the given free room, if a member may run there.
-func (r *gangRooms) add(node uint32, free yarn.Resource) {
+func (r *gangRooms) add(node state.NodeSlot, free yarn.Resource) {
 	r.compared++
 	if n := r.s.st.Nodes.Get(node); n.TakesContainers() && !r.s.st.Apps.Get(r.app).Blacklisted(n) {
 		r.addRoom(node, free)
@@ -119,7 +120,7 @@ func (r *gangRooms) add(node uint32, free yarn.Resource) {
 }
 
 // addRoom is add for a node that takes containers or may do so later.
-func (r *gangRooms) addRoom(node uint32, free yarn.Resource) {
+func (r *gangRooms) addRoom(node state.NodeSlot, free yarn.Resource) {
 	n, k := r.s.st.Nodes.Get(node), r.s.st.Asks.Get(r.ask)
 	at := r.s.reachOf(k, node)
 	if !at.usable() {

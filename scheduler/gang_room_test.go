@@ -13,8 +13,8 @@ import (
 // Racks are in the order of their first nodes.
 func TestRacksInOrder(t *testing.T) {
 	rooms := []gangMembers{{node: 1, rack: 7, count: 1}, {node: 2, rack: 5, count: 2}, {node: 3, rack: 7, count: 1}, {node: 4, rack: 5, count: 1}, {node: 5, rack: 7, count: 1}}
-	for count, want := range map[int64][]uint32{3: {1, 3, 5}, 2: {1, 3}, 4: nil} {
-		var nodes []uint32
+	for count, want := range map[int64][]state.NodeSlot{3: {1, 3, 5}, 2: {1, 3}, 4: nil} {
+		var nodes []state.NodeSlot
 		for _, m := range chooseMembers(&yarn.Gang{OneRack: true, Count: count}, rooms, nil) {
 			nodes = append(nodes, m.node)
 		}
@@ -29,7 +29,7 @@ func TestRacksInOrder(t *testing.T) {
 func TestManyRacks(t *testing.T) {
 	rooms := make([]gangMembers, 1_000_000)
 	for i := range rooms {
-		rooms[i] = gangMembers{node: uint32(i + 1), rack: state.NameID(i + 1), count: 1}
+		rooms[i] = gangMembers{node: state.NodeSlot(i + 1), rack: state.NameSlot(i + 1), count: 1}
 	}
 	growth.InTime(t, "a million racks", func() {
 		if chooseMembers(&yarn.Gang{OneRack: true, Count: 2}, rooms, nil) != nil {

@@ -12,12 +12,12 @@ type GangWait struct {
 }
 
 // WhyGangWaits returns why the gang of an ask has not started.
-func (s *Scheduler) WhyGangWaits(app, ask uint32) GangWait {
+func (s *Scheduler) WhyGangWaits(app state.AppSlot, ask state.AskSlot) GangWait {
 	d := s.demandOf(app, ask)
 	now, ever := s.roomsFor(app, ask), s.roomsFor(app, ask)
 	k := s.st.Asks.Get(ask)
 	v := s.view(s.partitions[k.Label])
-	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	s.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Label != k.Label {
 			return true
 		}

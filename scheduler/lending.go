@@ -14,7 +14,7 @@ import (
 // Source: Hadoop 3.4.2, RegularContainerAllocator.preCheckForNodeCandidateSet.
 
 // LabelServed returns the label of the asks to which this view offers a node.
-func (v *View) LabelServed(n *state.Node) state.LabelID {
+func (v *View) LabelServed(n *state.Node) state.LabelSlot {
 	if v.lending {
 		return 0
 	}

@@ -129,7 +129,7 @@ func (v *View) userCheck(i int32, a *state.App) (bool, yarn.Resource) {
 }
 
 // UserLimit returns the limit of an active user of a leaf.
-func (v *View) UserLimit(i int32, user uint32) yarn.Resource {
+func (v *View) UserLimit(i int32, user state.UserSlot) yarn.Resource {
 	users := v.userLimits(&v.at.queues[i])
 	if changes := v.queues[i].changes; users.known != changes {
 		users.limit = capacity.UserLimit(v.userLimitInput(i))
@@ -154,7 +154,7 @@ func (v *View) userLimitInput(i int32) capacity.UserLimitInput {
 }
 
 // weighted returns the limit of a user, given the limit of a user of weight 1.
-func (s *Scheduler) weighted(limit yarn.Resource, user uint32) yarn.Resource {
+func (s *Scheduler) weighted(limit yarn.Resource, user state.UserSlot) yarn.Resource {
 	w := s.users[user].weight
 	if w == yarn.One {
 		return limit
@@ -197,7 +197,7 @@ func (v *View) limitOn(d *decision, released *state.Reservation) Reason {
 //
 // Source: Hadoop 3.4.2, CapacityHeadroomProvider.getHeadroom, which also counts partitions of asks
 // that no longer exist.
-func (s *Scheduler) Headroom(slot uint32) yarn.Resource {
+func (s *Scheduler) Headroom(slot state.AppSlot) yarn.Resource {
 	s.refreshCapacities()
 	a := s.st.Apps.Get(slot)
 	if len(s.partitions) == 1 {
@@ -239,13 +239,13 @@ func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
 		return uint32(s.st.Meta.UsableNodes)
 	}
 	if label := s.st.Label(name); label != 0 {
-		return uint32(s.st.Labels.Get(uint32(label)).Nodes)
+		return uint32(s.st.Labels.Get(label).Nodes)
 	}
 	return 0 // as in YARN
 }
 
 // WithinUserLimit reports whether an application's user may get more in its leaf.
-func (v *View) WithinUserLimit(app uint32) bool {
+func (v *View) WithinUserLimit(app state.AppSlot) bool {
 	a := v.st.Apps.Get(app)
 	ok, _ := v.userCheck(v.LeafOf(a), a)
 	return ok

@@ -14,7 +14,7 @@ func (r reach) usable() bool { return r.host || r.rack || r.any }
 // lent to it, an ask may use nodes whose host it names; nodes of a rack that it names, unless that
 // entry is strict; and any other node if "*" is relaxed. The ask for an increase may use only the
 // container's node.
-func (s *Scheduler) reachOf(k *state.Ask, node uint32) reach {
+func (s *Scheduler) reachOf(k *state.Ask, node state.NodeSlot) reach {
 	if k.IncreaseOf != 0 {
 		return reach{host: s.st.Containers.Get(k.IncreaseOf).Node == node}
 	}
@@ -36,18 +36,18 @@ func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
 }
 
 // MayUse reports whether an ask may be served on a node, regardless of locality delays.
-func (s *Scheduler) MayUse(ask, node uint32) bool {
+func (s *Scheduler) MayUse(ask state.AskSlot, node state.NodeSlot) bool {
 	return s.reachOf(s.st.Asks.Get(ask), node).usable()
 }
 
 // OtherLabel reports whether only the node's label prevents an ask from using a node.
-func (s *Scheduler) OtherLabel(ask, node uint32) bool {
+func (s *Scheduler) OtherLabel(ask state.AskSlot, node state.NodeSlot) bool {
 	k, n := s.st.Asks.Get(ask), s.st.Nodes.Get(node)
 	return k.IncreaseOf == 0 && k.Label != n.Label && !s.lendsTo(n, k) && s.placesOf(k, n).usable()
 }
 
 // place tries the localities at which an ask may use a node, from node-local to off-switch.
-func (p *pass) place(app, ask, node uint32, l *Limits, fulfillment bool) decision {
+func (p *pass) place(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, l *Limits, fulfillment bool) decision {
 	k := p.st.Asks.Get(ask)
 	at := p.reachOf(k, node)
 	none := decision{state: statePrioritySkipped, app: app, ask: ask, key: k.Key, why: LocalityDelay}

@@ -11,10 +11,10 @@ const maxAskNames = 1 << 19
 // while the table of names is less than half full, also to new ones. Then the applications of one
 // user may refer to as many names as they leave free. So no user fills the table, and half of what
 // is free is left for the next one.
-func (s *Scheduler) AdmitNames(user state.NameID, n int) func(name string) bool {
+func (s *Scheduler) AdmitNames(user state.NameSlot, n int) func(name string) bool {
 	left, counted := 0, false
 	return func(name string) bool {
-		if s.st.NameID(name) != 0 {
+		if s.st.Name(name) != 0 {
 			return true
 		}
 		if !counted {
@@ -26,7 +26,7 @@ func (s *Scheduler) AdmitNames(user state.NameID, n int) func(name string) bool 
 }
 
 // newNames returns how many of n new names the applications of a user may add to the state.
-func (s *Scheduler) newNames(user state.NameID, n int) int {
+func (s *Scheduler) newNames(user state.NameSlot, n int) int {
 	return MayAdd(n, s.st.Names.Len(), maxAskNames, func() int { return s.namesOf(user) })
 }
 
@@ -42,8 +42,8 @@ func MayAdd(n, used, most int, has func() int) int {
 }
 
 // namesOf returns the number of hosts and racks in the asks and blacklists of a user's applications.
-func (s *Scheduler) namesOf(user state.NameID) (n int) {
-	s.st.Apps.Each(func(_ uint32, a *state.App) bool {
+func (s *Scheduler) namesOf(user state.NameSlot) (n int) {
+	s.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.User == user {
 			n += len(a.Blacklist)
 			for _, k := range s.st.AsksOf(a) {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -21,8 +22,8 @@ type nodeIndex struct {
 	layout  layout
 	shapes  []shape // by node; 0: the node is in no bucket
 	buckets []bucket
-	changed []uint32 // nodes whose shapes are outdated
-	marked  []bool   // by node: whether it is in changed
+	changed []state.NodeSlot // nodes whose shapes are outdated
+	marked  []bool           // by node: whether it is in changed
 }
 
 // bucket has the nodes of one shape.
@@ -165,8 +166,8 @@ func (b *bounds) from(s shape, i int) shape {
 }
 
 // walk returns the nodes whose shapes are within the bounds, in order.
-func (x *nodeIndex) walk(b bounds) iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
+func (x *nodeIndex) walk(b bounds) iter.Seq[state.NodeSlot] {
+	return func(yield func(state.NodeSlot) bool) {
 		for i := 0; i < len(x.buckets); {
 			at := x.buckets[i].shape
 			next, ok := b.next(at)
@@ -199,10 +200,12 @@ func (b bucket) compare(s shape) int {
 }
 
 // has reports whether a node is in the index.
-func (x *nodeIndex) has(node uint32) bool { return int(node) < len(x.shapes) && x.shapes[node] != 0 }
+func (x *nodeIndex) has(node state.NodeSlot) bool {
+	return int(node) < len(x.shapes) && x.shapes[node] != 0
+}
 
 // mark records that a node has changed.
-func (x *nodeIndex) mark(node uint32) {
+func (x *nodeIndex) mark(node state.NodeSlot) {
 	for int(node) >= len(x.marked) {
 		x.marked, x.shapes = append(x.marked, false), append(x.shapes, 0)
 	}
@@ -213,7 +216,7 @@ func (x *nodeIndex) mark(node uint32) {
 }
 
 // set moves a node to the bucket of its shape. With shape 0 the node leaves the index.
-func (x *nodeIndex) set(node uint32, s shape) {
+func (x *nodeIndex) set(node state.NodeSlot, s shape) {
 	old := x.shapes[node]
 	if old == s {
 		return
@@ -244,27 +247,27 @@ type nodeWord struct {
 
 func (w nodeWord) compare(index uint32) int { return int(w.index) - int(index) }
 
-func (s *nodeSet) add(node uint32) {
-	i, found := slices.BinarySearchFunc(*s, node/64, nodeWord.compare)
+func (s *nodeSet) add(node state.NodeSlot) {
+	i, found := slices.BinarySearchFunc(*s, uint32(node/64), nodeWord.compare)
 	if !found {
-		*s = slices.Insert(*s, i, nodeWord{index: node / 64})
+		*s = slices.Insert(*s, i, nodeWord{index: uint32(node / 64)})
 	}
 	(*s)[i].bits |= 1 << (node % 64)
 }
 
-func (s *nodeSet) remove(node uint32) {
-	i, _ := slices.BinarySearchFunc(*s, node/64, nodeWord.compare)
+func (s *nodeSet) remove(node state.NodeSlot) {
+	i, _ := slices.BinarySearchFunc(*s, uint32(node/64), nodeWord.compare)
 	if (*s)[i].bits &^= 1 << (node % 64); (*s)[i].bits == 0 {
 		*s = slices.Delete(*s, i, i+1)
 	}
 }
 
 // all returns the slots in ascending order.
-func (s nodeSet) all() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
+func (s nodeSet) all() iter.Seq[state.NodeSlot] {
+	return func(yield func(state.NodeSlot) bool) {
 		for _, w := range s {
 			for left := w.bits; left != 0; left &= left - 1 {
-				if !yield(w.index*64 + uint32(bits.TrailingZeros64(left))) {
+				if !yield(state.NodeSlot(w.index*64 + uint32(bits.TrailingZeros64(left)))) {
 					return
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -24,9 +25,9 @@ func TestNodeIndexAgainstAList(t *testing.T) {
 		kinds := rapid.IntRange(1, yarn.MaxKinds).Draw(t, "kinds")
 		for order := range nodeLayouts {
 			l := &nodeLayouts[order]
-			x, free := nodeIndex{layout: *l}, map[uint32]yarn.Resource{}
+			x, free := nodeIndex{layout: *l}, map[state.NodeSlot]yarn.Resource{}
 			for range rapid.IntRange(1, 80).Draw(t, "changes") {
-				node := rapid.Uint32Range(1, 200).Draw(t, "node")
+				node := state.NodeSlot(rapid.Uint32Range(1, 200).Draw(t, "node"))
 				if x.mark(node); rapid.IntRange(0, 4).Draw(t, "leaves") == 0 {
 					delete(free, node)
 					x.set(node, 0)
@@ -36,13 +37,13 @@ func TestNodeIndexAgainstAList(t *testing.T) {
 				x.set(node, l.shapeOf(nodeTotal, free[node], kinds))
 			}
 			size := amounts.Draw(t, "size")
-			var want []uint32
+			var want []state.NodeSlot
 			for node := range free {
 				if mayFit(size, free[node], kinds) {
 					want = append(want, node)
 				}
 			}
-			slices.SortFunc(want, func(a, b uint32) int {
+			slices.SortFunc(want, func(a, b state.NodeSlot) int {
 				return cmp.Or(compareNodes(order, free[a], free[b], kinds), cmp.Compare(a, b))
 			})
 			if got := slices.Collect(x.walk(l.boundsFor(size, kinds))); !slices.Equal(got, want) {
@@ -130,13 +131,13 @@ func BenchmarkNodeIndex(b *testing.B) {
 			l := &nodeLayouts[bench.order]
 			x := nodeIndex{layout: *l}
 			for i := range nodes {
-				x.mark(uint32(i + 1))
-				x.set(uint32(i+1), l.shapeOf(nodeTotal, bench.free(i), 3))
+				x.mark(state.NodeSlot(i + 1))
+				x.set(state.NodeSlot(i+1), l.shapeOf(nodeTotal, bench.free(i), 3))
 			}
 			size := yarn.Resource{100 << 10, 40, 3}
 			for i := 0; b.Loop(); i++ {
 				node := i * 7 % nodes
-				x.set(uint32(node+1), l.shapeOf(nodeTotal, bench.free(node+i), 3))
+				x.set(state.NodeSlot(node+1), l.shapeOf(nodeTotal, bench.free(node+i), 3))
 				for range x.walk(l.boundsFor(size, 3)) {
 					break
 				}

@@ -52,7 +52,7 @@ const (
 // nodeIndexes has the indexes that were used, by order of shapes. The others are nil.
 type nodeIndexes [len(nodeLayouts)]*nodeIndex
 
-func (x *nodeIndexes) mark(node uint32) {
+func (x *nodeIndexes) mark(node state.NodeSlot) {
 	for _, index := range x {
 		if index != nil {
 			index.mark(node)
@@ -61,7 +61,7 @@ func (x *nodeIndexes) mark(node uint32) {
 }
 
 // refreshNode records that a node has changed.
-func (s *Scheduler) refreshNode(slot uint32) {
+func (s *Scheduler) refreshNode(slot state.NodeSlot) {
 	n := s.st.Nodes.Get(slot) // a zero record if the node was forgotten
 	p := s.partitionOf(n)
 	p.nodes.mark(slot)
@@ -70,7 +70,7 @@ func (s *Scheduler) refreshNode(slot uint32) {
 }
 
 // refreshHost keeps the lists of the nodes on each host.
-func (s *Scheduler) refreshHost(slot uint32, host state.NameID) {
+func (s *Scheduler) refreshHost(slot state.NodeSlot, host state.NameSlot) {
 	for int(slot) >= len(s.hostOf) {
 		s.hostOf = append(s.hostOf, 0)
 	}
@@ -80,7 +80,7 @@ func (s *Scheduler) refreshHost(slot uint32, host state.NameID) {
 	}
 	s.hostOf[slot] = host
 	if old != 0 {
-		s.nodesOn[old] = slices.DeleteFunc(s.nodesOn[old], func(n uint32) bool { return n == slot })
+		s.nodesOn[old] = slices.DeleteFunc(s.nodesOn[old], func(n state.NodeSlot) bool { return n == slot })
 	}
 	if host != 0 {
 		at, _ := slices.BinarySearch(s.nodesOn[host], slot)
@@ -90,7 +90,7 @@ func (s *Scheduler) refreshHost(slot uint32, host state.NameID) {
 
 // Replaced reports whether the host of an inactive node has another node that sends heartbeats, or
 // that registered later.
-func (s *Scheduler) Replaced(slot uint32) bool {
+func (s *Scheduler) Replaced(slot state.NodeSlot) bool {
 	n := s.st.Nodes.Get(slot)
 	others := s.nodesOn[n.Host]
 	for i := len(others) - 1; i >= 0; i-- { // the newest is probably the last
@@ -112,7 +112,7 @@ func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeIndex {
 	if x == nil {
 		x = &nodeIndex{layout: nodeLayouts[order]}
 		indexes[order] = x
-		s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { x.mark(slot); return true })
+		s.st.Nodes.Each(func(slot state.NodeSlot, _ *state.Node) bool { x.mark(slot); return true })
 	}
 	for _, slot := range x.changed {
 		x.marked[slot] = false
@@ -168,7 +168,7 @@ type nodeRank struct {
 	locality yarn.Locality
 	prolongs int // lifetime only: see prolongs
 	shape    shape
-	node     uint32
+	node     state.NodeSlot
 }
 
 func (r nodeRank) compare(other nodeRank) int {
@@ -178,7 +178,7 @@ func (r nodeRank) compare(other nodeRank) int {
 
 // nodesFor returns the nodes of a partition on which an ask could be served now, the first of the
 // order first, up to most.
-func (s *Scheduler) nodesFor(p *partition, ask uint32, lent bool, most int) []nodeRank {
+func (s *Scheduler) nodesFor(p *partition, ask state.AskSlot, lent bool, most int) []nodeRank {
 	k := s.st.Asks.Get(ask)
 	a := s.st.Apps.Get(k.App)
 	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, k.Opportunities), order: s.nodeOrder(p, a), found: s.ranks[:0]}
@@ -234,7 +234,7 @@ func (c *nodeChoice) walk(within bounds, most int) {
 }
 
 // add adds a node and returns its rank.
-func (c *nodeChoice) add(node uint32, at yarn.Locality) nodeRank {
+func (c *nodeChoice) add(node state.NodeSlot, at yarn.Locality) nodeRank {
 	r := nodeRank{avoided: c.s.avoids(c.ask, node), locality: at, shape: c.index.shapes[node], node: node}
 	c.found = append(c.found, r)
 	return r
@@ -242,7 +242,7 @@ func (c *nodeChoice) add(node uint32, at yarn.Locality) nodeRank {
 
 // localityOn returns the best locality at which the ask could be served on a node now. ok is false
 // if it could not.
-func (c *nodeChoice) localityOn(node uint32) (at yarn.Locality, ok bool) {
+func (c *nodeChoice) localityOn(node state.NodeSlot) (at yarn.Locality, ok bool) {
 	n := c.s.st.Nodes.Get(node)
 	if !c.index.has(node) || c.app.Blacklisted(n) || !c.s.cfg.Calculator.FitsIn(c.ask.Size, n.Unallocated()) {
 		return 0, false
@@ -279,7 +279,7 @@ func prolongs(end, last int64) int {
 }
 
 // lastEnd returns when the last container of a node is expected to end.
-func (e *lengthGuesses) lastEnd(node uint32) int64 {
+func (e *lengthGuesses) lastEnd(node state.NodeSlot) int64 {
 	last := e.s.now
 	for _, c := range e.s.st.ContainersOn(e.s.st.Nodes.Get(node)) {
 		last = max(last, e.endOf(c))

@@ -17,14 +17,14 @@ const CountedNodes = 200
 // NodeChoice says which node the order of nodes puts first for an ask, and why.
 type NodeChoice struct {
 	Order capacity.NodeOrder // spread, pack or lifetime
-	First uint32             // 0: no node could serve the ask now
-	Next  uint32             // the node behind it; 0: there is none
+	First state.NodeSlot     // 0: no node could serve the ask now
+	Next  state.NodeSlot     // the node behind it; 0: there is none
 	At    yarn.Locality      // at which First would serve the ask
 	// Nodes counts the nodes that could serve the ask at this locality, up to CountedNodes.
 	Nodes int
-	Whole uint32 // one of these nodes on which nothing runs, other than First; 0: there is none
-	Lead  Lead   // why First is before Next
-	Kind  int    // of resource, with LessFree and MoreFree
+	Whole state.NodeSlot // one of these nodes on which nothing runs, other than First; 0: there is none
+	Lead  Lead           // why First is before Next
+	Kind  int            // of resource, with LessFree and MoreFree
 }
 
 // Lead says why one node is before another in an order.
@@ -44,7 +44,7 @@ const (
 
 // NodeChoice returns which node of a label the order of nodes puts first for an ask at the time of
 // the state. With lent, it is for the room that reserved nodes lend.
-func (s *Scheduler) NodeChoice(label state.LabelID, ask uint32, lent bool) NodeChoice {
+func (s *Scheduler) NodeChoice(label state.LabelSlot, ask state.AskSlot, lent bool) NodeChoice {
 	s.now = s.st.Meta.NowMillis
 	p, a := s.partitions[label], s.st.Apps.Get(s.st.Asks.Get(ask).App)
 	order := s.nodeOrder(p, a)
@@ -93,7 +93,7 @@ func (r nodeRank) leadOver(next nodeRank, l *layout) (lead Lead, kind int) {
 
 // ExpectedRoom returns when a node is expected to have room for an ask, in Unix milliseconds. known
 // is false if nothing says when.
-func (s *Scheduler) ExpectedRoom(ask, node uint32) (atMillis int64, known bool) {
+func (s *Scheduler) ExpectedRoom(ask state.AskSlot, node state.NodeSlot) (atMillis int64, known bool) {
 	s.now = s.st.Meta.NowMillis
 	at := s.expectedRoom(s.st.Asks.Get(ask), node)
 	return at, at != never
@@ -101,7 +101,7 @@ func (s *Scheduler) ExpectedRoom(ask, node uint32) (atMillis int64, known bool) 
 
 // ExpectedFirst returns the widest locality at which an ask could reserve no other node that is
 // expected to have room before the given node. It returns 0 if there is none.
-func (s *Scheduler) ExpectedFirst(ask, node uint32) yarn.Locality {
+func (s *Scheduler) ExpectedFirst(ask state.AskSlot, node state.NodeSlot) yarn.Locality {
 	s.now = s.st.Meta.NowMillis
 	k := s.st.Asks.Get(ask)
 	v := s.view(s.partitionOf(s.st.Nodes.Get(node)))

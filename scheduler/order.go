@@ -66,12 +66,12 @@ func log2Fixed(v uint64) uint64 {
 	return out
 }
 
-func (s *Scheduler) findApp(list []uint32, slot uint32) int {
+func (s *Scheduler) findApp(list []state.AppSlot, slot state.AppSlot) int {
 	k := s.apps[slot].key
 	return sort.Search(len(list), func(i int) bool { return !s.apps[list[i]].key.less(k) })
 }
 
-func (s *Scheduler) insertApp(list []uint32, slot uint32) []uint32 {
+func (s *Scheduler) insertApp(list []state.AppSlot, slot state.AppSlot) []state.AppSlot {
 	i := s.findApp(list, slot)
 	list = append(list, 0)
 	copy(list[i+1:], list[i:])
@@ -79,7 +79,7 @@ func (s *Scheduler) insertApp(list []uint32, slot uint32) []uint32 {
 	return list
 }
 
-func (s *Scheduler) removeApp(list []uint32, slot uint32) []uint32 {
+func (s *Scheduler) removeApp(list []state.AppSlot, slot state.AppSlot) []state.AppSlot {
 	i := s.findApp(list, slot)
 	return append(list[:i], list[i+1:]...)
 }
@@ -129,7 +129,7 @@ func (s *Scheduler) removeChild(p *partition, list []int32, i int32) []int32 {
 
 // Active returns the applications of a leaf that have asks, in serving order. The caller must not
 // change the slice.
-func (v *View) Active(leaf int32) []uint32 {
+func (v *View) Active(leaf int32) []state.AppSlot {
 	if v.lending {
 		return v.partitions[0].queues[leaf].active
 	}
@@ -146,10 +146,10 @@ func (v *View) children(i int32) []int32 {
 
 // Pending returns the applications of a leaf that wait for activation, in order. The caller must
 // not change the slice.
-func (s *Scheduler) Pending(leaf int32) []uint32 { return s.queues[leaf].pending }
+func (s *Scheduler) Pending(leaf int32) []state.AppSlot { return s.queues[leaf].pending }
 
 // ActiveBefore returns the applications of the same leaf that are served before an application.
-func (v *View) ActiveBefore(app uint32) []uint32 {
+func (v *View) ActiveBefore(app state.AppSlot) []state.AppSlot {
 	active := v.Active(v.apps[app].leaf)
 	return active[:min(v.findApp(active, app), len(active))]
 }

@@ -11,18 +11,18 @@ import (
 // partition has what the scheduler derives for the nodes of one label. Nodes without a label are
 // the default partition. Scheduler itself has what does not depend on the label.
 type partition struct {
-	label  state.LabelID
+	label  state.LabelSlot
 	name   string
 	cfg    *capacity.Config // with the capacities of the label
 	tree   *capacity.Tree
-	total  yarn.Resource // sum of its usable nodes
-	queues []queueShare  // parallel to cfg.Queues
-	uses   []uint32      // parallel to cfg.Queues: slots in State.LabelUses; nil: default partition
-	users  []userShare   // by slot
-	apps   []bool        // by slot: whether it is in the list of its leaf; not for the default partition
-	nodes  nodeIndexes   // nodes without a reservation
-	lent   nodeIndexes   // reserved nodes, which may lend their room
-	lends  bool          // its nodes may be lent to asks without a label
+	total  yarn.Resource        // sum of its usable nodes
+	queues []queueShare         // parallel to cfg.Queues
+	uses   []state.LabelUseSlot // parallel to cfg.Queues: slots in State.LabelUses; nil: default partition
+	users  []userShare          // by slot
+	apps   []bool               // by slot: whether it is in the list of its leaf; not for the default partition
+	nodes  nodeIndexes          // nodes without a reservation
+	lent   nodeIndexes          // reserved nodes, which may lend their room
+	lends  bool                 // its nodes may be lent to asks without a label
 
 	// awaiting caches the results of awaitingPreemption, parallel to cfg.Queues. nil: not computed.
 	awaiting []yarn.Resource
@@ -48,8 +48,8 @@ type queueShare struct {
 	listed bool // in its parent's list of children
 	barred bool // the queue may not use the label
 
-	children []int32  // of a parent: children with pending asks, in serving order
-	active   []uint32 // of a leaf: activated applications with outstanding asks, in serving order
+	children []int32         // of a parent: children with pending asks, in serving order
+	active   []state.AppSlot // of a leaf: activated applications with outstanding asks, in serving order
 
 	// For a partition that lends: whether the queue has pending asks without a label, and which of
 	// its children do, in serving order.
@@ -78,7 +78,7 @@ func (v *View) userLimits(q *queueShare) *userLimits {
 // userShare is what a user contributes to the sums of its leaf in one partition.
 type userShare struct {
 	part yarn.Resource
-	use  uint32 // slot in State.LabelUses; not for the default partition
+	use  state.LabelUseSlot // slot in State.LabelUses; not for the default partition
 }
 
 // partitionOf returns the partition of a node.
@@ -89,14 +89,14 @@ func (s *Scheduler) makePartitions() {
 	s.lends = false
 	s.partitions = make([]*partition, 1, s.st.Labels.Len()+1)
 	s.partitions[0] = &partition{cfg: s.cfg}
-	s.st.Labels.Each(func(slot uint32, l *state.Label) bool {
-		s.partitions = append(s.partitions, &partition{label: state.LabelID(slot), name: l.Name, cfg: s.cfg.Partition(l.Name), lends: l.Listed && !l.Exclusive})
+	s.st.Labels.Each(func(slot state.LabelSlot, l *state.Label) bool {
+		s.partitions = append(s.partitions, &partition{label: slot, name: l.Name, cfg: s.cfg.Partition(l.Name), lends: l.Listed && !l.Exclusive})
 		return true // slots have no gaps, because labels are never forgotten
 	})
 	for _, p := range s.partitions {
 		p.queues = make([]queueShare, len(s.cfg.Queues))
 		if p.label != 0 {
-			p.uses = make([]uint32, len(s.cfg.Queues))
+			p.uses = make([]state.LabelUseSlot, len(s.cfg.Queues))
 		}
 		for i := range p.queues {
 			p.queues[i].barred = !s.cfg.Queues[i].MayUse(p.name)
@@ -108,7 +108,7 @@ func (s *Scheduler) makePartitions() {
 
 // lists reports whether an application is in the list of its leaf. It is for labels' partitions
 // only.
-func (p *partition) lists(app uint32) bool {
+func (p *partition) lists(app state.AppSlot) bool {
 	for int(app) >= len(p.apps) {
 		p.apps = append(p.apps, false)
 	}
@@ -122,7 +122,7 @@ func (s *Scheduler) compute(p *partition) {
 }
 
 // labelUse returns the LabelUse at a slot, or a zero Use for slot 0.
-func (s *Scheduler) labelUse(slot uint32) *state.Use {
+func (s *Scheduler) labelUse(slot state.LabelUseSlot) *state.Use {
 	if slot == 0 {
 		return &noUse
 	}
@@ -149,7 +149,7 @@ func (v *View) reservedOf(i int32) yarn.Resource {
 }
 
 // userUsed returns what a user uses.
-func (v *View) userUsed(slot uint32) *yarn.Resource {
+func (v *View) userUsed(slot state.UserSlot) *yarn.Resource {
 	if v.at.label != 0 {
 		return &v.labelUse(v.at.users[slot].use).Used
 	}
@@ -174,14 +174,14 @@ func (v *View) sumReserved(a *state.App) (reserved yarn.Resource) {
 }
 
 // asksFor reports whether an application has asks for nodes of a label.
-func (s *Scheduler) asksFor(a *state.App, label state.LabelID) bool {
+func (s *Scheduler) asksFor(a *state.App, label state.LabelSlot) bool {
 	if len(s.partitions) == 1 {
 		return a.Outstanding > 0
 	}
 	return s.anyAskFor(a, label)
 }
 
-func (s *Scheduler) anyAskFor(a *state.App, label state.LabelID) bool {
+func (s *Scheduler) anyAskFor(a *state.App, label state.LabelSlot) bool {
 	for _, k := range s.st.AsksOf(a) {
 		if k.Count > 0 && k.Label == label {
 			return true

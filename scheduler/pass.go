@@ -39,7 +39,7 @@ func (s *Scheduler) passOn(n *state.Node) pass {
 
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
 // locality delays and re-reservations.
-func (s *Scheduler) HeartbeatPass(node uint32) {
+func (s *Scheduler) HeartbeatPass(node state.NodeSlot) {
 	n := s.st.Nodes.Get(node)
 	if !n.TakesContainers() {
 		return
@@ -53,7 +53,7 @@ func (s *Scheduler) HeartbeatPass(node uint32) {
 // a limit on assignments is reached. On a reserved node, it first tries to fulfill the reservation.
 // After that it only lends the room that the reservation leaves idle. It reports whether a pass
 // allocated or reserved anything.
-func (p *pass) serve(node uint32) bool {
+func (p *pass) serve(node state.NodeSlot) bool {
 	var grants, offSwitch int64
 	reserved := p.st.Nodes.Get(node).Reservation != 0
 	if reserved {
@@ -76,7 +76,7 @@ func (p *pass) serve(node uint32) bool {
 }
 
 // next runs one pass on a node that is, or has been, reserved or not.
-func (p *pass) next(node uint32, reserved bool) *decision {
+func (p *pass) next(node state.NodeSlot, reserved bool) *decision {
 	if reserved {
 		return p.lendReserved(node)
 	}
@@ -85,7 +85,7 @@ func (p *pass) next(node uint32, reserved bool) *decision {
 
 // passOnNode runs one pass on a node that is not reserved. It returns what the pass has allocated or
 // reserved, or nil.
-func (p *pass) passOnNode(node uint32) *decision {
+func (p *pass) passOnNode(node state.NodeSlot) *decision {
 	n := p.st.Nodes.Get(node)
 	if !n.TakesContainers() || !p.hasRoom(n) {
 		return nil
@@ -97,7 +97,7 @@ func (p *pass) passOnNode(node uint32) *decision {
 }
 
 // offerNode offers a node to the queues, from root on, and carries out what they decide.
-func (p *pass) offerNode(node uint32) *decision {
+func (p *pass) offerNode(node state.NodeSlot) *decision {
 	d := p.decide(node)
 	if d != nil {
 		p.commit(d)
@@ -106,12 +106,12 @@ func (p *pass) offerNode(node uint32) *decision {
 }
 
 // decide returns what a pass on a node would allocate or reserve, or nil.
-func (p *pass) decide(node uint32) *decision {
+func (p *pass) decide(node state.NodeSlot) *decision {
 	return p.assign(0, node, &Limits{limit: p.at.total}).decided
 }
 
 // lend offers a node of a label that is not exclusive to asks without a label.
-func (p *pass) lend(node uint32) *decision {
+func (p *pass) lend(node state.NodeSlot) *decision {
 	lending := *p
 	lending.lending = true
 	return lending.offerNode(node)
@@ -123,14 +123,14 @@ func (s *Scheduler) hasRoom(n *state.Node) bool {
 }
 
 // assign offers a node to a queue.
-func (p *pass) assign(i int32, node uint32, l *Limits) outcome {
+func (p *pass) assign(i int32, node state.NodeSlot, l *Limits) outcome {
 	if p.cfg.Queues[i].Leaf {
 		return p.assignLeaf(i, node, l)
 	}
 	return p.assignParent(i, node, l)
 }
 
-func (p *pass) assignParent(i int32, node uint32, l *Limits) outcome {
+func (p *pass) assignParent(i int32, node state.NodeSlot, l *Limits) outcome {
 	q := p.Queue(i)
 	pending, reserved := &q.Pending, &q.Reserved
 	if p.at.label != 0 {
@@ -171,7 +171,7 @@ func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
 	return s.cfg.Calculator.Max(s.st.Meta.Cluster, cl.headroom, yarn.Resource{})
 }
 
-func (p *pass) assignLeaf(i int32, node uint32, l *Limits) outcome {
+func (p *pass) assignLeaf(i int32, node state.NodeSlot, l *Limits) outcome {
 	users, active := p.userLimits(&p.at.queues[i]), p.Active(i)
 	if users.refused == p.queues[i].changes {
 		return outcome{} // any other node would have the same result

@@ -10,7 +10,7 @@ import (
 // PreemptionPartition returns what preemption needs to know about the partition of a label.
 //
 // Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.cloneQueues.
-func (s *Scheduler) PreemptionPartition(label state.LabelID) *preempt.Partition {
+func (s *Scheduler) PreemptionPartition(label state.LabelSlot) *preempt.Partition {
 	v := s.In(label, false)
 	p := &preempt.Partition{
 		Calculator: s.cfg.Calculator, Cluster: s.st.Meta.Cluster, Total: v.at.total,
@@ -51,7 +51,7 @@ func (v *View) preemptionQueue(i int32) preempt.Queue {
 func (v *View) addPending(queues []preempt.Queue) {
 	type demand struct{ pending, lessReserved yarn.Resource }
 	wanted := make([]demand, len(v.users)) // by slot of the user
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
+	v.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.Outstanding == 0 || !a.Activated() {
 			return true
 		}
@@ -66,7 +66,7 @@ func (v *View) addPending(queues []preempt.Queue) {
 			continue
 		}
 		leaf := v.users[slot].leaf
-		room := yarn.ComponentMax(v.UserLimit(leaf, uint32(slot)).Sub(*v.userUsed(uint32(slot))), yarn.Resource{})
+		room := yarn.ComponentMax(v.UserLimit(leaf, state.UserSlot(slot)).Sub(*v.userUsed(state.UserSlot(slot))), yarn.Resource{})
 		q := &queues[leaf]
 		q.Pending = q.Pending.Add(yarn.ComponentMin(room, d.pending))
 		q.PendingLessReserved = q.PendingLessReserved.Add(yarn.ComponentMin(room, d.lessReserved))

@@ -13,8 +13,8 @@ import (
 // more work than the wait is worth. Work is expressed as the time in which a container of the size
 // of the ask does as much.
 type DearSet struct {
-	Node         uint32
-	Containers   []uint32
+	Node         state.NodeSlot
+	Containers   []state.ContainerSlot
 	LostMillis   int64 // the work that the set loses
 	MostMillis   int64 // the work that a set may lose now
 	WaitedMillis int64 // since the application got its last container
@@ -26,7 +26,7 @@ type DearSet struct {
 
 // TooDear returns the cheapest set for an ask if rounds choose nothing for the ask only because all
 // sets lose too much work. Otherwise ok is false. TooDear does not change the state.
-func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
+func (s *Scheduler) TooDear(app state.AppSlot, ask state.AskSlot) (dear DearSet, ok bool) {
 	set := &s.cfg.Preemption
 	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
 	if set.Selector == preempt.YARN || set.MaxLostMillis < 0 || k.Count == 0 || s.st.HoldsBack(k) {
@@ -50,7 +50,7 @@ func (s *Scheduler) TooDear(app, ask uint32) (dear DearSet, ok bool) {
 
 // TakesByRank reports whether a reservation of an ask has waited long enough to take from leaves of
 // a lower priority, and one of these leaves uses something. It does not change the state.
-func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask uint32) bool {
+func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask state.AskSlot) bool {
 	k := s.st.Asks.Get(ask)
 	set := &s.cfg.Preemption.QueuePriority
 	if !set.Enabled || k.Reservations == 0 {
@@ -113,7 +113,7 @@ func (r *preemptionRound) dearest(w beneficiary, sets []preemptionSet) (dear Dea
 
 // roundToLookAt returns a round on the nodes of a label that makes no decisions. Warned containers
 // count as ended.
-func (s *Scheduler) roundToLookAt(label state.LabelID, set *preempt.Settings) *preemptionRound {
+func (s *Scheduler) roundToLookAt(label state.LabelSlot, set *preempt.Settings) *preemptionRound {
 	queues := s.PreemptionPartition(label)
 	budget := queues.Budget(set)
 	v := s.In(label, false)

@@ -115,7 +115,7 @@ func (s *Scheduler) FirstOverdue(set *preempt.Settings) int64 {
 }
 
 func (s *Scheduler) eachDebt(f func(state.Debt)) {
-	s.st.Debts.Each(func(_ uint32, list *state.Debts) bool {
+	s.st.Debts.Each(func(_ state.QueueSlot, list *state.Debts) bool {
 		for _, d := range *list {
 			f(d)
 		}

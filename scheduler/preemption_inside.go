@@ -15,7 +15,7 @@ import (
 type insideLeaf struct {
 	*leafApps
 	leaf   int32
-	index  map[uint32]int // index in apps, by application
+	index  map[state.AppSlot]int // index in apps, by application
 	shares []preempt.AppShare
 	uses   []yarn.Resource // by user: usage after all chosen containers have ended and all reservations are fulfilled
 	gains  int             // index of the application that takes; −1: none
@@ -60,7 +60,7 @@ func (r *preemptionRound) reservationOf(set *standingSet) *state.Reservation {
 	return r.s.st.Reservations.Get(r.s.st.Reservation(set.number))
 }
 
-func (r *preemptionRound) chooseInside(leaf int32, apps []uint32, sets []standingSet) {
+func (r *preemptionRound) chooseInside(leaf int32, apps []state.AppSlot, sets []standingSet) {
 	in := r.insideOf(leaf, apps, sets)
 	here := *r
 	here.inside, here.kill = in, nil
@@ -84,8 +84,8 @@ func (r *preemptionRound) chooseInside(leaf int32, apps []uint32, sets []standin
 
 // insideOf computes what the applications of a leaf owe each other. It leaves out the reservations
 // for which warned containers make room, because those containers have not ended yet.
-func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet) *insideLeaf {
-	awaited := func(app uint32) (sum yarn.Resource) {
+func (r *preemptionRound) insideOf(leaf int32, apps []state.AppSlot, sets []standingSet) *insideLeaf {
+	awaited := func(app state.AppSlot) (sum yarn.Resource) {
 		for i := range sets {
 			if res := r.reservationOf(&sets[i]); res.App == app {
 				sum = sum.Add(res.Size)
@@ -93,7 +93,7 @@ func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet
 		}
 		return sum
 	}
-	in := &insideLeaf{leaf: leaf, index: map[uint32]int{}, gains: -1}
+	in := &insideLeaf{leaf: leaf, index: map[state.AppSlot]int{}, gains: -1}
 	in.leafApps = r.s.leafForPreemption(leaf, apps, yarn.ComponentMax(r.leaves[leaf].take, yarn.Resource{}), r.endsOf, awaited)
 	in.shares = in.AppShares(r.set, *r.budget)
 	for i, app := range in.apps {
@@ -109,7 +109,7 @@ func (r *preemptionRound) insideOf(leaf int32, apps []uint32, sets []standingSet
 // for certain causes. Inside a leaf, the result is the usage after those containers have ended.
 func (v *View) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCause) bool) {
 	var seen []uint64
-	v.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+	v.st.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
 		if w.Reservation == 0 || !of(w.Cause) || v.st.Nodes.Get(v.st.Containers.Get(slot).Node).Label != v.at.label || slices.Contains(seen, w.Reservation) {
 			return true
 		}
@@ -125,7 +125,7 @@ func (v *View) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCa
 
 // endsOf returns the size of an application's containers on nodes of the partition that were warned
 // for other queues.
-func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
+func (r *preemptionRound) endsOf(app state.AppSlot) (sum yarn.Resource) {
 	st := r.s.st
 	if st.Preemptions.Len() == 0 {
 		return sum
@@ -139,7 +139,7 @@ func (r *preemptionRound) endsOf(app uint32) (sum yarn.Resource) {
 }
 
 // aim selects the application that takes.
-func (in *insideLeaf) aim(app uint32) {
+func (in *insideLeaf) aim(app state.AppSlot) {
 	in.gains = -1
 	if i, ok := in.index[app]; ok {
 		in.gains = i
@@ -162,7 +162,7 @@ func (r *preemptionRound) offerInside() {
 			}
 		}
 	}
-	nodeOf := func(v victim) uint32 { return st.Containers.Get(v.container).Node }
+	nodeOf := func(v victim) state.NodeSlot { return st.Containers.Get(v.container).Node }
 	slices.SortStableFunc(r.offers, func(a, b victim) int { return int(nodeOf(a)) - int(nodeOf(b)) })
 	for i := range r.offers {
 		if n := len(r.nodes); n == 0 || r.nodes[n-1].node != nodeOf(r.offers[i]) {
@@ -176,7 +176,7 @@ func (r *preemptionRound) offerInside() {
 
 // addNode adds a node whose offers begin at index first. A reserved node counts as taken, because
 // no reservation is cancelled for an application of the same leaf.
-func (r *preemptionRound) addNode(node uint32, first int) {
+func (r *preemptionRound) addNode(node state.NodeSlot, first int) {
 	r.nodes = append(r.nodes, offeringNode{node: node, first: first, end: first, room: r.s.roomOn(node), cheapest: 1<<64 - 1,
 		taken: r.s.st.Nodes.Get(node).Reservation != 0})
 }
@@ -184,7 +184,7 @@ func (r *preemptionRound) addNode(node uint32, first int) {
 // chooseForAppInside finds sets for the asks of an application. It skips an ask for which a node
 // has free room that the application may use, because the next passes allocate there. whole is the
 // round with all nodes.
-func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app uint32) {
+func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app state.AppSlot) {
 	st := r.s.st
 	a := st.Apps.Get(app)
 	for slot, k := range st.AsksOf(a) {

@@ -14,8 +14,8 @@ import (
 // leaf.
 type leafApps struct {
 	preempt.Leaf
-	apps  []uint32 // parallel to Leaf.Apps
-	users []uint32 // parallel to Leaf.Users
+	apps  []state.AppSlot  // parallel to Leaf.Apps
+	users []state.UserSlot // parallel to Leaf.Users
 }
 
 // leafForPreemption returns a leaf. chosen returns what the round has
@@ -23,11 +23,11 @@ type leafApps struct {
 // that do not count as use of its user and of the leaf.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
-func (v *View) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, chosen, awaited func(app uint32) yarn.Resource) *leafApps {
+func (v *View) leafForPreemption(i int32, apps []state.AppSlot, toTake yarn.Resource, chosen, awaited func(app state.AppSlot) yarn.Resource) *leafApps {
 	l := &leafApps{Leaf: preempt.Leaf{Calculator: v.cfg.Calculator, Cluster: v.st.Meta.Cluster, MinAlloc: v.cfg.MinAlloc,
 		Guaranteed: v.at.tree.Capacities[i].EffMin, Used: *v.used(i), AMUsed: v.amUsed(i), ToTake: toTake}, apps: slices.Clone(apps)}
 	v.sortForPreemption(i, l.apps)
-	places := map[uint32]int{} // in l.users
+	places := map[state.UserSlot]int{} // in l.users
 	for _, slot := range l.apps {
 		a := v.st.Apps.Get(slot)
 		user, ok := places[a.UserSlot]
@@ -50,12 +50,12 @@ func (v *View) leafForPreemption(i int32, apps []uint32, toTake yarn.Resource, c
 }
 
 // nothing is the awaited function with which every reservation counts as use.
-func nothing(uint32) (none yarn.Resource) { return none }
+func nothing(state.AppSlot) (none yarn.Resource) { return none }
 
 // appsOfLeaves returns the applications of each leaf that are activated or wait for activation.
-func (s *Scheduler) appsOfLeaves() [][]uint32 {
-	apps := make([][]uint32, len(s.cfg.Queues))
-	s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+func (s *Scheduler) appsOfLeaves() [][]state.AppSlot {
+	apps := make([][]state.AppSlot, len(s.cfg.Queues))
+	s.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if v := &s.apps[slot]; v.activated || v.pending {
 			apps[v.leaf] = append(apps[v.leaf], slot)
 		}
@@ -74,22 +74,22 @@ func (v *View) usesEnough(leaf int32, set *preempt.Settings) bool {
 // fair order and userlimit_first, applications of users that use less come first.
 //
 // Source: Hadoop 3.4.2, IntraQueueCandidatesSelector, TAPriorityComparator and TAFairOrderingComparator.
-func (v *View) sortForPreemption(i int32, apps []uint32) {
+func (v *View) sortForPreemption(i int32, apps []state.AppSlot) {
 	fair := v.cfg.Queues[i].LeafOrder == capacity.Fair && v.cfg.Preemption.Intra.Order == preempt.UserLimitFirst
-	first := map[uint32]uint32{} // by user: its oldest application, for users with equal usage
+	first := map[state.UserSlot]uint32{} // by user: its oldest application, for users with equal usage
 	for _, slot := range apps {
 		a := v.st.Apps.Get(slot)
 		if seq, ok := first[a.UserSlot]; !ok || a.ID.Seq < seq {
 			first[a.UserSlot] = a.ID.Seq
 		}
 	}
-	slices.SortFunc(apps, func(a, b uint32) int {
+	slices.SortFunc(apps, func(a, b state.AppSlot) int {
 		x, y := v.st.Apps.Get(a), v.st.Apps.Get(b)
 		switch {
 		case !fair:
 			return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.ID.Seq, y.ID.Seq))
 		case x.UserSlot != y.UserSlot:
-			used := func(user uint32) yarn.Resource { return v.userUsed(user).Sub(v.userAMUsed(user)) }
+			used := func(user state.UserSlot) yarn.Resource { return v.userUsed(user).Sub(v.userAMUsed(user)) }
 			return cmp.Or(v.cfg.Calculator.Compare(v.st.Meta.Cluster, used(x.UserSlot), used(y.UserSlot)), cmp.Compare(first[x.UserSlot], first[y.UserSlot]))
 		case v.apps[a].key.less(v.apps[b].key):
 			return -1
@@ -122,7 +122,7 @@ func (v *View) limitOfAllUsers(i int32, l *leafApps) yarn.Resource {
 }
 
 // userAMUsed returns the use of a user's AMs.
-func (v *View) userAMUsed(user uint32) yarn.Resource {
+func (v *View) userAMUsed(user state.UserSlot) yarn.Resource {
 	if v.at.label != 0 {
 		return v.labelUse(v.at.users[user].use).AMUsed
 	}

@@ -17,14 +17,14 @@ const (
 
 // offeringNode is a node and its containers that may end.
 type offeringNode struct {
-	node        uint32
-	first, end  int           // its range in preemptionRound.offers
-	room        yarn.Resource // free, or free soon
-	potential   yarn.Resource // total size of its offers
-	cheapest    uint64        // least work of an offer
-	reservation uint32        // a reservation that the round may cancel
-	keeps       bool          // the reservation's leaf has its guarantee without it
-	taken       bool          // a reservation holds the node, and the round may not cancel it
+	node        state.NodeSlot
+	first, end  int                   // its range in preemptionRound.offers
+	room        yarn.Resource         // free, or free soon
+	potential   yarn.Resource         // total size of its offers
+	cheapest    uint64                // least work of an offer
+	reservation state.ReservationSlot // a reservation that the round may cancel
+	keeps       bool                  // the reservation's leaf has its guarantee without it
+	taken       bool                  // a reservation holds the node, and the round may not cancel it
 
 	// extends is a reservation that the round has made for an ask there. Further containers may end
 	// for the same ask, and room is what is left then.
@@ -37,7 +37,7 @@ type offeringNode struct {
 
 // victim is a container that may end.
 type victim struct {
-	container uint32
+	container state.ContainerSlot
 	leaf      int32
 	size      yarn.Resource // what its end frees on its node
 	loses     yarn.Resource // what its end takes from its leaf; more than size for an AM
@@ -57,9 +57,9 @@ func (r *preemptionRound) lookAtNodes() {
 	r.offers = slices.Grow(r.s.offers, min(r.s.st.Containers.Len(), offersOfAll+offersOfNode))
 	r.s.offering, r.s.offers = nil, nil
 	end := nodes.Cap()
-	first := uint32(0)
+	first := state.NodeSlot(0)
 	if r.s.st.Containers.Len() > offersOfAll {
-		first = uint32(r.beginAt(int(end)))
+		first = state.NodeSlot(r.beginAt(int(end)))
 	}
 	for i := range end {
 		slot := (first + i) % end
@@ -89,7 +89,7 @@ func (r *preemptionRound) beginAt(n int) int {
 }
 
 // nodeAt returns the index of a node in the round's nodes, to which it adds the node if needed.
-func (r *preemptionRound) nodeAt(node uint32) int {
+func (r *preemptionRound) nodeAt(node state.NodeSlot) int {
 	i := slices.IndexFunc(r.nodes, func(o offeringNode) bool { return o.node == node })
 	if i >= 0 {
 		return i
@@ -103,7 +103,7 @@ func (r *preemptionRound) nodeAt(node uint32) int {
 	return i
 }
 
-func (r *preemptionRound) lookAt(slot uint32, n *state.Node) {
+func (r *preemptionRound) lookAt(slot state.NodeSlot, n *state.Node) {
 	st := r.s.st
 	o := offeringNode{node: slot, first: len(r.offers), room: n.Unallocated(), cheapest: 1<<64 - 1}
 	if n.Reservation != 0 {
@@ -153,7 +153,7 @@ func (r *preemptionRound) gives(leaf int32) bool {
 
 // droppable reports whether a round may cancel a reservation for some ask. keeps means that the leaf
 // of the reservation has its guarantee without it. A reservation with leases may not be cancelled.
-func (r *preemptionRound) droppable(slot uint32) (may, keeps bool) {
+func (r *preemptionRound) droppable(slot state.ReservationSlot) (may, keeps bool) {
 	res := r.s.st.Reservations.Get(slot)
 	if r.s.borrowed(res) {
 		return false, false // without the reservation, the borrowers would be ordinary containers
@@ -178,7 +178,7 @@ func (r *preemptionRound) mayDrop(o *offeringNode, w beneficiary) bool {
 // givesWay reports whether a reservation may be cancelled for an ask while no container ends, even
 // if the leaf of the reservation is below its guarantee then: an ask within the guarantee of its
 // leaf comes before a reservation that exceeds the guarantee of another leaf.
-func (r *preemptionRound) givesWay(slot uint32, w beneficiary) bool {
+func (r *preemptionRound) givesWay(slot state.ReservationSlot, w beneficiary) bool {
 	leaf := r.s.leafOfReservation(r.s.st.Reservations.Get(slot))
 	return leaf != w.leaf && r.withinGuarantee(w) && r.reservesBeyond(leaf)
 }
@@ -216,7 +216,7 @@ func (r *preemptionRound) awaited(res *state.Reservation) bool {
 
 // victimOf returns a container with the cost of its end. The end of an AM also ends the
 // reservations of its application, and the application's other containers unless they are kept.
-func (r *preemptionRound) victimOf(slot uint32) victim {
+func (r *preemptionRound) victimOf(slot state.ContainerSlot) victim {
 	st := r.s.st
 	k := st.Containers.Get(slot)
 	a := st.Apps.Get(k.App)

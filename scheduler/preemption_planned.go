@@ -45,7 +45,7 @@ func (r *preemptionRound) spent() bool {
 	return r.scans <= 0 || r.sets <= 0 || !r.s.cfg.Calculator.AnyAboveZero(*r.budget)
 }
 
-func (r *preemptionRound) chooseForApp(leaf int32, app uint32) {
+func (r *preemptionRound) chooseForApp(leaf int32, app state.AppSlot) {
 	a := r.s.st.Apps.Get(app)
 	if ok, _ := r.s.userCheck(leaf, a); !ok {
 		return
@@ -61,8 +61,9 @@ func (r *preemptionRound) chooseForApp(leaf int32, app uint32) {
 
 // beneficiary is the ask for which the round makes room.
 type beneficiary struct {
-	leaf     int32
-	app, ask uint32
+	leaf int32
+	app  state.AppSlot
+	ask  state.AskSlot
 }
 
 // chooseForReservations makes room for the reservations of an ask that have waited long enough, the
@@ -73,7 +74,7 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 	if k.Reservations == 0 || r.set.ReservationWaitMillis < 0 {
 		return
 	}
-	var waiting []uint32
+	var waiting []state.ReservationSlot
 	wanted := k.Count
 	for slot, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
 		switch {
@@ -84,7 +85,7 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 			waiting = append(waiting, slot)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b uint32) int {
+	slices.SortFunc(waiting, func(a, b state.ReservationSlot) int {
 		return cmp.Compare(st.Reservations.Get(a).Number, st.Reservations.Get(b).Number)
 	})
 	for _, slot := range waiting {
@@ -236,7 +237,7 @@ func (r *preemptionRound) unblock(w beneficiary) {
 
 // wouldUnblock reports whether a reservation may end for an ask, and the queues of the ask could
 // then use another container of the ask within their maxima.
-func (r *preemptionRound) wouldUnblock(slot uint32, w beneficiary) bool {
+func (r *preemptionRound) wouldUnblock(slot state.ReservationSlot, w beneficiary) bool {
 	res := r.s.st.Reservations.Get(slot)
 	from := r.s.leafOfReservation(res)
 	if !r.mayLose([]victim{{leaf: from, loses: res.Size}}) && !r.givesWay(slot, w) {

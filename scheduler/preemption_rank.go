@@ -117,8 +117,8 @@ func (s *Scheduler) rankedReservations(k *queueRanks) (numbers []uint64) {
 
 // reservedNodes returns the nodes that take containers with a reservation whose ask still wants a container, in
 // slot order. It omits reservations of gangs.
-func (s *Scheduler) reservedNodes() (nodes []uint32) {
-	s.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+func (s *Scheduler) reservedNodes() (nodes []state.NodeSlot) {
+	s.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Reservation == 0 || !n.TakesContainers() {
 			return true
 		}
@@ -137,7 +137,7 @@ func (s *Scheduler) leafOfReservation(res *state.Reservation) int32 {
 
 // askOfReservation returns the ask of a reservation. ok is false if the ask does not exist any
 // more.
-func (s *Scheduler) askOfReservation(res *state.Reservation) (ask uint32, ok bool) {
+func (s *Scheduler) askOfReservation(res *state.Reservation) (ask state.AskSlot, ok bool) {
 	for slot, k := range s.st.AsksOf(s.st.Apps.Get(res.App)) {
 		if k.Key == res.Key && k.IncreaseOf == res.IncreaseOf {
 			return slot, true

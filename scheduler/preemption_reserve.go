@@ -48,7 +48,7 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 
 // within reports whether the other leaves may lose the containers of a set and the reservation
 // dropped, and whether the queues of the beneficiary allow a reservation of a size after that.
-func (r *preemptionRound) within(w beneficiary, size yarn.Resource, set *preemptionSet, dropped uint32) bool {
+func (r *preemptionRound) within(w beneficiary, size yarn.Resource, set *preemptionSet, dropped state.ReservationSlot) bool {
 	victims := slices.Clone(set.victims)
 	if dropped != 0 {
 		res := r.s.st.Reservations.Get(dropped)
@@ -85,7 +85,7 @@ func (r *preemptionRound) ask(leaf int32, size yarn.Resource, sign int64) {
 }
 
 // drop cancels a reservation of a queue above its guarantee.
-func (r *preemptionRound) drop(slot uint32) {
+func (r *preemptionRound) drop(slot state.ReservationSlot) {
 	res := r.s.st.Reservations.Get(slot)
 	r.lose(r.s.LeafOf(r.s.st.Apps.Get(res.App)), res.Size)
 	r.s.cancel(res.Number, yarn.CancelPreempted)
@@ -186,7 +186,7 @@ func (r *preemptionRound) mayGain(leaf int32, size yarn.Resource) bool {
 	return r.s.cfg.Calculator.FitsIn(size, r.leaves[leaf].gain)
 }
 
-func (r *preemptionRound) victimsOf(slots []uint32) []victim {
+func (r *preemptionRound) victimsOf(slots []state.ContainerSlot) []victim {
 	out := make([]victim, len(slots))
 	for i, slot := range slots {
 		out[i] = r.victimOf(slot)

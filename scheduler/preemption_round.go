@@ -34,7 +34,7 @@ type preemptionRound struct {
 	asked         []yarn.Resource   // by queue: the size of the warned containers in its subtree
 	budget        *yarn.Resource    // what the round may still take
 	part          yarn.Fraction     // of what a leaf must give; the rest may end by itself
-	kill          []uint32
+	kill          []state.ContainerSlot
 	ranks         *rankedTaking // nil: preemption by priority is off
 	ranked        *rankedTaking // not nil while the round chooses by priority
 	balance       *balancing    // nil: preemption for balance is off
@@ -52,7 +52,7 @@ type preemptionRound struct {
 	guess        waitLeft
 	// making counts, by ask, the containers for which sets make room beyond the ask's reservations.
 	// It is only looked up.
-	making map[uint32]int64
+	making map[state.AskSlot]int64
 }
 
 // preemptionShare is how much a leaf gives and gets in a round.
@@ -76,7 +76,7 @@ const (
 
 // PreemptionRound judges the standing warnings, chooses further containers, and returns the slots
 // of the containers that end now.
-func (s *Scheduler) PreemptionRound() (kill []uint32) {
+func (s *Scheduler) PreemptionRound() (kill []state.ContainerSlot) {
 	set := &s.cfg.Preemption
 	if !set.Enabled || set.ObserveOnly {
 		s.StopPreempting()
@@ -94,9 +94,11 @@ func (s *Scheduler) StopPreempting() {
 
 // ObservePreemption runs a preemption round even if preemption is off. The caller passes a copy of
 // the state. The emitted events are the decisions that a round would make.
-func (s *Scheduler) ObservePreemption() (kill []uint32) { return s.preempt(&s.cfg.Preemption) }
+func (s *Scheduler) ObservePreemption() (kill []state.ContainerSlot) {
+	return s.preempt(&s.cfg.Preemption)
+}
 
-func (s *Scheduler) preempt(set *preempt.Settings) (kill []uint32) {
+func (s *Scheduler) preempt(set *preempt.Settings) (kill []state.ContainerSlot) {
 	s.refreshCapacities()
 	if set.Selector == preempt.YARN {
 		s.endDebts()
@@ -132,7 +134,7 @@ func (v *View) newPreemptionRound(queues *preempt.Partition, set *preempt.Settin
 	v.withoutReserved(queues.Queues, func(c yarn.PreemptionCause) bool { return c == yarn.PreemptBalance })
 	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
 	r := &preemptionRound{s: *v, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
-		making: map[uint32]int64{},
+		making: map[state.AskSlot]int64{},
 		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
 		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}
 	if r.part = set.NaturalTermination; v.owesLate(v.at, set) {

@@ -12,7 +12,7 @@ import (
 // at all.
 type standingSet struct {
 	number  uint64 // the number of the reservation
-	victims []uint32
+	victims []state.ContainerSlot
 }
 
 // judge decides about the sets with standing warnings, those of the oldest reservations first. It
@@ -60,9 +60,9 @@ func (r *preemptionRound) judgeOne(set standingSet) {
 // standing returns the sets on nodes of the partition, in the order of their reservations.
 func (r *preemptionRound) standing() []standingSet {
 	var sets []standingSet
-	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+	r.s.st.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
 		if w.Reservation != 0 && w.Cause != yarn.PreemptLease && r.s.st.Nodes.Get(r.s.st.Containers.Get(slot).Node).Label == r.s.at.label {
-			sets = append(sets, standingSet{w.Reservation, []uint32{slot}})
+			sets = append(sets, standingSet{w.Reservation, []state.ContainerSlot{slot}})
 		}
 		return true
 	})
@@ -238,7 +238,7 @@ func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 
 // roomOn returns the free room of a node, plus the room of ended containers that the NodeManager
 // has not reported yet, plus the room of leases.
-func (s *Scheduler) roomOn(node uint32) yarn.Resource {
+func (s *Scheduler) roomOn(node state.NodeSlot) yarn.Resource {
 	n := s.st.Nodes.Get(node)
 	room := n.Unallocated()
 	for slot, c := range s.st.ContainersOn(n) {

@@ -18,7 +18,7 @@ const (
 
 // waitLeft caches the last result of preemptionRound.left.
 type waitLeft struct {
-	ask   uint32
+	ask   state.AskSlot
 	now   int64
 	left  int64
 	known bool
@@ -89,7 +89,7 @@ func (r *preemptionRound) left(w beneficiary) int64 {
 }
 
 // roomAt returns the time at which a node is expected to have room for an ask.
-func (r *preemptionRound) roomAt(k *state.Ask, node uint32) int64 {
+func (r *preemptionRound) roomAt(k *state.Ask, node state.NodeSlot) int64 {
 	if r.guesses--; r.guesses < 0 {
 		return r.s.now
 	}

@@ -25,10 +25,10 @@ import (
 type yarnRound struct {
 	s          *Scheduler
 	set        *preempt.Settings
-	partitions []*preempt.Partition // parallel to s.partitions
-	budget     yarn.Resource        // what the round may still take
-	chosen     []yarnChoice         // in the order in which they were chosen
-	isChosen   map[uint32]bool      // by container
+	partitions []*preempt.Partition         // parallel to s.partitions
+	budget     yarn.Resource                // what the round may still take
+	chosen     []yarnChoice                 // in the order in which they were chosen
+	isChosen   map[state.ContainerSlot]bool // by container
 	dropped    []droppedReservation
 	calc       yarn.Calculator
 	cluster    yarn.Resource
@@ -45,14 +45,14 @@ type droppedReservation struct {
 
 // yarnChoice is a container that the round has chosen.
 type yarnChoice struct {
-	container   uint32
+	container   state.ContainerSlot
 	cause       yarn.PreemptionCause
 	queue       string // path of the queue that gains, if it is known
 	reservation uint64 // the reservation that gets the room, if it belongs to a queue of higher priority; otherwise 0
 }
 
-func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
-	r := &yarnRound{s: s, set: set, isChosen: map[uint32]bool{}, calc: s.cfg.Calculator, cluster: s.st.Meta.Cluster}
+func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []state.ContainerSlot) {
+	r := &yarnRound{s: s, set: set, isChosen: map[state.ContainerSlot]bool{}, calc: s.cfg.Calculator, cluster: s.st.Meta.Cluster}
 	for _, p := range s.partitions {
 		r.partitions = append(r.partitions, s.PreemptionPartition(p.label))
 		r.needy = append(r.needy, make([]bool, len(s.cfg.Queues)))
@@ -77,10 +77,10 @@ func (s *Scheduler) preemptAsYARN(set *preempt.Settings) (kill []uint32) {
 
 // carryOut withdraws the warnings of containers that are not chosen any more, warns newly chosen
 // containers, and returns those whose deadline has passed.
-func (r *yarnRound) carryOut() (kill []uint32) {
+func (r *yarnRound) carryOut() (kill []state.ContainerSlot) {
 	r.spareForDropped()
-	var spared []uint32
-	r.s.st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+	var spared []state.ContainerSlot
+	r.s.st.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
 		if !r.isChosen[slot] && w.Cause != yarn.PreemptLease {
 			spared = append(spared, slot)
 		}
@@ -187,22 +187,22 @@ func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
 	return out
 }
 
-func (r *yarnRound) leafOf(container uint32) int32 {
+func (r *yarnRound) leafOf(container state.ContainerSlot) int32 {
 	return r.s.apps[r.s.st.Containers.Get(container).App].leaf
 }
 
 // partitionOf returns the index of a node's partition.
-func (r *yarnRound) partitionOf(node uint32) int { return int(r.s.st.Nodes.Get(node).Label) }
+func (r *yarnRound) partitionOf(node state.NodeSlot) int { return int(r.s.st.Nodes.Get(node).Label) }
 
 // mayEnd reports whether a round may choose a container. A container with a lease ends when the
 // reservation needs its room; roomOn already counts this room. On a silent node, nobody could use the
 // room.
-func (r *yarnRound) mayEnd(slot uint32, c *state.Container) bool {
+func (r *yarnRound) mayEnd(slot state.ContainerSlot, c *state.Container) bool {
 	return c.State.Live() && !r.s.st.Leases.Has(slot) && !r.s.st.Nodes.Get(c.Node).Silent()
 }
 
 // liveOn returns the containers of a node that may end, sorted by compare.
-func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []uint32) {
+func (r *yarnRound) liveOn(node state.NodeSlot, compare func(a, b state.ContainerSlot) int) (live []state.ContainerSlot) {
 	for slot, c := range r.s.st.ContainersOn(r.s.st.Nodes.Get(node)) {
 		if r.mayEnd(slot, c) {
 			live = append(live, slot)
@@ -213,7 +213,7 @@ func (r *yarnRound) liveOn(node uint32, compare func(a, b uint32) int) (live []u
 }
 
 // newer orders containers by their ids, newest first.
-func (r *yarnRound) newer(a, b uint32) int {
+func (r *yarnRound) newer(a, b state.ContainerSlot) int {
 	x, y := r.s.st.ContainerID(r.s.st.Containers.Get(a)), r.s.st.ContainerID(r.s.st.Containers.Get(b))
 	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq), cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))
 }

@@ -14,10 +14,10 @@ type yarnFirstIn struct {
 	*yarnRound
 	leaf    int32
 	cause   yarn.PreemptionCause
-	take    []yarn.Resource // by partition: what it must still give; negative: more was taken
-	gives   []bool          // by partition: whether the leaf must still give something
-	masters []uint32        // AMs that were skipped
-	size    yarn.Resource   // the total size of masters
+	take    []yarn.Resource       // by partition: what it must still give; negative: more was taken
+	gives   []bool                // by partition: whether the leaf must still give something
+	masters []state.ContainerSlot // AMs that were skipped
+	size    yarn.Resource         // the total size of masters
 
 	conservative bool   // take a container only if the leaf must give some of every resource
 	gains        string // path of the queue that gains, if it is known
@@ -46,9 +46,9 @@ func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
 
 // appsByLeaf returns the activated applications of each leaf. Those that are served last come
 // first.
-func (r *yarnRound) appsByLeaf() [][]uint32 {
-	apps := make([][]uint32, len(r.s.cfg.Queues))
-	r.s.st.Apps.Each(func(slot uint32, a *state.App) bool {
+func (r *yarnRound) appsByLeaf() [][]state.AppSlot {
+	apps := make([][]state.AppSlot, len(r.s.cfg.Queues))
+	r.s.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if a.Activated() {
 			leaf := r.s.apps[slot].leaf
 			apps[leaf] = append(apps[leaf], slot)
@@ -56,7 +56,7 @@ func (r *yarnRound) appsByLeaf() [][]uint32 {
 		return true
 	})
 	for _, list := range apps {
-		slices.SortFunc(list, func(a, b uint32) int {
+		slices.SortFunc(list, func(a, b state.AppSlot) int {
 			if r.s.apps[b].key.less(r.s.apps[a].key) {
 				return -1
 			}
@@ -68,7 +68,7 @@ func (r *yarnRound) appsByLeaf() [][]uint32 {
 
 func (f *yarnFirstIn) done() bool { return !slices.Contains(f.gives, true) }
 
-func (f *yarnFirstIn) choose(apps []uint32) {
+func (f *yarnFirstIn) choose(apps []state.AppSlot) {
 	if f.done() {
 		return
 	}
@@ -83,7 +83,7 @@ func (f *yarnFirstIn) choose(apps []uint32) {
 
 // lent returns the containers that asked for no label and run on nodes with a non-exclusive label,
 // newest first. An AM can run there only if its node got the label later.
-func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
+func (f *yarnFirstIn) lent(apps []state.AppSlot) (lent []state.ContainerSlot) {
 	if len(f.partitions) == 1 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (f *yarnFirstIn) lent(apps []uint32) (lent []uint32) {
 
 // chooseOf takes from one application: first its reservations, then its containers, those of the
 // lowest priority first, and among these the newest first.
-func (f *yarnFirstIn) chooseOf(app uint32) {
+func (f *yarnFirstIn) chooseOf(app state.AppSlot) {
 	st := f.s.st
 	a := st.Apps.Get(app)
 	var reservations []uint64
@@ -133,14 +133,14 @@ func (f *yarnFirstIn) chooseOf(app uint32) {
 
 // liveOf returns the containers of an application that may be chosen: those of the lowest priority
 // first, and among these the newest first.
-func (f *yarnFirstIn) liveOf(a *state.App) (live []uint32) {
+func (f *yarnFirstIn) liveOf(a *state.App) (live []state.ContainerSlot) {
 	st := f.s.st
 	for slot, c := range st.ContainersOf(a) {
 		if f.mayEnd(slot, c) && !f.isChosen[slot] {
 			live = append(live, slot)
 		}
 	}
-	slices.SortFunc(live, func(x, y uint32) int {
+	slices.SortFunc(live, func(x, y state.ContainerSlot) int {
 		return cmp.Or(st.Containers.Get(y).Key.Compare(st.Containers.Get(x).Key), f.newer(x, y))
 	})
 	return live
@@ -161,7 +161,7 @@ func (f *yarnFirstIn) chooseMasters() {
 }
 
 // try chooses a container if it counts toward what its leaf must give.
-func (f *yarnFirstIn) try(slot uint32) bool {
+func (f *yarnFirstIn) try(slot state.ContainerSlot) bool {
 	c := f.s.st.Containers.Get(slot)
 	if f.isChosen[slot] || !f.takes(f.partitionOf(c.Node), c.Size) {
 		return false

@@ -33,7 +33,7 @@ func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !v.usesEnough(int32(leaf), r.set) {
 				continue
 			}
-			chosen := func(app uint32) yarn.Resource { return r.chosenOf(app, p.label) }
+			chosen := func(app state.AppSlot) yarn.Resource { return r.chosenOf(app, p.label) }
 			l := v.leafForPreemption(int32(leaf), apps[leaf], r.owed[i][leaf], chosen, nothing)
 			demands = append(demands, leafDemand{l, int32(leaf), i, l.AppShares(r.set, r.budget)})
 		}
@@ -42,7 +42,7 @@ func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 }
 
 // chosenOf returns what the round has already chosen from an application on the nodes of a label.
-func (r *yarnRound) chosenOf(app uint32, label state.LabelID) (sum yarn.Resource) {
+func (r *yarnRound) chosenOf(app state.AppSlot, label state.LabelSlot) (sum yarn.Resource) {
 	for _, c := range r.chosen {
 		if k := r.s.st.Containers.Get(c.container); k.App == app && r.s.st.Nodes.Get(k.Node).Label == label {
 			sum = sum.Add(k.Size)
@@ -80,7 +80,7 @@ func (r *yarnRound) chooseInside(d *leafDemand) {
 
 // chooseAboveLimit takes containers of an application. used is the use of its user less what was
 // taken.
-func (f *yarnFirstIn) chooseAboveLimit(app uint32, limit yarn.Resource, used *yarn.Resource) {
+func (f *yarnFirstIn) chooseAboveLimit(app state.AppSlot, limit yarn.Resource, used *yarn.Resource) {
 	userLimits := f.set.Intra.Order == preempt.UserLimitFirst
 	for _, slot := range f.liveOf(f.s.st.Apps.Get(app)) {
 		c := f.s.st.Containers.Get(slot)

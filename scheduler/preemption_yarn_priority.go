@@ -14,12 +14,12 @@ import (
 type yarnPriority struct {
 	*yarnRound
 	*queueRanks
-	touched map[uint32]bool   // nodes for which something is already decided
-	gained  [][]yarn.Resource // by partition and leaf: reservations for which the round makes room
+	touched map[state.NodeSlot]bool // nodes for which something is already decided
+	gained  [][]yarn.Resource       // by partition and leaf: reservations for which the round makes room
 }
 
 func (r *yarnRound) chooseByQueuePriority() {
-	p := &yarnPriority{yarnRound: r, queueRanks: newQueueRanks(r.partitions[0].Queues), touched: map[uint32]bool{}}
+	p := &yarnPriority{yarnRound: r, queueRanks: newQueueRanks(r.partitions[0].Queues), touched: map[state.NodeSlot]bool{}}
 	for _, partition := range r.partitions {
 		p.gained = append(p.gained, make([]yarn.Resource, len(partition.Queues)))
 	}
@@ -39,11 +39,11 @@ func (r *yarnRound) chooseByQueuePriority() {
 
 // enough returns containers of a node whose end makes room for a reservation there. ok is false if
 // there are not enough.
-func (p *yarnPriority) enough(res *state.Reservation, leaf int32, node uint32) (victims []uint32, ok bool) {
+func (p *yarnPriority) enough(res *state.Reservation, leaf int32, node state.NodeSlot) (victims []state.ContainerSlot, ok bool) {
 	if p.touched[node] {
 		return nil, false
 	}
-	running := p.liveOn(node, func(a, b uint32) int {
+	running := p.liveOn(node, func(a, b state.ContainerSlot) int {
 		x, y := p.s.st.Containers.Get(a), p.s.st.Containers.Get(b)
 		return cmp.Or(p.compare(p.leafOf(a), p.leafOf(b), x.AllocatedMillis, y.AllocatedMillis), p.newer(b, a))
 	})
@@ -68,7 +68,7 @@ func (p *yarnPriority) enough(res *state.Reservation, leaf int32, node uint32) (
 	return victims, p.calc.FitsIn(lacks, yarn.Resource{})
 }
 
-func (p *yarnPriority) take(res *state.Reservation, leaf int32, victims []uint32) {
+func (p *yarnPriority) take(res *state.Reservation, leaf int32, victims []state.ContainerSlot) {
 	p.touched[res.Node] = true
 	of := &p.gained[p.partitionOf(res.Node)][leaf]
 	*of = of.Add(res.Size)
@@ -100,7 +100,7 @@ func (p *yarnPriority) move(res *state.Reservation, leaf int32) {
 	}
 }
 
-func (p *yarnPriority) moveTo(res *state.Reservation, ask, node uint32) bool {
+func (p *yarnPriority) moveTo(res *state.Reservation, ask state.AskSlot, node state.NodeSlot) bool {
 	a, k := p.s.st.Apps.Get(res.App), p.s.st.Asks.Get(ask)
 	on := p.s.passOn(p.s.st.Nodes.Get(node))
 	d := on.place(res.App, ask, node, &Limits{}, true)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
@@ -15,7 +16,7 @@ import (
 func (r *yarnRound) chooseForReservations() {
 	take := r.toTake(preempt.Mode{Reserved: true})
 	type candidate struct {
-		node uint32
+		node state.NodeSlot
 		cost uint64
 	}
 	var nodes []candidate
@@ -32,8 +33,8 @@ func (r *yarnRound) chooseForReservations() {
 
 // lookAtReserved returns the size of the containers that must end on a node for its reservation. ok
 // is false if they do not suffice, or if none need end. It judges each container separately.
-func (r *yarnRound) lookAtReserved(node uint32, take [][]yarn.Resource) (size yarn.Resource, ok bool) {
-	return size, r.offerOnReserved(node, func(slot uint32, v yarn.Resource) bool {
+func (r *yarnRound) lookAtReserved(node state.NodeSlot, take [][]yarn.Resource) (size yarn.Resource, ok bool) {
+	return size, r.offerOnReserved(node, func(slot state.ContainerSlot, v yarn.Resource) bool {
 		if !r.mayTake(slot, take) {
 			return false
 		}
@@ -43,11 +44,11 @@ func (r *yarnRound) lookAtReserved(node uint32, take [][]yarn.Resource) (size ya
 }
 
 // chooseOnReserved chooses containers of a node for its reservation: all that are needed, or none.
-func (r *yarnRound) chooseOnReserved(node uint32, take [][]yarn.Resource) {
+func (r *yarnRound) chooseOnReserved(node state.NodeSlot, take [][]yarn.Resource) {
 	queue := r.s.cfg.Queues[r.s.LeafOf(r.s.st.Apps.Get(r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation).App))].Path
 	partition := r.partitionOf(node)
 	before := len(r.chosen)
-	ok := r.offerOnReserved(node, func(slot uint32, size yarn.Resource) bool {
+	ok := r.offerOnReserved(node, func(slot state.ContainerSlot, size yarn.Resource) bool {
 		if !r.mayTake(slot, take) {
 			return false
 		}
@@ -70,7 +71,7 @@ func (r *yarnRound) chooseOnReserved(node uint32, take [][]yarn.Resource) {
 
 // offerOnReserved offers the containers of a reserved node, the newest first, until the reservation
 // fits. It skips AMs, and does not offer containers that are already chosen.
-func (r *yarnRound) offerOnReserved(node uint32, take func(slot uint32, size yarn.Resource) bool) bool {
+func (r *yarnRound) offerOnReserved(node state.NodeSlot, take func(slot state.ContainerSlot, size yarn.Resource) bool) bool {
 	res := r.s.st.Reservations.Get(r.s.st.Nodes.Get(node).Reservation)
 	room := r.s.roomOn(node)
 	if r.calc.FitsIn(res.Size, room) {
@@ -90,7 +91,7 @@ func (r *yarnRound) offerOnReserved(node uint32, take func(slot uint32, size yar
 
 // mayTake reports whether the container's leaf must give at least this much, and the budget of the
 // round allows it.
-func (r *yarnRound) mayTake(slot uint32, take [][]yarn.Resource) bool {
+func (r *yarnRound) mayTake(slot state.ContainerSlot, take [][]yarn.Resource) bool {
 	c := r.s.st.Containers.Get(slot)
 	gives := take[r.partitionOf(c.Node)][r.leafOf(slot)]
 	return !gives.IsZero() && r.calc.FitsIn(c.Size, gives) && r.calc.FitsIn(c.Size, r.budget)

@@ -20,12 +20,12 @@ type Proposal struct {
 	Allocate  bool
 	Reserve   bool
 	Size      yarn.Resource
-	Exchanged uint32 // slot of the reservation that is given up
+	Exchanged state.ReservationSlot // slot of the reservation that is given up
 }
 
 // Propose decides for an application on a node. The limit of the application's queue is the whole
 // cluster.
-func (p Probe) Propose(app, node uint32) Proposal {
+func (p Probe) Propose(app state.AppSlot, node state.NodeSlot) Proposal {
 	s := p.s
 	on := p.pass()
 	a := s.st.Apps.Get(app)
@@ -47,7 +47,7 @@ func (p Probe) pass() *pass { return &pass{View: p.s.In(0, false)} }
 
 // PassOnLeaf runs a pass that counts opportunities: on a single leaf with the given limit or, if
 // the node is reserved, on its reservation.
-func (p Probe) PassOnLeaf(leaf int32, node uint32, limit yarn.Resource) {
+func (p Probe) PassOnLeaf(leaf int32, node state.NodeSlot, limit yarn.Resource) {
 	on := p.pass()
 	on.counting = true
 	if p.s.st.Nodes.Get(node).Reservation != 0 {
@@ -63,7 +63,7 @@ func (p Probe) QueueLimit(i int32, limit, unreservable yarn.Resource) (ok bool, 
 }
 
 // Exchanged returns the reservation that an application would give up for an ask, or 0.
-func (p Probe) Exchanged(a *state.App, k *state.Ask, need yarn.Resource) uint32 {
+func (p Probe) Exchanged(a *state.App, k *state.Ask, need yarn.Resource) state.ReservationSlot {
 	return p.pass().exchanged(a, k, need, false)
 }
 
@@ -77,7 +77,7 @@ func (p Probe) NeedsMore(outstanding, reserved, reReservations int64, size yarn.
 
 // FirstNode returns the node of a label on which the order of nodes lets an ask be served now, or 0.
 // With lent it is a reserved node that may lend its room.
-func (p Probe) FirstNode(label state.LabelID, ask uint32, lent bool) uint32 {
+func (p Probe) FirstNode(label state.LabelSlot, ask state.AskSlot, lent bool) state.NodeSlot {
 	if first := p.s.nodesFor(p.s.partitions[label], ask, lent, 1); len(first) > 0 {
 		return first[0].node
 	}
@@ -85,7 +85,7 @@ func (p Probe) FirstNode(label state.LabelID, ask uint32, lent bool) uint32 {
 }
 
 // Allows reports whether the locality delay of an ask allows a locality now.
-func (p Probe) Allows(ask uint32, at yarn.Locality) bool {
+func (p Probe) Allows(ask state.AskSlot, at yarn.Locality) bool {
 	k := p.s.st.Asks.Get(ask)
 	return p.s.delayOf(k, k.Opportunities).allows(at, false)
 }
@@ -128,7 +128,7 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 			return fmt.Sprintf("partition %d: reservations of %v wait for warned containers, rebuilt %v", k, cached, v.sumAwaiting())
 		}
 	}
-	for name := state.NameID(1); name < s.st.Names.Cap(); name++ {
+	for name := state.NameSlot(1); name < s.st.Names.Cap(); name++ {
 		if s.RunnableOf(name) != q.RunnableOf(name) {
 			return fmt.Sprintf("%s runs %d, rebuilt %d", s.st.NameOf(name), s.RunnableOf(name), q.RunnableOf(name))
 		}

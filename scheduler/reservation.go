@@ -125,7 +125,7 @@ func part(a, b int64) yarn.Fraction {
 // exchanged returns the newest reservation of a key that covers need, to be given up for an
 // allocation elsewhere, or 0 if there is none. If limits is set, the exchange must reduce the use
 // of these nodes, so the reservation must be on one of them.
-func (v *View) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) uint32 {
+func (v *View) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) state.ReservationSlot {
 	for slot, r := range v.st.ReservationsOf(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.cfg.Calculator.FitsIn(need, r.Size) && (!limits || v.here(r)) && !v.hasPreempted(r) {
 			return slot
@@ -142,7 +142,7 @@ func (v *View) here(r *state.Reservation) bool {
 // fulfill runs the pass on a reserved node. It fulfills the reservation, counts a re-reservation,
 // cancels the reservation, or does nothing. It checks no limits, because the reservation already
 // counts as used.
-func (p *pass) fulfill(node uint32) {
+func (p *pass) fulfill(node state.NodeSlot) {
 	n := p.st.Nodes.Get(node)
 	r := p.st.Reservations.Get(n.Reservation)
 	if r.Members != 0 {
@@ -189,7 +189,7 @@ func (p *pass) fulfill(node uint32) {
 }
 
 // wanted reports whether an ask still wants a container on a node.
-func (s *Scheduler) wanted(ask, node uint32) bool {
+func (s *Scheduler) wanted(ask state.AskSlot, node state.NodeSlot) bool {
 	if ask == 0 {
 		return false
 	}
@@ -217,7 +217,7 @@ func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
 func (s *Scheduler) CancelReservation(number uint64) { s.cancel(number, yarn.CancelOperator) }
 
 // cancelWhere cancels the reservations of an application for which when returns true.
-func (s *Scheduler) cancelWhere(app uint32, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
+func (s *Scheduler) cancelWhere(app state.AppSlot, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
 	var numbers []uint64
 	for _, r := range s.st.ReservationsOf(s.st.Apps.Get(app)) {
 		if when(r) {
@@ -230,13 +230,13 @@ func (s *Scheduler) cancelWhere(app uint32, cause yarn.CancelCause, when func(r 
 }
 
 // CancelAll cancels the reservations of an application whose attempt ends, or whose AM registers again.
-func (s *Scheduler) CancelAll(app uint32, cause yarn.CancelCause) {
+func (s *Scheduler) CancelAll(app state.AppSlot, cause yarn.CancelCause) {
 	s.cancelWhere(app, cause, func(*state.Reservation) bool { return true })
 }
 
 // CancelUnwanted cancels the reservations of an application that no ask wants any more, in the same
 // batch. With eager-cancel off, they are cancelled at the heartbeats of their nodes, as in YARN.
-func (s *Scheduler) CancelUnwanted(app uint32) {
+func (s *Scheduler) CancelUnwanted(app state.AppSlot) {
 	a := s.st.Apps.Get(app)
 	if a.Reservations == 0 {
 		return
@@ -252,7 +252,7 @@ func (s *Scheduler) CancelUnwanted(app uint32) {
 }
 
 // CancelOtherSizes cancels the reservations of an ask whose size has changed.
-func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, increaseOf uint32, size yarn.Resource) {
+func (s *Scheduler) CancelOtherSizes(app state.AppSlot, key yarn.SchedulerKey, increaseOf state.ContainerSlot, size yarn.Resource) {
 	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
 		return r.Key == key && r.IncreaseOf == increaseOf && s.sizeFor(r) != size
 	})
@@ -260,7 +260,7 @@ func (s *Scheduler) CancelOtherSizes(app uint32, key yarn.SchedulerKey, increase
 
 // CancelBlacklisted cancels the reservations of an application on nodes that it has blacklisted. In
 // YARN they stay forever (YARN-10902).
-func (s *Scheduler) CancelBlacklisted(app uint32) {
+func (s *Scheduler) CancelBlacklisted(app state.AppSlot) {
 	a := s.st.Apps.Get(app)
 	s.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(s.st.Nodes.Get(r.Node)) })
 }
@@ -274,7 +274,7 @@ func (s *Scheduler) CancelIncrease(c *state.Container) {
 
 // CancelOnNode cancels the reservation of a node that takes no new containers any more, or that
 // gets another label.
-func (s *Scheduler) CancelOnNode(node uint32, cause yarn.CancelCause) {
+func (s *Scheduler) CancelOnNode(node state.NodeSlot, cause yarn.CancelCause) {
 	if r := s.st.Nodes.Get(node).Reservation; r != 0 {
 		s.cancel(s.st.Reservations.Get(r).Number, cause)
 	}
@@ -282,7 +282,7 @@ func (s *Scheduler) CancelOnNode(node uint32, cause yarn.CancelCause) {
 
 // CancelLarger cancels a node's reservation if it does not fit the given total, and reports whether
 // it did.
-func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
+func (s *Scheduler) CancelLarger(node state.NodeSlot, total yarn.Resource) bool {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 {
 		return false
@@ -297,7 +297,7 @@ func (s *Scheduler) CancelLarger(node uint32, total yarn.Resource) bool {
 
 // CancelUnservable cancels a node's reservation if the node cannot serve it any more: the node is
 // too small, the node is blacklisted or, with eager-cancel, the ask no longer wants the node.
-func (s *Scheduler) CancelUnservable(node uint32) {
+func (s *Scheduler) CancelUnservable(node state.NodeSlot) {
 	n := s.st.Nodes.Get(node)
 	if n.Reservation == 0 || s.CancelLarger(node, n.Total) {
 		return

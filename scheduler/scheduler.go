@@ -17,32 +17,32 @@ type Scheduler struct {
 	cfg   *capacity.Config // nil before the cluster is initialized
 	stale bool             // the cluster or the queues changed: capacities are outdated
 
-	queues     []queueView               // parallel to cfg.Queues
-	indexOf    []int32                   // queue slot → index in queues
-	partitions []*partition              // by label; the first is the default one
-	lends      bool                      // some label is not exclusive
-	backfills  bool                      // some queue may borrow the room of reserved nodes
-	uses       uint64                    // Touched.Uses of the current event
-	changed    []*partition              // partitions whose views the current event may have changed; see setChanged
-	apps       []appView                 // by slot of the application
-	users      []userView                // by slot of the user
-	hostOf     []state.NameID            // by slot of the node
-	nodesOn    map[state.NameID][]uint32 // nodes by host, in slot order; looked up by host only
+	queues     []queueView                         // parallel to cfg.Queues
+	indexOf    []int32                             // queue slot → index in queues
+	partitions []*partition                        // by label; the first is the default one
+	lends      bool                                // some label is not exclusive
+	backfills  bool                                // some queue may borrow the room of reserved nodes
+	uses       uint64                              // Touched.Uses of the current event
+	changed    []*partition                        // partitions whose views the current event may have changed; see setChanged
+	apps       []appView                           // by slot of the application
+	users      []userView                          // by slot of the user
+	hostOf     []state.NameSlot                    // by slot of the node
+	nodesOn    map[state.NameSlot][]state.NodeSlot // nodes by host, in slot order; looked up by host only
 	// runnable counts runnable applications by user name over all leaves.
-	runnable []int32 // by NameID
+	runnable []int32 // by NameSlot
 
 	now      int64
 	stamped  bool     // the events of this input already have its time
 	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
 	changes  []state.Change
-	freed    []uint32       // nodes on which this input has freed room
-	asking   []uint32       // applications with new asks
-	recalled []uint32       // containers that must end now because the room that they borrowed is needed
-	ends     []containerEnd // scratch space of enoughAt
-	offering []offeringNode // scratch space of lookAtNodes
-	offers   []victim       // the same
-	ranks    []nodeRank     // scratch space of nodesFor
+	freed    []state.NodeSlot      // nodes on which this input has freed room
+	asking   []state.AppSlot       // applications with new asks
+	recalled []state.ContainerSlot // containers that must end now because the room that they borrowed is needed
+	ends     []containerEnd        // scratch space of enoughAt
+	offering []offeringNode        // scratch space of lookAtNodes
+	offers   []victim              // the same
+	ranks    []nodeRank            // scratch space of nodesFor
 
 	gangsCompared int64 // comparisons for gangs in this input
 }
@@ -65,7 +65,7 @@ func New(st *state.State, eager bool) (*Scheduler, error) {
 func (s *Scheduler) Fork() *Scheduler {
 	f := &Scheduler{st: s.st.Fork(), eager: s.eager, cfg: s.cfg, stale: s.stale, lends: s.lends, backfills: s.backfills,
 		queues: slices.Clone(s.queues), indexOf: slices.Clone(s.indexOf), apps: slices.Clone(s.apps), users: slices.Clone(s.users),
-		hostOf: slices.Clone(s.hostOf), nodesOn: make(map[state.NameID][]uint32, len(s.nodesOn)), runnable: slices.Clone(s.runnable),
+		hostOf: slices.Clone(s.hostOf), nodesOn: make(map[state.NameSlot][]state.NodeSlot, len(s.nodesOn)), runnable: slices.Clone(s.runnable),
 		now: s.now}
 	for i := range f.queues {
 		f.queues[i].pending = slices.Clone(f.queues[i].pending)
@@ -111,7 +111,7 @@ func (s *Scheduler) TreeOf(label string) *capacity.Tree {
 func (s *Scheduler) LeafOf(a *state.App) int32 { return s.indexOf[a.Queue] }
 
 // IndexOf returns the index of the queue at a slot in the configuration.
-func (s *Scheduler) IndexOf(slot uint32) int32 { return s.indexOf[slot] }
+func (s *Scheduler) IndexOf(slot state.QueueSlot) int32 { return s.indexOf[slot] }
 
 // Queue returns the record of the i-th queue of the configuration.
 func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queues[i].slot) }

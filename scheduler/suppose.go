@@ -27,7 +27,7 @@ func (s *Scheduler) Suppose(f func()) {
 
 // LiftMaxima takes away the maxima of a leaf and its ancestors on the nodes of the ask's label. Only f
 // of Suppose may call it.
-func (s *Scheduler) LiftMaxima(leaf int32, ask uint32) {
+func (s *Scheduler) LiftMaxima(leaf int32, ask state.AskSlot) {
 	p := s.partitions[s.st.Asks.Get(ask).Label]
 	p.tree = p.cfg.WithoutMaxima(int(leaf)).Compute(p.total)
 	for i := range s.queues {
@@ -38,14 +38,14 @@ func (s *Scheduler) LiftMaxima(leaf int32, ask uint32) {
 
 // LiftUserLimit lets the users of a leaf use all nodes of the ask's label. Only f of Suppose may call
 // it, and nothing may change afterwards.
-func (s *Scheduler) LiftUserLimit(leaf int32, ask uint32) {
+func (s *Scheduler) LiftUserLimit(leaf int32, ask state.AskSlot) {
 	p := s.partitions[s.st.Asks.Get(ask).Label]
 	p.queues[leaf].own = userLimits{limit: p.total.Times(1024), known: s.queues[leaf].changes} // 1024: a user's weight may be small
 }
 
 // StartAnyway starts an application that a limit on parallel applications holds back. Only f of
 // Suppose may call it.
-func (s *Scheduler) StartAnyway(app uint32) {
+func (s *Scheduler) StartAnyway(app state.AppSlot) {
 	a := s.st.Apps.Get(app)
 	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt})
 	s.askForAM(app)
@@ -53,7 +53,7 @@ func (s *Scheduler) StartAnyway(app uint32) {
 
 // Resize changes the size for which an ask asks, and cancels its reservations. Only f of Suppose may
 // call it.
-func (s *Scheduler) Resize(ask uint32, size yarn.Resource) {
+func (s *Scheduler) Resize(ask state.AskSlot, size yarn.Resource) {
 	k := s.st.Asks.Get(ask)
 	s.CancelOtherSizes(k.App, k.Key, 0, size)
 	s.Emit(&event.AskChanged{App: s.st.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count, Size: size, Relax: k.Relax})
@@ -62,8 +62,8 @@ func (s *Scheduler) Resize(ask uint32, size yarn.Resource) {
 // EndDelays lets all asks wait so long that they may leave their hosts and racks, and borrow nodes of
 // other labels. It reports whether there are any that must. Only forks may call it.
 func (s *Scheduler) EndDelays() (any bool) {
-	var asks []uint32
-	s.st.Asks.Each(func(slot uint32, k *state.Ask) bool {
+	var asks []state.AskSlot
+	s.st.Asks.Each(func(slot state.AskSlot, k *state.Ask) bool {
 		if k.Count > 0 && k.IncreaseOf == 0 {
 			asks = append(asks, slot)
 		}

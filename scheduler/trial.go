@@ -12,9 +12,10 @@ import (
 // (Before).
 type Trial struct {
 	s         *Scheduler
-	app, ask  uint32
+	app       state.AppSlot
+	ask       state.AskSlot
 	heartbeat bool
-	limits    map[state.LabelID]trialLimits // by label of the node, without loans
+	limits    map[state.LabelSlot]trialLimits // by label of the node, without loans
 }
 
 // trialLimits are the limits that a pass gives to the leaf of the ask.
@@ -25,13 +26,13 @@ type trialLimits struct {
 
 // NewTrial returns a Trial of an ask. With heartbeat, the passes are those for heartbeats of nodes,
 // which count the offers that an ask has missed.
-func (s *Scheduler) NewTrial(app, ask uint32, heartbeat bool) *Trial {
+func (s *Scheduler) NewTrial(app state.AppSlot, ask state.AskSlot, heartbeat bool) *Trial {
 	s.refreshCapacities()
-	return &Trial{s: s, app: app, ask: ask, heartbeat: heartbeat, limits: map[state.LabelID]trialLimits{}}
+	return &Trial{s: s, app: app, ask: ask, heartbeat: heartbeat, limits: map[state.LabelSlot]trialLimits{}}
 }
 
 // with calls f with a pass on a node that emits nothing.
-func (t *Trial) with(node uint32, f func(p *pass) Reason) Reason {
+func (t *Trial) with(node state.NodeSlot, f func(p *pass) Reason) Reason {
 	s := t.s
 	n := s.st.Nodes.Get(node)
 	now, compared := s.now, s.gangsCompared
@@ -59,11 +60,11 @@ func (t *Trial) loanOf(n *state.Node) loan {
 
 // Refusal returns why a pass on a node does not serve the ask, even if nothing else comes first, or
 // NoReason if it does. The node must be one that the ask may use (MayUse).
-func (t *Trial) Refusal(node uint32) Reason {
+func (t *Trial) Refusal(node state.NodeSlot) Reason {
 	return t.with(node, func(p *pass) Reason { return t.refusal(p, node) })
 }
 
-func (t *Trial) refusal(p *pass, node uint32) Reason {
+func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 	s := t.s
 	a, k, n := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask), s.st.Nodes.Get(node)
 	if n.Label != k.Label && !s.lendsTo(n, k) {
@@ -216,9 +217,9 @@ func MayReturn(n *state.Node) bool {
 // NeverWithin reports whether a size exceeds the maximum of a leaf or of an ancestor on the nodes of a
 // label even when the queues are empty. It returns false if nodes may return, because the maximum may
 // be larger then.
-func (s *Scheduler) NeverWithin(leaf int32, label state.LabelID, size yarn.Resource) bool {
+func (s *Scheduler) NeverWithin(leaf int32, label state.LabelSlot, size yarn.Resource) bool {
 	returns := false
-	s.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	s.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		returns = n.Label == label && MayReturn(n)
 		return !returns
 	})
@@ -233,11 +234,11 @@ func (s *Scheduler) NeverWithin(leaf int32, label state.LabelID, size yarn.Resou
 // Before returns what a pass serves before the ask on a node on which Refusal is NoReason: another
 // ask of the application, another application of the queue, or another queue. It returns NextPass if
 // the pass serves the ask, and NoReason if the pass on this node cannot say.
-func (t *Trial) Before(node uint32) Reason {
+func (t *Trial) Before(node state.NodeSlot) Reason {
 	return t.with(node, func(p *pass) Reason { return t.before(p, node) })
 }
 
-func (t *Trial) before(p *pass, node uint32) Reason {
+func (t *Trial) before(p *pass, node state.NodeSlot) Reason {
 	s := t.s
 	n := s.st.Nodes.Get(node)
 	if n.Reservation != 0 && !p.loan.lends() { // it is its own

@@ -19,7 +19,7 @@ type View struct {
 
 // In returns a View of the nodes of a label. With lent, it is for asks without a label. Before the
 // cluster is initialized, the View answers nothing.
-func (s *Scheduler) In(label state.LabelID, lent bool) View {
+func (s *Scheduler) In(label state.LabelSlot, lent bool) View {
 	if s.cfg == nil {
 		return View{Scheduler: s, at: &partition{}}
 	}

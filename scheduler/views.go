@@ -10,13 +10,13 @@ import (
 
 // queueView has what the scheduler derives for one queue for all partitions together.
 type queueView struct {
-	slot   uint32
+	slot   state.QueueSlot
 	parent int32
 	order  capacity.ParentPolicy // the order of its parent's children
 
-	pending      []uint32 // of a leaf: applications that wait for activation, in order
-	reserving    int32    // reservations of its applications
-	unmanaged    int32    // pending applications that no AM limit holds back
+	pending      []state.AppSlot // of a leaf: applications that wait for activation, in order
+	reserving    int32           // reservations of its applications
+	unmanaged    int32           // pending applications that no AM limit holds back
 	activeWeight yarn.Fraction
 	changes      uint64 // counts changes on which its limits in any partition may depend
 }
@@ -34,13 +34,13 @@ type appView struct {
 	key       appKey
 	runnable  bool
 	unmanaged bool
-	user      state.NameID
+	user      state.NameSlot
 }
 
 // userView is what a user contributes to the sums of its leaf.
 type userView struct {
 	leaf   int32
-	name   state.NameID
+	name   state.NameSlot
 	known  bool
 	active bool
 	weight yarn.Fraction
@@ -69,7 +69,7 @@ func (s *Scheduler) rebuild() error {
 		s.queues[i] = s.viewOf(i, slot)
 	}
 	s.apps, s.users, s.runnable = nil, nil, nil
-	s.hostOf, s.nodesOn = nil, map[state.NameID][]uint32{}
+	s.hostOf, s.nodesOn = nil, map[state.NameSlot][]state.NodeSlot{}
 	s.stale = false
 	s.makePartitions()
 	s.setChanged(allUses)
@@ -78,16 +78,16 @@ func (s *Scheduler) rebuild() error {
 			p.queues[i].key = s.orderKey(p, int32(i))
 		}
 	}
-	s.st.Users.Each(func(slot uint32, _ *state.User) bool { s.refreshUser(slot); return true })
-	s.st.Apps.Each(func(slot uint32, _ *state.App) bool { s.refreshApp(slot); return true })
+	s.st.Users.Each(func(slot state.UserSlot, _ *state.User) bool { s.refreshUser(slot); return true })
+	s.st.Apps.Each(func(slot state.AppSlot, _ *state.App) bool { s.refreshApp(slot); return true })
 	s.refreshQueues()
-	s.st.Nodes.Each(func(slot uint32, _ *state.Node) bool { s.refreshNode(slot); return true })
+	s.st.Nodes.Each(func(slot state.NodeSlot, _ *state.Node) bool { s.refreshNode(slot); return true })
 	return nil
 }
 
 // addQueue is rebuild for one new dynamic queue. Its siblings are updated when the capacities are
 // computed again.
-func (s *Scheduler) addQueue(slot uint32) {
+func (s *Scheduler) addQueue(slot state.QueueSlot) {
 	q := s.st.Queues.Get(slot)
 	i, err := s.cfg.Add(yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf})
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Scheduler) addQueue(slot uint32) {
 func backfills(q capacity.Queue) bool { return q.Leaf && q.Backfill != capacity.BackfillOff }
 
 // viewOf returns the view of a queue without applications.
-func (s *Scheduler) viewOf(i int, slot uint32) queueView {
+func (s *Scheduler) viewOf(i int, slot state.QueueSlot) queueView {
 	order := capacity.ParentPolicy(0)
 	parent := s.cfg.Queues[i].Parent
 	if parent >= 0 {
@@ -134,12 +134,14 @@ func propertiesOf(in []state.Property) []capacity.Property {
 
 // touched is what an event changed on which the views depend. Slots are 0 for none.
 type touched struct {
-	app, user, queue uint32 // an application, and its user and leaf before the event
-	node             uint32
-	created          uint32 // a dynamic queue
-	nodes            bool   // the sum of usable nodes may have changed
-	rebuild          bool   // all views must be derived again
-	warnings         bool
+	app      state.AppSlot
+	user     state.UserSlot
+	queue    state.QueueSlot // an application, and its user and leaf before the event
+	node     state.NodeSlot
+	created  state.QueueSlot // a dynamic queue
+	nodes    bool            // the sum of usable nodes may have changed
+	rebuild  bool            // all views must be derived again
+	warnings bool
 }
 
 // touchedBy returns what the changes of one event touch. An event changes at most one application
@@ -227,7 +229,7 @@ func (s *Scheduler) refreshAll(t *touched) {
 	}
 }
 
-func (s *Scheduler) refreshApp(slot uint32) {
+func (s *Scheduler) refreshApp(slot state.AppSlot) {
 	for int(slot) >= len(s.apps) {
 		s.apps = append(s.apps, appView{})
 	}
@@ -250,7 +252,7 @@ func (s *Scheduler) refreshApp(slot uint32) {
 }
 
 // relist moves an application to its new position in the lists of its leaf.
-func (s *Scheduler) relist(slot uint32, v, next appView) {
+func (s *Scheduler) relist(slot state.AppSlot, v, next appView) {
 	if v != next {
 		s.unlistApp(slot, v)
 		s.apps[slot] = next
@@ -260,7 +262,7 @@ func (s *Scheduler) relist(slot uint32, v, next appView) {
 
 // refreshLabelled is relist for a cluster with labels. It considers only those partitions in which
 // the application's position or asks may have changed.
-func (s *Scheduler) refreshLabelled(slot uint32, v, next appView) {
+func (s *Scheduler) refreshLabelled(slot state.AppSlot, v, next appView) {
 	among := s.changed
 	moves := v.leaf != next.leaf || v.key != next.key || v.activated != next.activated
 	if moves {
@@ -282,11 +284,11 @@ func (s *Scheduler) refreshLabelled(slot uint32, v, next appView) {
 }
 
 // wants reports whether an activated application has asks for nodes of a label's partition.
-func (s *Scheduler) wants(slot uint32, p *partition) bool {
+func (s *Scheduler) wants(slot state.AppSlot, p *partition) bool {
 	return s.apps[slot].activated && s.asksFor(s.st.Apps.Get(slot), p.label)
 }
 
-func (s *Scheduler) unlistApp(slot uint32, v appView) {
+func (s *Scheduler) unlistApp(slot state.AppSlot, v appView) {
 	q := &s.queues[v.leaf]
 	if v.active {
 		list := &s.partitions[0].queues[v.leaf].active
@@ -300,7 +302,7 @@ func (s *Scheduler) unlistApp(slot uint32, v appView) {
 	s.countRunnable(v, -1)
 }
 
-func (s *Scheduler) listApp(slot uint32, v appView) {
+func (s *Scheduler) listApp(slot state.AppSlot, v appView) {
 	q := &s.queues[v.leaf]
 	if v.active {
 		list := &s.partitions[0].queues[v.leaf].active
@@ -331,7 +333,7 @@ func (s *Scheduler) countRunnable(v appView, by int32) {
 	s.runnable[v.user] += by
 }
 
-func (s *Scheduler) refreshUser(slot uint32) {
+func (s *Scheduler) refreshUser(slot state.UserSlot) {
 	if slot == 0 {
 		return
 	}
@@ -370,7 +372,7 @@ func (s *Scheduler) refreshUser(slot uint32) {
 
 // refreshShare updates what a user contributes to the sums of its leaf in a partition. The event
 // may have given the slot to another user, so the old contribution is subtracted completely.
-func (s *Scheduler) refreshShare(p *partition, slot uint32, v, next *userView) {
+func (s *Scheduler) refreshShare(p *partition, slot state.UserSlot, v, next *userView) {
 	for int(slot) >= len(p.users) {
 		p.users = append(p.users, userShare{})
 	}
@@ -405,7 +407,7 @@ func addFraction(a, b yarn.Fraction, sign int64) yarn.Fraction {
 }
 
 // refreshChain updates the order keys of a queue and its ancestors.
-func (s *Scheduler) refreshChain(slot uint32) {
+func (s *Scheduler) refreshChain(slot state.QueueSlot) {
 	for i := s.indexOf[slot]; i >= 0; i = s.queues[i].parent {
 		s.queues[i].touch()
 		for _, p := range s.changed {
@@ -505,7 +507,7 @@ func (s *Scheduler) refreshCapacities() {
 		s.queues[i].activeWeight = yarn.Fraction{Num: 0, Den: 1}
 	}
 	s.users = s.users[:0]
-	s.st.Users.Each(func(slot uint32, _ *state.User) bool { s.refreshUser(slot); return true })
+	s.st.Users.Each(func(slot state.UserSlot, _ *state.User) bool { s.refreshUser(slot); return true })
 	s.refreshQueues()
 }
 
@@ -532,9 +534,9 @@ func (s *Scheduler) Rebase(st *state.State) {
 // differ calls f with every slot whose record may differ between two versions of a table. Versions
 // share the pages that neither has written since they were forked, so records with equal addresses
 // are the same record.
-func differ[T any](old, now *state.Table[T], f func(slot uint32)) {
+func differ[S ~uint32, T any](old, now *state.Table[S, T], f func(slot S)) {
 	both := min(old.Cap(), now.Cap())
-	for slot := uint32(1); slot < both; slot++ {
+	for slot := S(1); slot < both; slot++ {
 		if old.Get(slot) != now.Get(slot) {
 			f(slot)
 		}

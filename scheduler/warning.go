@@ -15,19 +15,19 @@ import (
 // preemption.
 
 // AskPreemption warns a container. It sets e.Container.
-func (s *Scheduler) AskPreemption(container uint32, e event.PreemptionAsked) {
+func (s *Scheduler) AskPreemption(container state.ContainerSlot, e event.PreemptionAsked) {
 	e.Container = s.st.Ref(s.st.Containers.Get(container))
 	s.Emit(&e)
 }
 
 // WithdrawPreemption withdraws the warning of a container.
-func (s *Scheduler) WithdrawPreemption(container uint32, cause yarn.WithdrawalCause) {
+func (s *Scheduler) WithdrawPreemption(container state.ContainerSlot, cause yarn.WithdrawalCause) {
 	s.Emit(&event.PreemptionWithdrawn{Container: s.st.Ref(s.st.Containers.Get(container)), Cause: cause})
 }
 
 // withdrawFor withdraws the warnings for a reservation that is about to end.
 func (s *Scheduler) withdrawFor(r *state.Reservation, cause yarn.WithdrawalCause) {
-	var warned []uint32
+	var warned []state.ContainerSlot
 	for slot := range s.st.PreemptedFor(r) {
 		warned = append(warned, slot)
 	}
@@ -38,7 +38,7 @@ func (s *Scheduler) withdrawFor(r *state.Reservation, cause yarn.WithdrawalCause
 
 // WithdrawMoved withdraws the warnings of the containers of an application that moves to another
 // queue, and the warnings for its reservations, because the entitlements of the queues change.
-func (s *Scheduler) WithdrawMoved(app uint32) {
+func (s *Scheduler) WithdrawMoved(app state.AppSlot) {
 	s.withdrawWhere(yarn.WithdrawMoved, func(c *state.Container, p *state.Preemption) bool {
 		if c.App == app {
 			return true
@@ -56,8 +56,8 @@ func (s *Scheduler) withdrawAll() {
 // withdrawWhere withdraws the warnings for which when returns true. It keeps the warnings of
 // leases, because they do not depend on entitlements.
 func (s *Scheduler) withdrawWhere(cause yarn.WithdrawalCause, when func(c *state.Container, p *state.Preemption) bool) {
-	var warned []uint32
-	s.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+	var warned []state.ContainerSlot
+	s.st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		if p.Cause != yarn.PreemptLease && when(s.st.Containers.Get(slot), p) {
 			warned = append(warned, slot)
 		}
@@ -79,7 +79,7 @@ func (v *View) awaitingPreemption(i int32) yarn.Resource {
 
 func (v *View) sumAwaiting() []yarn.Resource {
 	var numbers []uint64
-	v.st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
+	v.st.Preemptions.Each(func(_ state.ContainerSlot, p *state.Preemption) bool {
 		if p.Reservation != 0 && p.Cause != yarn.PreemptLease {
 			numbers = append(numbers, p.Reservation)
 		}

@@ -110,7 +110,7 @@ func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
 // anyHolds reports whether a container of this size fits on some node that is empty, or may fit on one
 // that returns.
 func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		holds = n.Serving() && size.Within(n.Total) || scheduler.MayReturn(n)
 		return !holds
 	})
@@ -161,7 +161,7 @@ type supposition struct {
 }
 
 // suppose adds the changes that would let the first ask with a forecast start sooner.
-func (f *forecaster) suppose(d *api.Forecast, slot uint32, starts []forecast.Start) error {
+func (f *forecaster) suppose(d *api.Forecast, slot state.AppSlot, starts []forecast.Start) error {
 	i := slices.IndexFunc(d.Asks, func(k api.ForecastAsk) bool { return k.Never == "" && k.Started > 0 })
 	if i < 0 {
 		return nil
@@ -223,7 +223,7 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 // a higher one.
 func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 	highest := int32(-1)
-	f.st.Apps.Each(func(_ uint32, b *state.App) bool {
+	f.st.Apps.Each(func(_ state.AppSlot, b *state.App) bool {
 		if b.ID != a.ID && b.Queue == a.Queue && !b.State.Ended() && b.Outstanding > 0 {
 			highest = max(highest, b.Priority)
 		}
@@ -238,7 +238,7 @@ func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 // otherQueues returns the leaf queues in which the least memory is used.
 func (f *forecaster) otherQueues(a *state.App) []string {
 	var leaves []*state.Queue
-	f.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	f.st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		if slot != a.Queue && q.Leaf {
 			leaves = append(leaves, q)
 		}

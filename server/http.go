@@ -155,7 +155,7 @@ func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func
 		}
 		return groups[user]
 	}
-	return explain.CompareLandings(st, from, to, func(slot uint32, a *state.App) placement.Submission {
+	return explain.CompareLandings(st, from, to, func(slot state.AppSlot, a *state.App) placement.Submission {
 		s := explain.SubmissionOf(st, slot, a)
 		if r.hadoop != nil {
 			s.Groups, s.TagGroups = groupsOf(s.User), groupsOf(input.TagUser(s.Tags))

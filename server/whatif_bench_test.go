@@ -103,7 +103,7 @@ func BenchmarkWhatIf(b *testing.B) {
 func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 	st := c.p.State()
 	waiting := int64(0)
-	st.Asks.Each(func(_ uint32, k *state.Ask) bool { waiting += k.Count; return true })
+	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool { waiting += k.Count; return true })
 	b.Logf("%d containers are waited for, %d allocated, %d nodes reserved", waiting, st.Containers.Len(), st.Reservations.Len())
 	run := func(name string, f func() error) {
 		b.Run(name, func(b *testing.B) {
@@ -137,7 +137,7 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 		return err
 	})
 	var last yarn.ApplicationID
-	st.Apps.Each(func(_ uint32, a *state.App) bool { last = a.ID; return true })
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool { last = a.ID; return true })
 	plan := r.planner()
 	run("submission", func() error {
 		_, err := plan.ExplainSubmission(st.Fork(), &input.SubmitApplication{User: "u", Queue: "root.q05", AM: yarn.NewResource(1024, 1)})

@@ -39,7 +39,7 @@ func began(tb testing.TB, nodes int) *state.State {
 		})
 	for i := range nodes {
 		apply(tb, st, &event.NodeRegistered{
-			Node: uint32(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("host-%d", i+1), Port: 45454},
+			Node: state.NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("host-%d", i+1), Port: 45454},
 			HTTPPort: 8042, Rack: fmt.Sprintf("/rack-%d", i/20), Total: yarn.NewResource(100<<10, 100), Version: "3.4.2",
 		})
 	}
@@ -60,7 +60,7 @@ func submit(tb testing.TB, st *state.State, app uint32, queue string) {
 func grant(tb testing.TB, st *state.State, app uint32, memoryMB int64, count, first, perNode int) {
 	apply(tb, st, &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: int64(count), Size: yarn.NewResource(memoryMB, 1), Relax: true})
 	for i := range count {
-		apply(tb, st, &event.ContainerAllocated{App: app, Number: uint64(i + 1), Key: key, Node: uint32(first + i/perNode), Locality: yarn.OffSwitch})
+		apply(tb, st, &event.ContainerAllocated{App: app, Number: uint64(i + 1), Key: key, Node: state.NodeSlot(first + i/perNode), Locality: yarn.OffSwitch})
 	}
 }
 

@@ -84,31 +84,31 @@ func show(section string, st *state.State, slot uint32) string {
 			text = fmt.Sprintf("%d versions up to %d", len(st.Versions), v.Version)
 		}
 	case "names":
-		text = fmt.Sprintf("%q", st.Names.Get(slot).Text)
+		text = fmt.Sprintf("%q", st.Names.Get(state.NameSlot(slot)).Text)
 	case "queues":
-		text = fmt.Sprintf("%+v", *st.Queues.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Queues.Get(state.QueueSlot(slot)))
 	case "users":
-		text = fmt.Sprintf("%+v", *st.Users.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Users.Get(state.UserSlot(slot)))
 	case "nodes":
-		text = fmt.Sprintf("%+v", *st.Nodes.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Nodes.Get(state.NodeSlot(slot)))
 	case "applications":
-		a, details := st.Apps.Get(slot).Apart()
+		a, details := st.Apps.Get(state.AppSlot(slot)).Apart()
 		details.Context = ""
 		text = fmt.Sprintf("%+v %+v", a, details)
 	case "asks":
-		text = fmt.Sprintf("%+v", *st.Asks.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Asks.Get(state.AskSlot(slot)))
 	case "locations":
-		text = fmt.Sprintf("%+v", *st.Locations.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Locations.Get(state.LocationSlot(slot)))
 	case "containers":
-		text = fmt.Sprintf("%+v", *st.Containers.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Containers.Get(state.ContainerSlot(slot)))
 	case "diagnostics":
-		text = fmt.Sprintf("%q", st.Diagnostics.Get(slot).Text)
+		text = fmt.Sprintf("%q", st.Diagnostics.Get(state.DiagnosticsSlot(slot)).Text)
 	case "reservations":
-		text = fmt.Sprintf("%+v", *st.Reservations.Get(slot))
+		text = fmt.Sprintf("%+v", *st.Reservations.Get(state.ReservationSlot(slot)))
 	case "reservation-bans":
-		text = fmt.Sprintf("%+v", *st.ReservationBans.Get(slot))
+		text = fmt.Sprintf("%+v", *st.ReservationBans.Get(state.ReservationBanSlot(slot)))
 	case "requests":
-		text = st.Requests.Get(slot).Key
+		text = st.Requests.Get(state.RequestSlot(slot)).Key
 	}
 	if len(text) > diffTextMax {
 		text = strings.ToValidUTF8(text[:diffTextMax], "") + "…"

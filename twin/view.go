@@ -25,7 +25,7 @@ type observer struct {
 // partition has the capacities of queues on the nodes of a label.
 type partition struct {
 	label  string
-	id     state.LabelID
+	id     state.LabelSlot
 	tree   *capacity.Tree
 	queues []capacity.Queue // parallel to the tree's capacities
 }
@@ -52,11 +52,11 @@ func (p *Planner) view(result string) Observation {
 // partitions returns the default partition and those of the labels that the history has used.
 func (p *Planner) partitions() []partition {
 	cfg, unlabelled := p.p.Config(), p.st.Meta.Cluster
-	p.st.Labels.Each(func(_ uint32, l *state.Label) bool { unlabelled = unlabelled.Sub(l.Total); return true })
+	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { unlabelled = unlabelled.Sub(l.Total); return true })
 	out := []partition{{tree: cfg.Compute(unlabelled), queues: cfg.Queues}}
 	for _, name := range slices.Sorted(maps.Keys(p.labels)) {
 		id, of := p.st.Label(name), cfg.Partition(name)
-		out = append(out, partition{label: name, id: id, tree: of.Compute(p.st.Labels.Get(uint32(id)).Total), queues: of.Queues})
+		out = append(out, partition{label: name, id: id, tree: of.Compute(p.st.Labels.Get(id).Total), queues: of.Queues})
 	}
 	return out
 }
@@ -101,7 +101,7 @@ func (o *observer) node(host string, n *state.Node) {
 	o.line("node %s %s used=%s%s%s", host, o.text(n.Total), o.text(n.Allocated), by, label(o.st.LabelName(n.Label)))
 }
 
-func keyText(k yarn.SchedulerKey, grows uint32) string {
+func keyText(k yarn.SchedulerKey, grows state.ContainerSlot) string {
 	more := ""
 	if grows != 0 {
 		more = "+"
@@ -125,7 +125,7 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 	}
 	o.line("leaf %s active=%d waiting=%d am=%s users=%d", path, q.ActiveApps, q.PendingApps, o.text(q.AMUsed), q.ActiveUsers)
 	var users []*state.User
-	o.st.Users.Each(func(_ uint32, u *state.User) bool {
+	o.st.Users.Each(func(_ state.UserSlot, u *state.User) bool {
 		if u.Active+u.Pending > 0 && u.Queue == o.st.Queue(path) {
 			users = append(users, u)
 		}
@@ -166,7 +166,7 @@ func (o *observer) divided(q *capacity.Queue, label string) bool {
 	return slices.ContainsFunc(q.Labels, func(l capacity.LabelCapacity) bool { return l.Label == label })
 }
 
-func (o *observer) app(seq, slot uint32) {
+func (o *observer) app(seq uint32, slot state.AppSlot) {
 	a := o.st.Apps.Get(slot)
 	waits := "waiting"
 	if a.AttemptState >= state.AttemptActive {

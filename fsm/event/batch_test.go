@@ -219,7 +219,7 @@ func BenchmarkDecode(b *testing.B) {
 	var batch Batch
 	for i := range 200 {
 		batch.Events = append(batch.Events, &ContainerCompleted{Container: ContainerRef{App: 7, Attempt: 1, Number: uint64(1<<40 + i)}},
-			&ContainerAllocated{App: 7, Number: uint64(1<<40 + 1000 + i), Node: uint32(i), Locality: 2})
+			&ContainerAllocated{App: 7, Number: uint64(1<<40 + 1000 + i), Node: NodeSlot(i), Locality: 2})
 	}
 	data := batch.Encode()
 	b.SetBytes(int64(len(data)))

@@ -28,7 +28,7 @@ type ContainerAllocated struct {
 	App      uint32
 	Number   uint64
 	Key      yarn.SchedulerKey
-	Node     uint32
+	Node     NodeSlot
 	Locality yarn.Locality
 	AM       bool
 }
@@ -41,7 +41,7 @@ func (e *ContainerAllocated) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U64(&e.Number)
 	c.Key(&e.Key)
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	codec.Enum(c, &e.Locality)
 	c.Bool(&e.AM)
 }

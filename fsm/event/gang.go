@@ -28,7 +28,7 @@ type GangReserved struct {
 	Reservation uint64
 	App         uint32
 	Number      uint64 // container number, as in ReservationMade
-	Node        uint32
+	Node        NodeSlot
 	Members     uint32
 	// ExpectedMillis is when the gang's nodes are expected to have enough room.
 	ExpectedMillis int64
@@ -42,7 +42,7 @@ func (e *GangReserved) Code(c *codec.Coder) {
 	c.U64(&e.Reservation)
 	c.U32(&e.App)
 	c.U64(&e.Number)
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.U32(&e.Members)
 	c.I64(&e.ExpectedMillis)
 }

@@ -8,7 +8,7 @@ import (
 // NodeRegistered adds a node or records that a known node has registered again. Node is the node's
 // number, which it gets at its first registration and keeps until it is forgotten.
 type NodeRegistered struct {
-	Node        uint32
+	Node        NodeSlot
 	ID          yarn.NodeID
 	HTTPPort    uint16
 	Rack        string
@@ -26,7 +26,7 @@ var KindNodeRegistered = define[NodeRegistered](30)
 func (*NodeRegistered) Kind() Kind { return KindNodeRegistered }
 
 func (e *NodeRegistered) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.NodeID(&e.ID)
 	c.U16(&e.HTTPPort)
 	c.String(&e.Rack)
@@ -44,7 +44,7 @@ func (*NodeRegistered) Text() string {
 // NodeHeard records the heartbeat session and number of the last report that was accepted from a
 // node. Older reports that arrive later are refused.
 type NodeHeard struct {
-	Node             uint32
+	Node             NodeSlot
 	HeartbeatSession uint64
 	Response         int32
 }
@@ -54,14 +54,14 @@ var KindNodeHeard = frequent[NodeHeard](34)
 func (*NodeHeard) Kind() Kind { return KindNodeHeard }
 
 func (e *NodeHeard) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.U64(&e.HeartbeatSession)
 	c.I32(&e.Response)
 }
 
 // NodeStateChanged sets the state of a node.
 type NodeStateChanged struct {
-	Node  uint32
+	Node  NodeSlot
 	State yarn.NodeState
 	// DeadlineMillis is the deadline of a drain; 0: none.
 	DeadlineMillis int64
@@ -73,7 +73,7 @@ var KindNodeStateChanged = define[NodeStateChanged](31)
 func (*NodeStateChanged) Kind() Kind { return KindNodeStateChanged }
 
 func (e *NodeStateChanged) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	codec.Enum(c, &e.State)
 	c.I64(&e.DeadlineMillis)
 	c.String(&e.Report)
@@ -85,7 +85,7 @@ func (e *NodeStateChanged) Text() string {
 
 // NodeResourceChanged sets a node's total.
 type NodeResourceChanged struct {
-	Node  uint32
+	Node  NodeSlot
 	Total yarn.Resource
 	// Set means that an administrator set Total. It then outlives registrations.
 	Set bool
@@ -96,7 +96,7 @@ var KindNodeResourceChanged = define[NodeResourceChanged](32)
 func (*NodeResourceChanged) Kind() Kind { return KindNodeResourceChanged }
 
 func (e *NodeResourceChanged) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.Resource(&e.Total)
 	c.Bool(&e.Set)
 }
@@ -108,7 +108,7 @@ func (*NodeResourceChanged) Text() string {
 // CleanupsAcked records that a node has received the command to clean up after the given
 // applications.
 type CleanupsAcked struct {
-	Node uint32
+	Node NodeSlot
 	Apps []yarn.ApplicationID
 }
 
@@ -117,14 +117,14 @@ var KindCleanupsAcked = define[CleanupsAcked](33)
 func (*CleanupsAcked) Kind() Kind { return KindCleanupsAcked }
 
 func (e *CleanupsAcked) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	codec.List(c, &e.Apps, func(c *codec.Coder, id *yarn.ApplicationID) { c.ApplicationID(id) })
 }
 
 // RemovalsAcked records that a node has received the command to forget completed containers, up to
 // number Through of its list.
 type RemovalsAcked struct {
-	Node    uint32
+	Node    NodeSlot
 	Through uint64
 }
 
@@ -133,13 +133,13 @@ var KindRemovalsAcked = define[RemovalsAcked](35)
 func (*RemovalsAcked) Kind() Kind { return KindRemovalsAcked }
 
 func (e *RemovalsAcked) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.U64(&e.Through)
 }
 
 // NodeForgotten removes an inactive node. Another node may get its number.
 type NodeForgotten struct {
-	Node uint32
+	Node NodeSlot
 	ID   yarn.NodeID
 }
 
@@ -148,7 +148,7 @@ var KindNodeForgotten = define[NodeForgotten](36)
 func (*NodeForgotten) Kind() Kind { return KindNodeForgotten }
 
 func (e *NodeForgotten) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.NodeID(&e.ID)
 }
 
@@ -158,7 +158,7 @@ func (*NodeForgotten) Text() string {
 
 // NodeSilenceChanged records that a node has missed heartbeats since a time, or is heard again.
 type NodeSilenceChanged struct {
-	Node uint32
+	Node NodeSlot
 	// SinceMillis is when the node was last heard; 0: it is heard again.
 	SinceMillis int64
 }
@@ -168,7 +168,7 @@ var KindNodeSilenceChanged = define[NodeSilenceChanged](37)
 func (*NodeSilenceChanged) Kind() Kind { return KindNodeSilenceChanged }
 
 func (e *NodeSilenceChanged) Code(c *codec.Coder) {
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.I64(&e.SinceMillis)
 }
 

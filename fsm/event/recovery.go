@@ -30,7 +30,7 @@ func (e *AttemptRecovered) Code(c *codec.Coder) {
 // first registers. The AM already knows the container.
 type ContainerRecovered struct {
 	Container     ContainerRef
-	Node          uint32
+	Node          NodeSlot
 	Key           yarn.SchedulerKey
 	Size          yarn.Resource
 	StartedMillis int64
@@ -42,7 +42,7 @@ func (*ContainerRecovered) Kind() Kind { return KindContainerRecovered }
 
 func (e *ContainerRecovered) Code(c *codec.Coder) {
 	e.Container.Code(c)
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.Key(&e.Key)
 	c.Resource(&e.Size)
 	c.I64(&e.StartedMillis)
@@ -50,7 +50,10 @@ func (e *ContainerRecovered) Code(c *codec.Coder) {
 
 // NodeApplicationRecovered records that a node keeps files of an application although it reports
 // none of its containers.
-type NodeApplicationRecovered struct{ App, Node uint32 }
+type NodeApplicationRecovered struct {
+	App  uint32
+	Node NodeSlot
+}
 
 var KindNodeApplicationRecovered = define[NodeApplicationRecovered](102)
 
@@ -58,5 +61,5 @@ func (*NodeApplicationRecovered) Kind() Kind { return KindNodeApplicationRecover
 
 func (e *NodeApplicationRecovered) Code(c *codec.Coder) {
 	c.U32(&e.App)
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 }

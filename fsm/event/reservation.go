@@ -15,7 +15,7 @@ type ReservationMade struct {
 	App         uint32
 	Number      uint64
 	Key         yarn.SchedulerKey
-	Node        uint32
+	Node        NodeSlot
 	AM          bool
 }
 
@@ -28,7 +28,7 @@ func (e *ReservationMade) Code(c *codec.Coder) {
 	c.U32(&e.App)
 	c.U64(&e.Number)
 	c.Key(&e.Key)
-	c.U32(&e.Node)
+	codec.Slot(c, &e.Node)
 	c.Bool(&e.AM)
 }
 

@@ -6,12 +6,12 @@ import (
 )
 
 // App returns the slot of the application with the given sequence number, or 0 if there is none.
-func (s *State) App(seq uint32) uint32 {
-	return s.bySeq.find(hash64(uint64(seq)), func(slot uint32) bool { return s.Apps.Get(slot).ID.Seq == seq })
+func (s *State) App(seq uint32) AppSlot {
+	return s.bySeq.find(hash64(uint64(seq)), func(slot AppSlot) bool { return s.Apps.Get(slot).ID.Seq == seq })
 }
 
 // AppByID returns the slot of an application, or 0 if there is none.
-func (s *State) AppByID(id yarn.ApplicationID) uint32 {
+func (s *State) AppByID(id yarn.ApplicationID) AppSlot {
 	slot := s.App(id.Seq)
 	if slot == 0 || s.Apps.Get(slot).ID != id {
 		return 0
@@ -19,10 +19,10 @@ func (s *State) AppByID(id yarn.ApplicationID) uint32 {
 	return slot
 }
 
-func (s *State) hashOfApp(slot uint32) uint64 { return hash64(uint64(s.Apps.Get(slot).ID.Seq)) }
+func (s *State) hashOfApp(slot AppSlot) uint64 { return hash64(uint64(s.Apps.Get(slot).ID.Seq)) }
 
 // appOf returns the application of an event, ready for writing.
-func (s *State) appOf(e event.Event, seq uint32) (uint32, *App, error) {
+func (s *State) appOf(e event.Event, seq uint32) (AppSlot, *App, error) {
 	slot := s.App(seq)
 	if slot == 0 {
 		return 0, nil, broken(e, "no application %d", seq)

@@ -9,7 +9,7 @@ import (
 
 // Ask returns the slot of an application's ask for new containers under a key, or 0 if there is
 // none. Hidden asks for increases come after all others in the list.
-func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
+func (s *State) Ask(a *App, key yarn.SchedulerKey) AskSlot {
 	for slot, k := range s.AsksOf(a) {
 		if k.IncreaseOf != 0 {
 			return 0
@@ -22,7 +22,7 @@ func (s *State) Ask(a *App, key yarn.SchedulerKey) uint32 {
 }
 
 // changeAsk adds the change of an ask.
-func (s *State) changeAsk(slot uint32, a *App, ask uint32, e *event.AskChanged, before int64) {
+func (s *State) changeAsk(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, before int64) {
 	c := s.changeApp(AskChanged, slot, a)
 	c.Ask, c.Key, c.Any, c.Count, c.More = ask, e.Key, e.Name == yarn.Any, e.Count, e.Count-before
 	c.Size = e.Size
@@ -69,14 +69,14 @@ func (s *State) askChanged(e *event.AskChanged) error {
 	return nil
 }
 
-func (s *State) foldAsk(ask uint32, name NameID, e *event.AskChanged) {
+func (s *State) foldAsk(ask AskSlot, name NameSlot, e *event.AskChanged) {
 	s.fold(uint64(e.App)<<32 | uint64(ask))
 	s.fold(uint64(uint32(e.Key.Priority))<<32 | uint64(name))
 	s.fold(uint64(e.Count)<<1 | uint64(count(e.Relax)))
 }
 
 // addAsk adds an ask with count 0 at its position in key order.
-func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Resource) uint32 {
+func (s *State) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
 		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
@@ -85,8 +85,8 @@ func (s *State) addAsk(app uint32, a *App, key yarn.SchedulerKey, size yarn.Reso
 }
 
 // enterAsk links a new ask into its application's list, ordered by askBefore.
-func (s *State) enterAsk(slot uint32, k *Ask, a *App) {
-	prev, next := uint32(0), a.Asks
+func (s *State) enterAsk(slot AskSlot, k *Ask, a *App) {
+	prev, next := AskSlot(0), a.Asks
 	for next != 0 && s.askBefore(s.Asks.Get(next), k) {
 		prev, next = next, s.Asks.Get(next).Next
 	}
@@ -99,7 +99,7 @@ func (s *State) enterAsk(slot uint32, k *Ask, a *App) {
 }
 
 // setAsk sets the count and size of an ask and updates the pending resources.
-func (s *State) setAsk(slot uint32, a *App, count int64, size yarn.Resource) {
+func (s *State) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
 	k := s.Asks.mut(slot)
 	delta := size.Times(count).Sub(k.Size.Times(k.Count))
 	before := a.Outstanding
@@ -110,7 +110,7 @@ func (s *State) setAsk(slot uint32, a *App, count int64, size yarn.Resource) {
 	s.demandChanged(a, before)
 }
 
-func (s *State) addPending(a *App, label LabelID, delta yarn.Resource) {
+func (s *State) addPending(a *App, label LabelSlot, delta yarn.Resource) {
 	a.Pending = a.Pending.Add(delta)
 	if label != 0 {
 		s.chainUse(label, a.Queue, func(u *Use) { u.Pending = u.Pending.Add(delta) })
@@ -129,7 +129,7 @@ func (s *State) demandChanged(a *App, before int64) {
 }
 
 // dropAskIfIdle removes an ask that wants no containers and has no reservations.
-func (s *State) dropAskIfIdle(slot uint32, a *App) {
+func (s *State) dropAskIfIdle(slot AskSlot, a *App) {
 	k := s.Asks.Get(slot)
 	if k.Count != 0 || k.Reservations != 0 {
 		return
@@ -172,7 +172,7 @@ func (s *State) dropAsks(a *App) {
 
 // consume subtracts one container at the given locality from an ask. Node-local counts against the
 // host, the rack and "*"; rack-local against the rack and "*"; off-switch against "*" only.
-func (s *State) consume(slot uint32, a *App, n *Node, l yarn.Locality) {
+func (s *State) consume(slot AskSlot, a *App, n *Node, l yarn.Locality) {
 	k := s.Asks.mut(slot)
 	if l == yarn.NodeLocal {
 		s.takeLocation(k, n.Host)
@@ -187,7 +187,7 @@ func (s *State) consume(slot uint32, a *App, n *Node, l yarn.Locality) {
 }
 
 // restoreAsk adds one container back to the ask from which it was allocated.
-func (s *State) restoreAsk(app uint32, a *App, c *Container, label LabelID) {
+func (s *State) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
 	slot := s.Ask(a, c.Key)
 	if slot == 0 {
 		slot = s.addAsk(app, a, c.Key, c.Size)
@@ -226,7 +226,7 @@ func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 // Blacklisted reports whether the application has blacklisted the node's host or rack.
 func (a *App) Blacklisted(n *Node) bool { return a.blacklists(n.Host) || a.blacklists(n.RackID) }
 
-func (a *App) blacklists(name NameID) bool {
+func (a *App) blacklists(name NameSlot) bool {
 	_, found := slices.BinarySearch(a.Blacklist, name)
 	return found
 }
@@ -239,9 +239,9 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 		return err
 	}
 	s.changeApp(BlacklistChanged, slot, a)
-	var drop, list, added []NameID
+	var drop, list, added []NameSlot
 	for _, name := range e.Remove {
-		drop = append(drop, s.NameID(name))
+		drop = append(drop, s.Name(name))
 	}
 	slices.Sort(drop)
 	for _, id := range a.Blacklist {
@@ -267,7 +267,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 }
 
 // setBlacklist replaces the blacklist of an application.
-func (s *State) setBlacklist(a *App, list []NameID) {
+func (s *State) setBlacklist(a *App, list []NameSlot) {
 	for _, id := range list {
 		s.retainName(id)
 	}

@@ -193,7 +193,7 @@ func (s *State) deliver(a *App) {
 
 // deliverContainer stamps a container with the response that delivers it. It returns false if an
 // earlier response has delivered everything about the container.
-func (s *State) deliverContainer(slot uint32, c *Container, response int32) bool {
+func (s *State) deliverContainer(slot ContainerSlot, c *Container, response int32) bool {
 	earlier := true
 	if c.GrantedIn == 0 && !c.AM { // an AM's container is listed only for a size change
 		c.GrantedIn, earlier = response, false

@@ -27,7 +27,7 @@ type AuditEntry struct {
 	Target   string
 	Result   string
 
-	next uint32 // slot of the next newer entry of the same kind; not in snapshots
+	next AuditSlot // slot of the next newer entry of the same kind; not in snapshots
 }
 
 // Changed reports whether the entry records a change.
@@ -38,7 +38,7 @@ func (a *AuditEntry) Changed() bool {
 // auditList is the list of all entries of one kind, oldest first. It is not in snapshots: it
 // follows from the numbers of the entries.
 type auditList struct {
-	oldest, newest uint32
+	oldest, newest AuditSlot
 	count, most    int
 }
 
@@ -55,7 +55,7 @@ func (s *State) AuditNewest() uint64 { return s.auditNewest }
 // AuditEntries returns the entries with a number above after, oldest first.
 func (s *State) AuditEntries(after uint64) []AuditEntry {
 	var out []AuditEntry
-	s.Audit.Each(func(_ uint32, a *AuditEntry) bool {
+	s.Audit.Each(func(_ AuditSlot, a *AuditEntry) bool {
 		if a.Number > after {
 			out = append(out, *a)
 		}
@@ -78,7 +78,7 @@ func (s *State) audited(e *event.Audited) error {
 }
 
 // linkAudit appends an entry to the list of its kind.
-func (s *State) linkAudit(slot uint32) {
+func (s *State) linkAudit(slot AuditSlot) {
 	l := s.auditList(s.Audit.Get(slot))
 	if l.newest != 0 {
 		s.Audit.mut(l.newest).next = slot
@@ -96,9 +96,9 @@ func (s *State) linkAudit(slot uint32) {
 
 // linkAudits rebuilds the lists in a state from a snapshot.
 func (s *State) linkAudits() {
-	var slots []uint32
-	s.Audit.Each(func(slot uint32, _ *AuditEntry) bool { slots = append(slots, slot); return true })
-	slices.SortFunc(slots, func(a, b uint32) int { return cmp.Compare(s.Audit.Get(a).Number, s.Audit.Get(b).Number) })
+	var slots []AuditSlot
+	s.Audit.Each(func(slot AuditSlot, _ *AuditEntry) bool { slots = append(slots, slot); return true })
+	slices.SortFunc(slots, func(a, b AuditSlot) int { return cmp.Compare(s.Audit.Get(a).Number, s.Audit.Get(b).Number) })
 	for _, slot := range slots {
 		s.auditNewest = s.Audit.Get(slot).Number
 		s.linkAudit(slot)
@@ -109,7 +109,7 @@ func (s *State) linkAudits() {
 func (s *State) checkAudit() error {
 	seen := map[uint64]bool{} // looked up by key only
 	var err error
-	s.Audit.Each(func(_ uint32, a *AuditEntry) bool {
+	s.Audit.Each(func(_ AuditSlot, a *AuditEntry) bool {
 		if a.Number == 0 || a.Number > s.auditNewest || seen[a.Number] {
 			err = errors.New("the audit's entries are not in order")
 		}
@@ -128,13 +128,13 @@ func (s *State) KeepAudit(running *State) {
 	if running.Audit.Len() == 0 {
 		return
 	}
-	s.Audit, s.auditNewest = Table[AuditEntry]{}, 0
+	s.Audit, s.auditNewest = Table[AuditSlot, AuditEntry]{}, 0
 	s.auditChanges, s.auditRefusals = newAuditLists()
-	running.Audit.Each(func(slot uint32, a *AuditEntry) bool {
+	running.Audit.Each(func(slot AuditSlot, a *AuditEntry) bool {
 		*s.Audit.place(slot) = *a
 		return true
 	})
-	s.Audit.Each(func(slot uint32, _ *AuditEntry) bool { s.Audit.mut(slot).next = 0; return true })
+	s.Audit.Each(func(slot AuditSlot, _ *AuditEntry) bool { s.Audit.mut(slot).next = 0; return true })
 	s.linkAudits()
 }
 

@@ -27,12 +27,12 @@ const (
 type Avoided struct {
 	App         uint32 // its sequence number
 	Key         yarn.SchedulerKey
-	Node        uint32
+	Node        NodeSlot
 	UntilMillis int64
 }
 
 // Avoids reports whether an application avoids a node for the containers under a key.
-func (s *State) Avoids(app uint32, key yarn.SchedulerKey, node uint32, nowMillis int64) bool {
+func (s *State) Avoids(app uint32, key yarn.SchedulerKey, node NodeSlot, nowMillis int64) bool {
 	for i := range s.Avoided {
 		if v := &s.Avoided[i]; v.Node == node && v.App == app && v.Key == key {
 			return v.UntilMillis > nowMillis
@@ -74,7 +74,7 @@ func (s *State) noteEnd(c *Container, exit int32) {
 
 // dropAvoided removes the entries of a node that is forgotten, because another node may get its
 // number.
-func (s *State) dropAvoided(node uint32) {
+func (s *State) dropAvoided(node NodeSlot) {
 	if slices.ContainsFunc(s.Avoided, func(v Avoided) bool { return v.Node == node }) {
 		s.Avoided = slices.DeleteFunc(slices.Clone(s.Avoided), func(v Avoided) bool { return v.Node == node })
 	}
@@ -96,7 +96,7 @@ func (s *State) codeAvoided(c *codec.Coder) {
 	codec.List(c, &s.Avoided, func(c *codec.Coder, v *Avoided) {
 		c.U32(&v.App)
 		c.Key(&v.Key)
-		c.U32(&v.Node)
+		codec.Slot(c, &v.Node)
 		c.I64(&v.UntilMillis)
 	})
 }

@@ -71,11 +71,11 @@ func TestWhatIsAvoided(t *testing.T) {
 // fork keeps its own entries.
 func TestAvoidedIsBounded(t *testing.T) {
 	s := giver(t)
-	for n := range uint32(2 * avoidedByKey) {
+	for n := range NodeSlot(2 * avoidedByKey) {
 		apply(t, s, nodeUp(4+n, fmt.Sprint("m", n), gb(8)))
 	}
 	fork := s.Fork()
-	for n := range uint32(2 * avoidedByKey) {
+	for n := range NodeSlot(2 * avoidedByKey) {
 		e := allocated(1, uint64(n+1), k1, 4+n)
 		apply(t, s, e, &event.ContainerCompleted{Container: ref(1, uint64(n+1)), ExitStatus: yarn.ExitAborted})
 	}

@@ -32,9 +32,9 @@ func buildBig(apps, nodes, containers int) (*State, error) {
 	do(&event.ClusterInitialized{ClusterID: "big", ClusterTimestamp: 1, Level: 1})
 	do(tree(1, leaf("root.a"), leaf("root.b"), leaf("root.c")))
 	for i := range nodes {
-		do(&event.NodeRegistered{Node: uint32(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("node%05d", i), Port: 8041}, Rack: fmt.Sprintf("/rack%03d", i/40), Total: gb(256)})
+		do(&event.NodeRegistered{Node: NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("node%05d", i), Port: 8041}, Rack: fmt.Sprintf("/rack%03d", i/40), Total: gb(256)})
 	}
-	each, node := containers/apps, uint32(0)
+	each, node := containers/apps, NodeSlot(0)
 	for i := range apps {
 		app := uint32(i + 1)
 		do(&event.ApplicationSubmitted{App: app, Name: "a", User: fmt.Sprintf("user%03d", i%200), Queue: "root." + string("abc"[i%3]), AM: gb(1)})
@@ -43,7 +43,7 @@ func buildBig(apps, nodes, containers int) (*State, error) {
 		do(&event.AttemptRegistered{App: app})
 		do(ask(app, k1, int64(each+1), 1))
 		for n := range each {
-			do(allocated(app, uint64(n+1), k1, node%uint32(nodes)+1))
+			do(allocated(app, uint64(n+1), k1, node%NodeSlot(nodes)+1))
 			node++
 		}
 		do(&event.ResponseRecorded{App: app, Response: 1})
@@ -126,11 +126,11 @@ func BenchmarkForkThenWrite(b *testing.B) {
 
 // churn allocates and completes n containers, each for another application on another node.
 func churn(b *testing.B, s *State, n int) {
-	apps, nodes := uint32(s.Apps.Len()), uint32(s.Nodes.Len())
+	apps, nodes := uint32(s.Apps.Len()), NodeSlot(s.Nodes.Len())
 	for i := range n {
 		app := uint32(i)*7919%apps + 1
 		a := s.Apps.Get(s.App(app))
-		e := allocated(app, s.NextNumber(a), k1, uint32(i)*31%nodes+1)
+		e := allocated(app, s.NextNumber(a), k1, NodeSlot(i)*31%nodes+1)
 		if err := s.Apply(e); err != nil {
 			b.Fatal(err)
 		}

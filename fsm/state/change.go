@@ -88,9 +88,13 @@ type Change struct {
 
 	// Slots. User and Queue, the leaf, are those of the application before the event. Node is that
 	// of the container or the reservation, or the one that changed.
-	App, User, Queue       uint32
-	Ask, Node              uint32
-	Container, Reservation uint32
+	App         AppSlot
+	User        UserSlot
+	Queue       QueueSlot
+	Ask         AskSlot
+	Node        NodeSlot
+	Container   ContainerSlot
+	Reservation ReservationSlot
 
 	Ref    event.ContainerRef // the container, or the one that a reservation is for; else only App is set
 	Key    yarn.SchedulerKey  // of the container, the reservation or the ask
@@ -123,23 +127,23 @@ func (s *State) change(kind ChangeKind) *Change {
 
 // changeApp adds a change of an application. The caller must call it before it changes the
 // application's user or leaf.
-func (s *State) changeApp(kind ChangeKind, slot uint32, a *App) *Change {
+func (s *State) changeApp(kind ChangeKind, slot AppSlot, a *App) *Change {
 	c := s.change(kind)
 	c.App, c.User, c.Queue, c.Ref.App = slot, a.UserSlot, a.Queue, a.ID.Seq
 	return c
 }
 
 // changeAttempt adds a change of an application's attempt.
-func (s *State) changeAttempt(slot uint32, a *App, to AttemptState) {
+func (s *State) changeAttempt(slot AppSlot, a *App, to AttemptState) {
 	c := s.changeApp(AttemptPhase, slot, a)
 	c.Attempt, c.Ref.Attempt = to, a.Attempt
 }
 
 // changeNode adds a change of a node.
-func (s *State) changeNode(kind ChangeKind, slot uint32) { s.change(kind).Node = slot }
+func (s *State) changeNode(kind ChangeKind, slot NodeSlot) { s.change(kind).Node = slot }
 
 // changeContainer adds a change of a container.
-func (s *State) changeContainer(kind ChangeKind, slot uint32, k *Container) *Change {
+func (s *State) changeContainer(kind ChangeKind, slot ContainerSlot, k *Container) *Change {
 	c := s.changeApp(kind, k.App, s.Apps.Get(k.App))
 	c.AM, c.Launched, c.Container, c.Node, c.Key = k.AM, k.Launched, slot, k.Node, k.Key
 	c.Size = k.Size
@@ -148,7 +152,7 @@ func (s *State) changeContainer(kind ChangeKind, slot uint32, k *Container) *Cha
 }
 
 // changeReservation adds a change of a reservation.
-func (s *State) changeReservation(kind ChangeKind, slot uint32, r *Reservation) *Change {
+func (s *State) changeReservation(kind ChangeKind, slot ReservationSlot, r *Reservation) *Change {
 	c := s.changeApp(kind, r.App, s.Apps.Get(r.App))
 	c.AM, c.Increase, c.Gang, c.Container = r.AM, r.IncreaseOf != 0, r.Members != 0, r.IncreaseOf
 	c.Reservation, c.Number, c.Node, c.Key = slot, r.Number, r.Node, r.Key

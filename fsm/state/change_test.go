@@ -18,12 +18,12 @@ type seen struct {
 	reservations map[uint64]uint32 // application by number
 	warned       map[event.ContainerRef]uint64
 	apps         map[uint32]string
-	nodes        map[uint32]string
+	nodes        map[NodeSlot]string
 }
 
 func see(s *State) seen {
-	v := seen{map[event.ContainerRef]yarn.Resource{}, map[event.ContainerRef]bool{}, map[uint64]uint32{}, map[event.ContainerRef]uint64{}, map[uint32]string{}, map[uint32]string{}}
-	s.Containers.Each(func(slot uint32, c *Container) bool {
+	v := seen{map[event.ContainerRef]yarn.Resource{}, map[event.ContainerRef]bool{}, map[uint64]uint32{}, map[event.ContainerRef]uint64{}, map[uint32]string{}, map[NodeSlot]string{}}
+	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
 		if c.State.Live() {
 			v.live[s.Ref(c)] = c.Size
 		}
@@ -35,17 +35,17 @@ func see(s *State) seen {
 		}
 		return true
 	})
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		v.reservations[r.Number] = s.Apps.Get(r.App).ID.Seq
 		return true
 	})
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if v.apps[a.ID.Seq] = "ended"; !a.State.Ended() {
 			v.apps[a.ID.Seq] = fmt.Sprint(a.Attempt, a.AttemptState, a.Queue, a.Priority)
 		}
 		return true
 	})
-	s.Nodes.Each(func(slot uint32, n *Node) bool {
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		v.nodes[slot] = fmt.Sprint(n.ID, n.State, n.Total, n.Silent())
 		return true
 	})
@@ -55,7 +55,7 @@ func see(s *State) seen {
 // checkChanges compares the changes of an event with the difference between the states before and
 // after it.
 func checkChanges(before, after seen, changes []Change) error {
-	apps, nodes := map[uint32]bool{}, map[uint32]bool{}
+	apps, nodes := map[uint32]bool{}, map[NodeSlot]bool{}
 	for i := range changes {
 		c := &changes[i]
 		apps[c.Ref.App], nodes[c.Node] = true, true

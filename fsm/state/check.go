@@ -25,109 +25,115 @@ func (s *State) Check() error {
 // follow references.
 func (s *State) checkReferences() error {
 	var err error
-	fail := func(what string, slot uint32) bool {
+	fail := func(what string, slot any) bool {
 		if err == nil {
 			err = fmt.Errorf("%s at slot %d refers to a record that is not there", what, slot)
 		}
 		return false
 	}
-	opt := func(has bool, slot uint32) bool { return slot == 0 || has }
-	label := func(l LabelID) bool { return opt(s.Labels.Has(uint32(l)), uint32(l)) }
-	s.Queues.Each(func(slot uint32, q *Queue) bool {
-		ok := opt(s.Queues.Has(q.Parent), q.Parent)
+	label := func(l LabelSlot) bool { return refers(&s.Labels, l) }
+	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
+		ok := refers(&s.Queues, q.Parent)
 		for _, c := range q.Children {
 			ok = ok && s.Queues.Has(c)
 		}
 		return ok || fail("queue", slot)
 	})
-	s.Users.Each(func(slot uint32, u *User) bool {
+	s.Users.Each(func(slot UserSlot, u *User) bool {
 		return (s.Queues.Has(u.Queue) && s.Names.Has(u.Name)) || fail("user", slot)
 	})
-	s.Apps.Each(func(slot uint32, a *App) bool {
-		ok := label(a.AMLabel) && s.Names.Has(a.User) && (opt(s.Queues.Has(a.Queue), a.Queue)) && (a.State.Ended() == (a.UserSlot == 0)) &&
+	s.Apps.Each(func(slot AppSlot, a *App) bool {
+		ok := label(a.AMLabel) && s.Names.Has(a.User) && refers(&s.Queues, a.Queue) && (a.State.Ended() == (a.UserSlot == 0)) &&
 			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
-			opt(s.Asks.Has(a.Asks), a.Asks) && opt(s.Containers.Has(a.Containers), a.Containers) &&
-			opt(s.Containers.Has(a.Undelivered), a.Undelivered) && opt(s.Reservations.Has(a.Reservations), a.Reservations) &&
-			opt(s.NodeApplications.Has(a.NodeApplications), a.NodeApplications) && opt(s.Attempts.Has(a.History), a.History) && opt(s.Nodes.Has(a.MasterNode), a.MasterNode)
+			refers(&s.Asks, a.Asks) && refers(&s.Containers, a.Containers) &&
+			refers(&s.Containers, a.Undelivered) && refers(&s.Reservations, a.Reservations) &&
+			refers(&s.NodeApplications, a.NodeApplications) && refers(&s.Attempts, a.History) && refers(&s.Nodes, a.MasterNode)
 		for _, id := range a.Blacklist {
 			ok = ok && s.Names.Has(id)
 		}
 		return ok || fail("application", slot)
 	})
-	s.Asks.Each(func(slot uint32, k *Ask) bool {
-		return (label(k.Label) && s.Apps.Has(k.App) && opt(s.Asks.Has(k.Next), k.Next) && opt(s.Locations.Has(k.Locations), k.Locations)) || fail("ask", slot)
+	s.Asks.Each(func(slot AskSlot, k *Ask) bool {
+		return (label(k.Label) && s.Apps.Has(k.App) && refers(&s.Asks, k.Next) && refers(&s.Locations, k.Locations)) || fail("ask", slot)
 	})
-	s.Resizes.Each(func(slot uint32, r *Resize) bool {
-		return (s.Containers.Has(r.Container) && opt(s.Asks.Has(r.Ask), r.Ask) && opt(s.Reservations.Has(r.Reservation), r.Reservation)) || fail("resize", slot)
+	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
+		return (s.Containers.Has(r.Container) && refers(&s.Asks, r.Ask) && refers(&s.Reservations, r.Reservation)) || fail("resize", slot)
 	})
-	s.Locations.Each(func(slot uint32, l *Location) bool {
-		return (s.Names.Has(l.Name) && opt(s.Locations.Has(l.Next), l.Next)) || fail("location", slot)
+	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
+		return (s.Names.Has(l.Name) && refers(&s.Locations, l.Next)) || fail("location", slot)
 	})
-	s.Nodes.Each(func(slot uint32, n *Node) bool {
-		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && opt(s.Containers.Has(n.Containers), n.Containers) &&
-			opt(s.Reservations.Has(n.Reservation), n.Reservation) && opt(s.ReservationBans.Has(n.ReservationBans), n.ReservationBans) &&
-			opt(s.NodeApplications.Has(n.NodeApplications), n.NodeApplications)) || fail("node", slot)
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
+		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && refers(&s.Containers, n.Containers) &&
+			refers(&s.Reservations, n.Reservation) && refers(&s.ReservationBans, n.ReservationBans) &&
+			refers(&s.NodeApplications, n.NodeApplications)) || fail("node", slot)
 	})
-	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool { return label(h.Label) || fail("labelled host", slot) })
-	s.LabelUses.Each(func(slot uint32, u *LabelUse) bool {
-		ok := u.Label != 0 && label(u.Label) && opt(s.Queues.Has(u.Queue), u.Queue) && opt(s.Users.Has(u.User), u.User)
+	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
+		return label(h.Label) || fail("labelled host", slot)
+	})
+	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
+		ok := u.Label != 0 && label(u.Label) && refers(&s.Queues, u.Queue) && refers(&s.Users, u.User)
 		return ok || fail("use of a label", slot)
 	})
-	s.AskedLabels.Each(func(slot uint32, l *LabelID) bool {
+	s.AskedLabels.Each(func(slot ContainerSlot, l *LabelSlot) bool {
 		return s.Containers.Has(slot) && *l != 0 && label(*l) || fail("label of a container", slot)
 	})
-	s.LargeContainers.Each(func(slot uint32, l *LargeContainer) bool {
-		return opt(s.Labels.Has(slot-1), slot-1) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
+	s.LargeContainers.Each(func(slot LargeSlot, l *LargeContainer) bool {
+		return refers(&s.Labels, LabelSlot(slot-1)) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
 	})
-	s.Preemptions.Each(func(slot uint32, _ *Preemption) bool { return s.Containers.Has(slot) || fail("preemption", slot) })
-	s.Debts.Each(func(slot uint32, d *Debts) bool {
+	s.Preemptions.Each(func(slot ContainerSlot, _ *Preemption) bool {
+		return s.Containers.Has(slot) || fail("preemption", slot)
+	})
+	s.Debts.Each(func(slot QueueSlot, d *Debts) bool {
 		ok := s.Queues.Has(slot) && len(*d) > 0
 		for i, of := range *d {
 			ok = ok && (of.Label == 0 || label(of.Label)) && of.SinceMillis <= s.Meta.NowMillis && (i == 0 || of.Label > (*d)[i-1].Label)
 		}
 		return ok || fail("debts", slot)
 	})
-	s.Leases.Each(func(slot uint32, _ *Lease) bool { return s.Containers.Has(slot) || fail("lease", slot) })
-	s.Preempted.Each(func(slot uint32, _ *Preempted) bool { return s.Apps.Has(slot) || fail("preempted", slot) })
-	s.Placements.Each(func(slot uint32, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })
-	s.Removable.Each(func(slot uint32, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
-	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
-		ok := s.Nodes.Has(p.Node) && opt(s.Apps.Has(p.Slot), p.Slot)
-		for _, l := range []uint32{p.prevNode, p.nextNode, p.nextApp} {
-			ok = ok && opt(s.NodeApplications.Has(l), l)
+	s.Leases.Each(func(slot ContainerSlot, _ *Lease) bool { return s.Containers.Has(slot) || fail("lease", slot) })
+	s.Preempted.Each(func(slot AppSlot, _ *Preempted) bool { return s.Apps.Has(slot) || fail("preempted", slot) })
+	s.Placements.Each(func(slot AppSlot, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })
+	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
+	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
+		ok := s.Nodes.Has(p.Node) && refers(&s.Apps, p.Slot)
+		for _, l := range []NodeApplicationSlot{p.prevNode, p.nextNode, p.nextApp} {
+			ok = ok && refers(&s.NodeApplications, l)
 		}
 		return ok || fail("node application", slot)
 	})
-	s.Attempts.Each(func(slot uint32, h *Attempt) bool {
-		return (s.Apps.Has(h.App) && opt(s.Attempts.Has(h.Next), h.Next) && opt(s.Nodes.Has(h.MasterNode), h.MasterNode)) || fail("attempt", slot)
+	s.Attempts.Each(func(slot AttemptSlot, h *Attempt) bool {
+		return (s.Apps.Has(h.App) && refers(&s.Attempts, h.Next) && refers(&s.Nodes, h.MasterNode)) || fail("attempt", slot)
 	})
-	s.ReservationBans.Each(func(slot uint32, b *ReservationBan) bool {
-		return (s.Apps.Has(b.App) && opt(s.ReservationBans.Has(b.Next), b.Next)) || fail("reservation ban", slot)
+	s.ReservationBans.Each(func(slot ReservationBanSlot, b *ReservationBan) bool {
+		return (s.Apps.Has(b.App) && refers(&s.ReservationBans, b.Next)) || fail("reservation ban", slot)
 	})
-	s.Requests.Each(func(slot uint32, r *Request) bool {
-		return opt(s.Requests.Has(r.Next), r.Next) || fail("request", slot)
+	s.Requests.Each(func(slot RequestSlot, r *Request) bool {
+		return refers(&s.Requests, r.Next) || fail("request", slot)
 	})
-	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !opt(s.Requests.Has(o), o) || !opt(s.Requests.Has(n), n) {
+	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !refers(&s.Requests, o) || !refers(&s.Requests, n) {
 		fail("oldest or newest request", o)
 	}
-	s.Containers.Each(func(slot uint32, c *Container) bool {
-		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && opt(s.Diagnostics.Has(c.Diagnostics), c.Diagnostics)
-		for _, l := range []uint32{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
-			ok = ok && opt(s.Containers.Has(l), l)
+	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
+		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && refers(&s.Diagnostics, c.Diagnostics)
+		for _, l := range []ContainerSlot{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
+			ok = ok && refers(&s.Containers, l)
 		}
 		return ok || fail("container", slot)
 	})
-	s.Reservations.Each(func(slot uint32, r *Reservation) bool {
-		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && opt(s.Reservations.Has(r.prevApp), r.prevApp) &&
-			opt(s.Reservations.Has(r.nextApp), r.nextApp)) || fail("reservation", slot)
+	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
+		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && refers(&s.Reservations, r.prevApp) &&
+			refers(&s.Reservations, r.nextApp)) || fail("reservation", slot)
 	})
 	return err
 }
 
-// scratch holds a value per slot. It allocates pages on demand, because slots may lie far apart.
-type scratch[T any] struct{ pages []*[pageSize]T }
+// refers reports whether a slot is 0 or holds a record.
+func refers[S slot, T any](t *Table[S, T], slot S) bool { return slot == 0 || t.Has(slot) }
 
-func (x *scratch[T]) at(slot uint32) *T {
+// scratch holds a value per slot. It allocates pages on demand, because slots may lie far apart.
+type scratch[S slot, T any] struct{ pages []*[pageSize]T }
+
+func (x *scratch[S, T]) at(slot S) *T {
 	p := int(slot / pageSize)
 	for len(x.pages) <= p {
 		x.pages = append(x.pages, nil)
@@ -145,8 +151,8 @@ type nodeSums struct {
 }
 
 func (s *State) checkNodes() error {
-	var sums scratch[nodeSums]
-	s.Containers.Each(func(_ uint32, c *Container) bool {
+	var sums scratch[NodeSlot, nodeSums]
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
 		w := sums.at(c.Node)
 		if c.OnNode {
 			w.size = w.size.Add(c.Size)
@@ -156,7 +162,7 @@ func (s *State) checkNodes() error {
 		return true
 	})
 	var err error
-	s.Nodes.Each(func(slot uint32, n *Node) bool {
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		got := nodeSums{n.Allocated, n.Count, n.PendingCommands}
 		switch w := *sums.at(slot); {
 		case got != w:
@@ -169,7 +175,7 @@ func (s *State) checkNodes() error {
 		}
 		return err == nil
 	})
-	s.Reservations.Each(func(slot uint32, r *Reservation) bool {
+	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
 		if s.Nodes.Get(r.Node).Reservation != slot {
 			err = fmt.Errorf("reservation r%d is not the one of its node", r.Number)
 		}
@@ -185,9 +191,9 @@ type appSums struct {
 	outstanding             int64
 }
 
-func (s *State) sumApps() *scratch[appSums] {
-	sums := new(scratch[appSums])
-	s.Containers.Each(func(_ uint32, c *Container) bool {
+func (s *State) sumApps() *scratch[AppSlot, appSums] {
+	sums := new(scratch[AppSlot, appSums])
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
 		if c.State.Live() {
 			w := sums.at(c.App)
 			w.used = w.used.Add(c.Size)
@@ -195,13 +201,13 @@ func (s *State) sumApps() *scratch[appSums] {
 		}
 		return true
 	})
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		w := sums.at(r.App)
 		w.reserved = w.reserved.Add(r.Size)
 		w.reserving++
 		return true
 	})
-	s.Asks.Each(func(_ uint32, k *Ask) bool {
+	s.Asks.Each(func(_ AskSlot, k *Ask) bool {
 		w := sums.at(k.App)
 		w.pending = w.pending.Add(k.Size.Times(k.Count))
 		w.outstanding += k.Count
@@ -213,7 +219,7 @@ func (s *State) sumApps() *scratch[appSums] {
 func (s *State) checkApps() error {
 	var err error
 	sums := s.sumApps()
-	s.Apps.Each(func(slot uint32, a *App) bool {
+	s.Apps.Each(func(slot AppSlot, a *App) bool {
 		got := appSums{a.Used, a.Reserved, a.Pending, a.Live, a.Reserving, a.Outstanding}
 		if w := *sums.at(slot); got != w {
 			err = fmt.Errorf("%s says %+v; its records sum to %+v", a.ID, got, w)
@@ -231,8 +237,8 @@ func (s *State) checkApps() error {
 	if err != nil {
 		return err
 	}
-	var held scratch[int32]
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+	var held scratch[AskSlot, int32]
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		a := s.Apps.Get(r.App)
 		ask := s.AskFor(a, r.Key, r.IncreaseOf)
 		if (r.Attempt != a.Attempt && r.IncreaseOf == 0) || ask == 0 {
@@ -242,7 +248,7 @@ func (s *State) checkApps() error {
 		*held.at(ask)++
 		return true
 	})
-	s.Asks.Each(func(slot uint32, k *Ask) bool {
+	s.Asks.Each(func(slot AskSlot, k *Ask) bool {
 		if err == nil && (*held.at(slot) != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
 			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, *held.at(slot))
 		}
@@ -252,8 +258,8 @@ func (s *State) checkApps() error {
 }
 
 func (s *State) checkUsers() error {
-	var sums scratch[User]
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	var sums scratch[UserSlot, User]
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if a.UserSlot == 0 {
 			return true
 		}
@@ -270,7 +276,7 @@ func (s *State) checkUsers() error {
 	})
 	s.withoutLabels(&sums, nil)
 	var err error
-	s.Users.Each(func(slot uint32, u *User) bool {
+	s.Users.Each(func(slot UserSlot, u *User) bool {
 		want := *sums.at(slot)
 		want.Queue, want.Name = u.Queue, u.Name
 		if *u != want {
@@ -283,8 +289,8 @@ func (s *State) checkUsers() error {
 
 // checkTree computes the sums of every queue again from applications and users.
 func (s *State) checkTree() error {
-	var sums scratch[Queue]
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	var sums scratch[QueueSlot, Queue]
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if a.UserSlot == 0 {
 			return true
 		}
@@ -306,7 +312,7 @@ func (s *State) checkTree() error {
 		return true
 	})
 	s.withoutLabels(nil, &sums)
-	s.Users.Each(func(_ uint32, u *User) bool {
+	s.Users.Each(func(_ UserSlot, u *User) bool {
 		q := sums.at(u.Queue)
 		if u.IsActive() {
 			q.ActiveUsers++
@@ -316,7 +322,7 @@ func (s *State) checkTree() error {
 		return true
 	})
 	var err error
-	s.Queues.Each(func(slot uint32, q *Queue) bool {
+	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
 		err = q.differs(sums.at(slot))
 		return err == nil
 	})
@@ -340,12 +346,12 @@ func (q *Queue) differs(w *Queue) error {
 func (s *State) checkMeta() error {
 	total := s.usableTotal()
 	var usable, ended int32
-	s.Nodes.Each(func(_ uint32, n *Node) bool {
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		usable += count(n.State.Usable())
 		return true
 	})
 	var high uint64
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		ended += count(a.State.Ended())
 		high = max(high, uint64(a.ID.Seq)+1)
 		return true
@@ -354,7 +360,7 @@ func (s *State) checkMeta() error {
 		return fmt.Errorf("application %d is there and the next one is %d", high-1, s.Meta.NextApp)
 	}
 	high = 0
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool { high = max(high, r.Number); return true })
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool { high = max(high, r.Number); return true })
 	if high > s.Meta.NextReservation {
 		return fmt.Errorf("reservation r%d is there and the last one made is r%d", high, s.Meta.NextReservation)
 	}

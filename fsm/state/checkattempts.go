@@ -9,13 +9,13 @@ import (
 
 // attempts checks the list of an application's ended attempts: newest first, without gaps, and
 // consistent with App.Failures.
-func (w *listWalk) attempts(slot uint32, a *App) error {
+func (w *listWalk) attempts(slot AppSlot, a *App) error {
 	s, next, failures, met := w.s, a.Attempt, uint32(0), 0
 	if a.AttemptState != AttemptEnded && next > 0 {
 		next--
 	}
 	whole := next
-	err := w.ended.follow(a.History, func(at uint32) (uint32, bool) {
+	err := follow(&w.ended, a.History, func(at AttemptSlot) (AttemptSlot, bool) {
 		h := s.Attempts.Get(at)
 		ok := h.App == slot && h.Number == next && next > 0
 		next--
@@ -37,7 +37,7 @@ func (w *listWalk) attempts(slot uint32, a *App) error {
 // checkMasters checks that what App says of its AM is consistent.
 func (s *State) checkMasters() error {
 	var err error
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		switch {
 		case a.MasterNumber == 0 && a.MasterNode != 0, a.MasterNumber > a.NextNumber,
 			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber): // NodeForgotten clears MasterNode when the AM has ended; after a takeover the node has not registered yet
@@ -80,7 +80,7 @@ func (s *State) checkSecrets() error {
 	}
 	var err error
 	k := s.Keys(yarn.KeyDelegation)
-	s.Delegations.Each(func(slot uint32, t *DelegationToken) bool {
+	s.Delegations.Each(func(slot DelegationSlot, t *DelegationToken) bool {
 		switch {
 		case t.Sequence == 0 || t.Sequence > s.Meta.NextToken || s.delegation(t.Sequence) != slot:
 			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot, s.delegation(t.Sequence), s.Meta.NextToken)

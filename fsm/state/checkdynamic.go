@@ -8,11 +8,11 @@ import (
 // checkDynamicQueues counts the users of dynamic queues again and checks the order of children.
 func (s *State) checkDynamicQueues() error {
 	users := make([]int32, s.Queues.Cap())
-	s.Users.Each(func(_ uint32, u *User) bool { users[u.Queue]++; return true })
+	s.Users.Each(func(_ UserSlot, u *User) bool { users[u.Queue]++; return true })
 	var newest, set uint64
 	var err error
 	numbers := map[uint64]bool{} // looked up by key only
-	s.DynamicQueues.Each(func(slot uint32, d *DynamicQueue) bool {
+	s.DynamicQueues.Each(func(slot QueueSlot, d *DynamicQueue) bool {
 		if !s.Queues.Has(slot) || s.Queues.Get(slot).Parent == 0 {
 			err = fmt.Errorf("the dynamic queue at slot %d is not there, or is root", slot)
 			return false
@@ -32,7 +32,7 @@ func (s *State) checkDynamicQueues() error {
 	if err == nil && (newest != s.newestDynamic || set != s.dynamicSet) {
 		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.newestDynamic, s.dynamicSet)
 	}
-	s.Queues.Each(func(slot uint32, q *Queue) bool {
+	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
 		if err == nil && !slices.IsSortedFunc(q.Children, s.compareChildren) {
 			err = fmt.Errorf("dynamic queues below %s are out of order", q.Path)
 		}
@@ -42,8 +42,8 @@ func (s *State) checkDynamicQueues() error {
 }
 
 // compareChildren orders dynamic queues after all others, by their creation.
-func (s *State) compareChildren(a, b uint32) int {
-	number := func(slot uint32) int {
+func (s *State) compareChildren(a, b QueueSlot) int {
+	number := func(slot QueueSlot) int {
 		if s.DynamicQueues.Has(slot) {
 			return int(s.DynamicQueues.Get(slot).Number)
 		}

@@ -8,7 +8,7 @@ import (
 // gang agrees with its ask, and that only applications with gangs have reservations for gang
 // members.
 func (s *State) checkGangs() (err error) {
-	s.Gangs.Each(func(app uint32, g *Gang) bool {
+	s.Gangs.Each(func(app AppSlot, g *Gang) bool {
 		if !s.Apps.Has(app) || s.Apps.Get(app).State.Ended() {
 			err = fmt.Errorf("slot %d has a gang and no application that may have one", app)
 			return false
@@ -16,7 +16,7 @@ func (s *State) checkGangs() (err error) {
 		err = s.checkGang(app, g)
 		return err == nil
 	})
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		if r.Members != 0 && !s.Gangs.Has(r.App) {
 			err = fmt.Errorf("reservation r%d is for %d members of no gang", r.Number, r.Members)
 		}
@@ -25,7 +25,7 @@ func (s *State) checkGangs() (err error) {
 	return err
 }
 
-func (s *State) checkGang(app uint32, g *Gang) error {
+func (s *State) checkGang(app AppSlot, g *Gang) error {
 	a := s.Apps.Get(app)
 	asked := int64(0)
 	if ask := s.Ask(a, g.Key); g.Bound && ask != 0 {

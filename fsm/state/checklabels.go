@@ -17,7 +17,7 @@ func (s *State) checkLabels() error {
 	}
 	want := s.sumLabelUses()
 	var err error
-	s.LabelUses.Each(func(slot uint32, u *LabelUse) bool {
+	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
 		switch {
 		case s.labelUse(u.labelUseKey) != slot:
 			err = fmt.Errorf("the use of label %d by queue %d, user %d is there twice", u.Label, u.Queue, u.User)
@@ -37,22 +37,22 @@ func (s *State) checkLabelTotals() error {
 		total yarn.Resource
 		nodes int32
 	}
-	var want scratch[sums]
+	var want scratch[LabelSlot, sums]
 	var err error
-	s.Nodes.Each(func(_ uint32, n *Node) bool {
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if to := s.MappedLabel(n.ID); n.Label != to {
 			err = fmt.Errorf("node %s has label %d and is mapped to %d", n.ID, n.Label, to)
 		}
 		if n.State.Usable() {
-			w := want.at(uint32(n.Label))
+			w := want.at(n.Label)
 			w.total, w.nodes = w.total.Add(n.Total), w.nodes+1
 		}
 		return err == nil
 	})
-	s.Labels.Each(func(slot uint32, l *Label) bool {
+	s.Labels.Each(func(slot LabelSlot, l *Label) bool {
 		w := *want.at(slot)
 		switch {
-		case l.Name == "" || uint32(s.Label(l.Name)) != slot:
+		case l.Name == "" || s.Label(l.Name) != slot:
 			err = fmt.Errorf("label %d has no name, or that of another one", slot)
 		case l.Total != w.total || l.Nodes != w.nodes:
 			err = fmt.Errorf("label %s says %s on %d nodes; its nodes sum to %s on %d", l.Name, l.Total, l.Nodes, w.total, w.nodes)
@@ -65,15 +65,15 @@ func (s *State) checkLabelTotals() error {
 // checkLabelledHosts checks that the map names only listed labels and has no redundant entries.
 func (s *State) checkLabelledHosts() error {
 	var err error
-	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
-		usual := LabelID(0)
+	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
+		usual := LabelSlot(0)
 		if h.ID.Port != 0 {
 			usual = s.hostLabel(h.ID.Host)
 		}
 		switch {
 		case s.labelledHost(h.ID) != slot:
 			err = fmt.Errorf("%s is mapped twice", h.ID)
-		case h.Label != 0 && !s.Labels.Get(uint32(h.Label)).Listed:
+		case h.Label != 0 && !s.Labels.Get(h.Label).Listed:
 			err = fmt.Errorf("%s is mapped to a label that was removed", h.ID)
 		case h.Label == usual:
 			err = fmt.Errorf("%s is mapped to what its host has", h.ID)
@@ -99,7 +99,7 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 			sums[k] = u
 		}
 	}
-	charge := func(a *App, label LabelID, more Use) {
+	charge := func(a *App, label LabelSlot, more Use) {
 		if label == 0 || a.UserSlot == 0 {
 			return
 		}
@@ -111,21 +111,21 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 			add(labelUseKey{Label: label, Queue: a.Queue}, Use{ActiveUsed: more.Used})
 		}
 	}
-	s.Containers.Each(func(_ uint32, c *Container) bool {
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
 		if c.State.Live() {
 			charge(s.Apps.Get(c.App), s.Nodes.Get(c.Node).Label, Use{Used: c.Size})
 		}
 		return true
 	})
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool {
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		charge(s.Apps.Get(r.App), s.Nodes.Get(r.Node).Label, Use{Used: r.Size, Reserved: r.Size})
 		return true
 	})
-	s.Asks.Each(func(_ uint32, k *Ask) bool {
+	s.Asks.Each(func(_ AskSlot, k *Ask) bool {
 		charge(s.Apps.Get(k.App), k.Label, Use{Pending: k.Size.Times(k.Count)})
 		return true
 	})
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if a.AMLabel != 0 && a.UserSlot != 0 && a.Charged() {
 			add(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, Use{AMUsed: a.amCharge()})
 			add(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, Use{AMUsed: a.amCharge()})
@@ -137,7 +137,7 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 
 // withoutLabels subtracts the use of labels' partitions from sums over all partitions. The sums of
 // the default partition remain.
-func (s *State) withoutLabels(users *scratch[User], queues *scratch[Queue]) {
+func (s *State) withoutLabels(users *scratch[UserSlot, User], queues *scratch[QueueSlot, Queue]) {
 	for k, u := range s.sumLabelUses() { // order is harmless: sums
 		if k.User != 0 && users != nil {
 			w := users.at(k.User)

@@ -11,7 +11,7 @@ import (
 func (s *State) checkQueueTree() error {
 	var err error
 	children := 0
-	s.Queues.Each(func(slot uint32, q *Queue) bool {
+	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
 		parent := ""
 		if q.Parent != 0 {
 			parent = s.Queues.Get(q.Parent).Path
@@ -42,7 +42,9 @@ type walker struct {
 	left int // records not visited yet
 }
 
-func (w *walker) follow(first uint32, step func(slot uint32) (next uint32, ok bool)) error {
+// follow calls step for each record of a list. step returns the next record, and whether this one is
+// in its place.
+func follow[S slot](w *walker, first S, step func(slot S) (next S, ok bool)) error {
 	for slot := first; slot != 0; {
 		if w.left--; w.left < 0 {
 			return fmt.Errorf("the lists of %s hold more than there are", w.what)
@@ -82,13 +84,13 @@ func (s *State) checkLists() error {
 		ended: walker{"attempts", s.Attempts.Len()},
 	}
 	diagnostics := 0
-	s.Containers.Each(func(_ uint32, c *Container) bool {
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
 		w.undelivered.left += int(count(c.undelivered))
 		w.onNode.left += int(count(c.OnNode))
 		diagnostics += int(count(c.Diagnostics != 0))
 		return true
 	})
-	s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool {
+	s.NodeApplications.Each(func(_ NodeApplicationSlot, p *NodeApplication) bool {
 		w.appNodes.left += int(count(p.Slot != 0))
 		return true
 	})
@@ -96,11 +98,11 @@ func (s *State) checkLists() error {
 		return fmt.Errorf("%d containers have diagnostics and there are %d", diagnostics, s.Diagnostics.Len())
 	}
 	var err error
-	s.Apps.Each(func(slot uint32, a *App) bool { err = w.app(slot, a); return err == nil })
+	s.Apps.Each(func(slot AppSlot, a *App) bool { err = w.app(slot, a); return err == nil })
 	if err != nil {
 		return err
 	}
-	s.Nodes.Each(func(slot uint32, n *Node) bool { err = w.node(slot, n); return err == nil })
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool { err = w.node(slot, n); return err == nil })
 	if err != nil {
 		return err
 	}
@@ -115,9 +117,9 @@ func (s *State) checkLists() error {
 	return nil
 }
 
-func (w *listWalk) app(slot uint32, a *App) error {
-	s, prev := w.s, uint32(0)
-	err := w.containers.follow(a.Containers, func(at uint32) (uint32, bool) {
+func (w *listWalk) app(slot AppSlot, a *App) error {
+	s, prev := w.s, ContainerSlot(0)
+	err := follow(&w.containers, a.Containers, func(at ContainerSlot) (ContainerSlot, bool) {
 		c := s.Containers.Get(at)
 		ok := c.App == slot && c.prevApp == prev
 		prev = at
@@ -127,7 +129,7 @@ func (w *listWalk) app(slot uint32, a *App) error {
 		return err
 	}
 	prev = 0
-	err = w.undelivered.follow(a.Undelivered, func(at uint32) (uint32, bool) {
+	err = follow(&w.undelivered, a.Undelivered, func(at ContainerSlot) (ContainerSlot, bool) {
 		c := s.Containers.Get(at)
 		ok := c.App == slot && c.undelivered && c.prevUndelivered == prev
 		prev = at
@@ -136,17 +138,17 @@ func (w *listWalk) app(slot uint32, a *App) error {
 	if err != nil {
 		return err
 	}
-	prev = 0
-	err = w.reservations.follow(a.Reservations, func(at uint32) (uint32, bool) {
+	before := ReservationSlot(0)
+	err = follow(&w.reservations, a.Reservations, func(at ReservationSlot) (ReservationSlot, bool) {
 		r := s.Reservations.Get(at)
-		ok := r.App == slot && r.prevApp == prev
-		prev = at
+		ok := r.App == slot && r.prevApp == before
+		before = at
 		return r.nextApp, ok
 	})
 	if err != nil {
 		return err
 	}
-	err = w.appNodes.follow(a.NodeApplications, func(at uint32) (uint32, bool) {
+	err = follow(&w.appNodes, a.NodeApplications, func(at NodeApplicationSlot) (NodeApplicationSlot, bool) {
 		p := s.NodeApplications.Get(at)
 		return p.nextApp, p.Slot == slot
 	})
@@ -159,15 +161,15 @@ func (w *listWalk) app(slot uint32, a *App) error {
 	return w.appAsks(slot, a)
 }
 
-func (w *listWalk) appAsks(slot uint32, a *App) error {
+func (w *listWalk) appAsks(slot AppSlot, a *App) error {
 	s, last := w.s, (*Ask)(nil)
 	var inner error
-	err := w.asks.follow(a.Asks, func(at uint32) (uint32, bool) {
+	err := follow(&w.asks, a.Asks, func(at AskSlot) (AskSlot, bool) {
 		k := s.Asks.Get(at)
 		ok := k.App == slot && (last == nil || s.askBefore(last, k))
 		last = k
-		entries, prev := int32(1), uint32(0)
-		inner = w.locations.follow(k.Locations, func(of uint32) (uint32, bool) {
+		entries, prev := int32(1), LocationSlot(0)
+		inner = follow(&w.locations, k.Locations, func(of LocationSlot) (LocationSlot, bool) {
 			entries++
 			l := s.Locations.Get(of)
 			ok := l.Count > 0 && l.ask == at && l.prev == prev
@@ -182,9 +184,9 @@ func (w *listWalk) appAsks(slot uint32, a *App) error {
 	return err
 }
 
-func (w *listWalk) node(slot uint32, n *Node) error {
-	s, prev := w.s, uint32(0)
-	err := w.onNode.follow(n.Containers, func(at uint32) (uint32, bool) {
+func (w *listWalk) node(slot NodeSlot, n *Node) error {
+	s, prev := w.s, ContainerSlot(0)
+	err := follow(&w.onNode, n.Containers, func(at ContainerSlot) (ContainerSlot, bool) {
 		c := s.Containers.Get(at)
 		ok := c.Node == slot && c.prevNode == prev && c.OnNode
 		prev = at
@@ -193,23 +195,23 @@ func (w *listWalk) node(slot uint32, n *Node) error {
 	if err != nil {
 		return err
 	}
-	prev = 0
-	err = w.nodeApps.follow(n.NodeApplications, func(at uint32) (uint32, bool) {
+	before := NodeApplicationSlot(0)
+	err = follow(&w.nodeApps, n.NodeApplications, func(at NodeApplicationSlot) (NodeApplicationSlot, bool) {
 		p := s.NodeApplications.Get(at)
-		ok := p.Node == slot && p.prevNode == prev
-		prev = at
+		ok := p.Node == slot && p.prevNode == before
+		before = at
 		return p.nextNode, ok
 	})
 	if err != nil {
 		return err
 	}
-	return w.bans.follow(n.ReservationBans, func(at uint32) (uint32, bool) { return s.ReservationBans.Get(at).Next, true })
+	return follow(&w.bans, n.ReservationBans, func(at ReservationBanSlot) (ReservationBanSlot, bool) { return s.ReservationBans.Get(at).Next, true })
 }
 
 // remembered walks the remembered requests from the oldest to the newest.
 func (w *listWalk) remembered() error {
-	s, last := w.s, uint32(0)
-	err := w.requests.follow(s.Meta.OldestRequest, func(at uint32) (uint32, bool) {
+	s, last := w.s, RequestSlot(0)
+	err := follow(&w.requests, s.Meta.OldestRequest, func(at RequestSlot) (RequestSlot, bool) {
 		last = at
 		return s.Requests.Get(at).Next, true
 	})
@@ -225,36 +227,42 @@ func (s *State) checkKeys() error {
 	var err error
 	for _, x := range []struct {
 		what string
-		x    *index
+		keys uint32
 		n    int
 	}{
-		{"names", &s.byName, s.Names.Len()}, {"queues", &s.byPath, s.Queues.Len()}, {"users", &s.byUser, s.Users.Len()},
-		{"applications", &s.bySeq, s.Apps.Len()}, {"containers", &s.byContainer, s.Containers.Len()}, {"nodes", &s.byNode, s.Nodes.Len()},
-		{"reservations", &s.byReservation, s.Reservations.Len()}, {"requests", &s.byRequest, s.Requests.Len()},
-		{"node applications", &s.byNodeApplication, s.NodeApplications.Len()}, {"delegation tokens", &s.byDelegation, s.Delegations.Len()},
+		{"names", s.byName.n, s.Names.Len()}, {"queues", s.byPath.n, s.Queues.Len()}, {"users", s.byUser.n, s.Users.Len()},
+		{"applications", s.bySeq.n, s.Apps.Len()}, {"containers", s.byContainer.n, s.Containers.Len()}, {"nodes", s.byNode.n, s.Nodes.Len()},
+		{"reservations", s.byReservation.n, s.Reservations.Len()}, {"requests", s.byRequest.n, s.Requests.Len()},
+		{"node applications", s.byNodeApplication.n, s.NodeApplications.Len()}, {"delegation tokens", s.byDelegation.n, s.Delegations.Len()},
 	} {
-		if int(x.x.n) != x.n {
-			return fmt.Errorf("%d %s are looked up and there are %d", x.x.n, x.what, x.n)
+		if int(x.keys) != x.n {
+			return fmt.Errorf("%d %s are looked up and there are %d", x.keys, x.what, x.n)
 		}
 	}
-	found := func(what string, slot, got uint32) bool {
-		if got != slot && err == nil {
-			err = fmt.Errorf("the %s at slot %d is found at slot %d", what, slot, got)
-		}
-		return err == nil
-	}
-	s.Names.Each(func(slot uint32, n *Name) bool { return found("name", slot, s.NameID(n.Text)) })
-	s.Queues.Each(func(slot uint32, q *Queue) bool { return found("queue", slot, s.Queue(q.Path)) })
-	s.Users.Each(func(slot uint32, u *User) bool { return found("user", slot, s.User(u.Queue, u.Name)) })
-	s.Apps.Each(func(slot uint32, a *App) bool { return found("application", slot, s.App(a.ID.Seq)) })
-	s.Nodes.Each(func(slot uint32, n *Node) bool { return found("node", slot, s.Node(n.ID)) })
-	s.Containers.Each(func(slot uint32, c *Container) bool { return found("container", slot, s.Container(s.Ref(c))) })
-	s.Reservations.Each(func(slot uint32, r *Reservation) bool { return found("reservation", slot, s.Reservation(r.Number)) })
-	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
-		return found("node application", slot, s.NodeApplication(p.App, p.Node))
+	s.Names.Each(func(slot NameSlot, n *Name) bool { return found(&err, "name", slot, s.Name(n.Text)) })
+	s.Queues.Each(func(slot QueueSlot, q *Queue) bool { return found(&err, "queue", slot, s.Queue(q.Path)) })
+	s.Users.Each(func(slot UserSlot, u *User) bool { return found(&err, "user", slot, s.User(u.Queue, u.Name)) })
+	s.Apps.Each(func(slot AppSlot, a *App) bool { return found(&err, "application", slot, s.App(a.ID.Seq)) })
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool { return found(&err, "node", slot, s.Node(n.ID)) })
+	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
+		return found(&err, "container", slot, s.Container(s.Ref(c)))
 	})
-	s.Requests.Each(func(slot uint32, r *Request) bool {
-		return found("request", slot, s.byRequest.find(hashString(r.Key), func(at uint32) bool { return s.Requests.Get(at).Key == r.Key }))
+	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
+		return found(&err, "reservation", slot, s.Reservation(r.Number))
+	})
+	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
+		return found(&err, "node application", slot, s.NodeApplication(p.App, p.Node))
+	})
+	s.Requests.Each(func(slot RequestSlot, r *Request) bool {
+		return found(&err, "request", slot, s.byRequest.find(hashString(r.Key), func(at RequestSlot) bool { return s.Requests.Get(at).Key == r.Key }))
 	})
 	return err
+}
+
+// found sets err if a lookup of the record at a slot gave another slot. It returns whether err is nil.
+func found[S slot](err *error, what string, slot, got S) bool {
+	if got != slot && *err == nil {
+		*err = fmt.Errorf("the %s at slot %d is found at slot %d", what, slot, got)
+	}
+	return *err == nil
 }

@@ -5,9 +5,9 @@ import "fmt"
 // checkNodeApplications checks that there is a NodeApplication for every application with
 // containers on a NodeManager, and that a node that takes no commands has no pending cleanups.
 func (s *State) checkNodeApplications() error {
-	var over scratch[int32]
+	var over scratch[NodeSlot, int32]
 	var err error
-	s.NodeApplications.Each(func(slot uint32, p *NodeApplication) bool {
+	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
 		switch {
 		case p.Slot == 0:
 			*over.at(p.Node)++
@@ -22,7 +22,7 @@ func (s *State) checkNodeApplications() error {
 	if err != nil {
 		return err
 	}
-	s.Nodes.Each(func(slot uint32, n *Node) bool {
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		switch o := *over.at(slot); {
 		case o != n.PendingCleanups:
 			err = fmt.Errorf("node %s counts %d pending cleanups and has %d", n.ID, n.PendingCleanups, o)
@@ -33,7 +33,7 @@ func (s *State) checkNodeApplications() error {
 		}
 		return err == nil
 	})
-	s.Containers.Each(func(_ uint32, c *Container) bool {
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
 		a := s.Apps.Get(c.App)
 		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).NodeManager && s.NodeApplication(a.ID, c.Node) == 0 {
 			err = fmt.Errorf("a container of %s is on %s, which has no node application for it", a.ID, s.Nodes.Get(c.Node).ID)

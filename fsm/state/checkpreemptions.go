@@ -10,7 +10,7 @@ import (
 // reservation is on the same node, and that warnings not delivered yet are in the undelivered list.
 func (s *State) checkPreemptions() error {
 	var err error
-	s.Preemptions.Each(func(slot uint32, p *Preemption) bool {
+	s.Preemptions.Each(func(slot ContainerSlot, p *Preemption) bool {
 		c := s.Containers.Get(slot)
 		switch {
 		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() || p.Over.Negative():
@@ -24,7 +24,7 @@ func (s *State) checkPreemptions() error {
 		}
 		return err == nil
 	})
-	s.Preempted.Each(func(slot uint32, p *Preempted) bool {
+	s.Preempted.Each(func(slot AppSlot, p *Preempted) bool {
 		if p.Containers+p.AMs == 0 || p.Size.Negative() || p.ResourceSeconds.Negative() {
 			err = fmt.Errorf("application %s has lost %s in %d containers", s.Apps.Get(slot).ID, p.Size, p.Containers+p.AMs)
 		}
@@ -34,7 +34,7 @@ func (s *State) checkPreemptions() error {
 }
 
 // makesRoom reports whether the end of a container can help a reservation.
-func (s *State) makesRoom(slot uint32, c *Container, number uint64) bool {
+func (s *State) makesRoom(slot ContainerSlot, c *Container, number uint64) bool {
 	r := s.Reservation(number)
 	return r != 0 && s.Reservations.Get(r).Node == c.Node && s.Reservations.Get(r).IncreaseOf != slot
 }

@@ -6,7 +6,7 @@ import "fmt"
 // that takes no commands.
 func (s *State) checkRemovals() error {
 	var err error
-	s.Removable.Each(func(slot uint32, r *Removals) bool {
+	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool {
 		n := s.Nodes.Get(r.Node)
 		switch {
 		case n.removals != slot:

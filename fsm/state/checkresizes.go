@@ -7,7 +7,7 @@ import "fmt"
 func (s *State) checkResizes() error {
 	var err error
 	resized, asks, reservations := 0, 0, 0
-	s.Resizes.Each(func(slot uint32, r *Resize) bool {
+	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
 		c := s.Containers.Get(r.Container)
 		asks += int(count(r.Ask != 0))
 		reservations += int(count(r.Reservation != 0))
@@ -25,9 +25,12 @@ func (s *State) checkResizes() error {
 		}
 		return err == nil
 	})
-	s.Containers.Each(func(_ uint32, c *Container) bool { resized += int(count(c.resize != 0)); return true })
-	s.Asks.Each(func(_ uint32, k *Ask) bool { asks -= int(count(k.IncreaseOf != 0)); return true })
-	s.Reservations.Each(func(_ uint32, r *Reservation) bool { reservations -= int(count(r.IncreaseOf != 0)); return true })
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool { resized += int(count(c.resize != 0)); return true })
+	s.Asks.Each(func(_ AskSlot, k *Ask) bool { asks -= int(count(k.IncreaseOf != 0)); return true })
+	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
+		reservations -= int(count(r.IncreaseOf != 0))
+		return true
+	})
 	if err == nil && (resized != s.Resizes.Len() || asks != 0 || reservations != 0) {
 		err = fmt.Errorf("%d containers are resized and there are %d resizes; %d asks and %d reservations too many", resized, s.Resizes.Len(), asks, reservations)
 	}

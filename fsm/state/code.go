@@ -8,7 +8,7 @@ import (
 func (q *Queue) code(c *codec.Coder) {
 	c.String(&q.Path)
 	c.String(&q.Name)
-	c.U32(&q.Parent)
+	codec.Slot(c, &q.Parent)
 	codeSlots(c, &q.Children)
 	c.Bool(&q.Leaf)
 	codec.Enum(c, &q.State)
@@ -28,8 +28,8 @@ func (q *Queue) code(c *codec.Coder) {
 }
 
 func (u *User) code(c *codec.Coder) {
-	c.U32(&u.Queue)
-	c.U32(&u.Name)
+	codec.Slot(c, &u.Queue)
+	codec.Slot(c, &u.Name)
 	c.Resource(&u.Used)
 	c.Resource(&u.AMUsed)
 	c.I32(&u.Apps)
@@ -42,12 +42,12 @@ func (a *App) code(c *codec.Coder) {
 	d := a.Details()
 	c.ApplicationID(&a.ID)
 	c.String(&d.Name)
-	c.U32(&a.User)
+	codec.Slot(c, &a.User)
 	c.String(&d.Type)
 	codeStrings(c, &d.Tags)
 	c.String(&d.Context)
-	c.U32(&a.Queue)
-	c.U32(&a.UserSlot)
+	codec.Slot(c, &a.Queue)
+	codec.Slot(c, &a.UserSlot)
 	c.I32(&a.Priority)
 	codec.Enum(c, &a.State)
 	codec.Enum(c, &a.Final)
@@ -68,7 +68,7 @@ func (a *App) code(c *codec.Coder) {
 	})
 	c.Bool(&a.AMStrict)
 	a.codeAttempt(c, &d)
-	c.U16(&a.AMLabel)
+	codec.Slot(c, &a.AMLabel)
 	c.String(&d.Label)
 	c.String(&d.AMLabel)
 	if c.Decoding() {
@@ -84,7 +84,7 @@ func (a *App) codeAttempt(c *codec.Coder, d *AppDetails) {
 	c.I32(&a.Response)
 	c.U64(&a.NextNumber)
 	c.U64(&a.MasterNumber)
-	c.U32(&a.MasterNode)
+	codec.Slot(c, &a.MasterNode)
 	c.I64(&a.LaunchedMillis)
 	c.I64(&a.FinishMillis)
 	c.U32(&a.Progress)
@@ -95,20 +95,20 @@ func (a *App) codeAttempt(c *codec.Coder, d *AppDetails) {
 	c.I32(&a.RPCPort)
 	c.String(&d.TrackingURL)
 	c.String(&d.Diagnostics)
-	c.U32(&a.Asks)
+	codec.Slot(c, &a.Asks)
 	c.I64(&a.Outstanding)
-	c.U32(&a.Containers)
+	codec.Slot(c, &a.Containers)
 	c.I32(&a.Live)
-	c.U32(&a.Undelivered)
-	c.U32(&a.Reservations)
+	codec.Slot(c, &a.Undelivered)
+	codec.Slot(c, &a.Reservations)
 	c.I32(&a.Reserving)
 	codeSlots(c, &a.Blacklist)
-	c.U32(&a.History)
-	c.U32(&a.NodeApplications)
+	codec.Slot(c, &a.History)
+	codec.Slot(c, &a.NodeApplications)
 }
 
 func (k *Ask) code(c *codec.Coder) {
-	c.U32(&k.App)
+	codec.Slot(c, &k.App)
 	c.Key(&k.Key)
 	c.Resource(&k.Size)
 	c.I64(&k.Count)
@@ -118,24 +118,24 @@ func (k *Ask) code(c *codec.Coder) {
 	c.U32(&k.ReReservations)
 	c.I32(&k.Reservations)
 	c.I32(&k.Entries)
-	c.U32(&k.Locations)
-	c.U32(&k.Next)
-	c.U16(&k.Label)
+	codec.Slot(c, &k.Locations)
+	codec.Slot(c, &k.Next)
+	codec.Slot(c, &k.Label)
 	c.U32(&k.Missed)
 }
 
 func (l *Location) code(c *codec.Coder) {
-	c.U32(&l.Name)
+	codec.Slot(c, &l.Name)
 	c.I64(&l.Count)
 	c.Bool(&l.Relax)
-	c.U32(&l.Next)
+	codec.Slot(c, &l.Next)
 }
 
 func (k *Container) code(c *codec.Coder) {
-	c.U32(&k.App)
+	codec.Slot(c, &k.App)
 	c.U32(&k.Attempt)
 	c.U64(&k.Number)
-	c.U32(&k.Node)
+	codec.Slot(c, &k.Node)
 	c.Key(&k.Key)
 	c.Resource(&k.Size)
 	codec.Enum(c, &k.State)
@@ -146,21 +146,21 @@ func (k *Container) code(c *codec.Coder) {
 	c.I32(&k.ExitStatus)
 	c.I32(&k.GrantedIn)
 	c.I32(&k.CompletedIn)
-	c.U32(&k.Diagnostics)
+	codec.Slot(c, &k.Diagnostics)
 	c.I64(&k.AllocatedMillis)
 	c.U8(&k.Signal)
-	c.U32(&k.prevApp)
-	c.U32(&k.nextApp)
-	c.U32(&k.prevNode)
-	c.U32(&k.nextNode)
-	c.U32(&k.nextUndelivered)
+	codec.Slot(c, &k.prevApp)
+	codec.Slot(c, &k.nextApp)
+	codec.Slot(c, &k.prevNode)
+	codec.Slot(c, &k.nextNode)
+	codec.Slot(c, &k.nextUndelivered)
 	c.Bool(&k.undelivered)
 }
 
 func (n *Node) code(c *codec.Coder) {
 	c.NodeID(&n.ID)
-	c.U32(&n.Host)
-	c.U32(&n.RackID)
+	codec.Slot(c, &n.Host)
+	codec.Slot(c, &n.RackID)
 	c.String(&n.Rack)
 	c.U16(&n.HTTPPort)
 	c.String(&n.Version)
@@ -169,16 +169,16 @@ func (n *Node) code(c *codec.Coder) {
 	c.String(&n.Report)
 	c.Resource(&n.Total)
 	c.Resource(&n.Allocated)
-	c.U32(&n.Reservation)
-	c.U32(&n.Containers)
+	codec.Slot(c, &n.Reservation)
+	codec.Slot(c, &n.Containers)
 	c.I32(&n.Count)
-	c.U32(&n.ReservationBans)
+	codec.Slot(c, &n.ReservationBans)
 	c.I64(&n.Registered)
 	c.I32(&n.PendingCommands)
 	c.Bool(&n.NodeManager)
 	c.Bool(&n.TotalSet)
 	c.Resource(&n.SetTotal)
-	c.U32(&n.NodeApplications)
+	codec.Slot(c, &n.NodeApplications)
 	c.I32(&n.PendingCleanups)
 	c.String(&n.Address)
 	c.U64(&n.HeartbeatSession)
@@ -191,25 +191,25 @@ func (n *Node) code(c *codec.Coder) {
 
 func (r *Reservation) code(c *codec.Coder) {
 	c.U64(&r.Number)
-	c.U32(&r.App)
+	codec.Slot(c, &r.App)
 	c.Key(&r.Key)
-	c.U32(&r.Node)
+	codec.Slot(c, &r.Node)
 	c.U32(&r.Attempt)
 	c.U64(&r.Container)
 	c.Resource(&r.Size)
 	c.Bool(&r.AM)
 	c.I64(&r.MadeMillis)
-	c.U32(&r.prevApp)
-	c.U32(&r.nextApp)
+	codec.Slot(c, &r.prevApp)
+	codec.Slot(c, &r.nextApp)
 	c.U32(&r.Preempted)
 	c.U32(&r.Members)
 }
 
 func (r *Resize) code(c *codec.Coder) {
-	c.U32(&r.Container)
+	codec.Slot(c, &r.Container)
 	c.I32(&r.Version)
-	c.U32(&r.Ask)
-	c.U32(&r.Reservation)
+	codec.Slot(c, &r.Ask)
+	codec.Slot(c, &r.Reservation)
 	codec.Enum(c, &r.Change)
 	c.I32(&r.DeliveredIn)
 	c.Bool(&r.Unacked)
@@ -219,9 +219,9 @@ func (r *Resize) code(c *codec.Coder) {
 }
 
 func (b *ReservationBan) code(c *codec.Coder) {
-	c.U32(&b.App)
+	codec.Slot(c, &b.App)
 	c.Key(&b.Key)
-	c.U32(&b.Next)
+	codec.Slot(c, &b.Next)
 }
 
 func (r *Request) code(c *codec.Coder) {
@@ -229,11 +229,11 @@ func (r *Request) code(c *codec.Coder) {
 	c.U64(&r.BodyHash)
 	c.Raw(&r.Reply)
 	c.I64(&r.AtMillis)
-	c.U32(&r.Next)
+	codec.Slot(c, &r.Next)
 }
 
 func (a *Attempt) code(c *codec.Coder) {
-	c.U32(&a.App)
+	codec.Slot(c, &a.App)
 	c.U32(&a.Number)
 	codec.Enum(c, &a.Final)
 	c.Bool(&a.Counted)
@@ -242,21 +242,21 @@ func (a *Attempt) code(c *codec.Coder) {
 	c.I64(&a.LaunchedMillis)
 	c.I64(&a.EndedMillis)
 	c.U64(&a.MasterNumber)
-	c.U32(&a.MasterNode)
+	codec.Slot(c, &a.MasterNode)
 	c.String(&a.Host)
 	c.I32(&a.RPCPort)
 	c.String(&a.TrackingURL)
 	c.String(&a.Diagnostics)
-	c.U32(&a.Next)
+	codec.Slot(c, &a.Next)
 }
 
 func (p *NodeApplication) code(c *codec.Coder) {
 	c.ApplicationID(&p.App)
-	c.U32(&p.Slot)
-	c.U32(&p.Node)
-	c.U32(&p.prevNode)
-	c.U32(&p.nextNode)
-	c.U32(&p.nextApp)
+	codec.Slot(c, &p.Slot)
+	codec.Slot(c, &p.Node)
+	codec.Slot(c, &p.prevNode)
+	codec.Slot(c, &p.nextNode)
+	codec.Slot(c, &p.nextApp)
 }
 
 func (t *DelegationToken) code(c *codec.Coder) {
@@ -295,13 +295,13 @@ func (l *Label) code(c *codec.Coder) {
 
 func (h *LabelledHost) code(c *codec.Coder) {
 	c.NodeID(&h.ID)
-	c.U16(&h.Label)
+	codec.Slot(c, &h.Label)
 }
 
 func (u *LabelUse) code(c *codec.Coder) {
-	c.U16(&u.Label)
-	c.U32(&u.Queue)
-	c.U32(&u.User)
+	codec.Slot(c, &u.Label)
+	codec.Slot(c, &u.Queue)
+	codec.Slot(c, &u.User)
 	c.Resource(&u.Used)
 	c.Resource(&u.Reserved)
 	c.Resource(&u.Pending)

@@ -6,7 +6,7 @@ import (
 )
 
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
-func (s *State) Container(r event.ContainerRef) uint32 {
+func (s *State) Container(r event.ContainerRef) ContainerSlot {
 	app := s.App(r.App)
 	if app == 0 {
 		return 0
@@ -23,18 +23,18 @@ func (s *State) Container(r event.ContainerRef) uint32 {
 }
 
 // ContainerByID returns the slot of a container, or 0 if it does not exist or was freed.
-func (s *State) ContainerByID(id yarn.ContainerID) uint32 {
+func (s *State) ContainerByID(id yarn.ContainerID) ContainerSlot {
 	if s.AppByID(id.App) == 0 {
 		return 0
 	}
 	return s.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 }
 
-func hashContainer(app, attempt uint32, number uint64) uint64 {
+func hashContainer(app AppSlot, attempt uint32, number uint64) uint64 {
 	return hash64(hash64(uint64(app)<<32|uint64(attempt)) ^ number)
 }
 
-func (s *State) hashOfContainer(slot uint32) uint64 {
+func (s *State) hashOfContainer(slot ContainerSlot) uint64 {
 	c := s.Containers.Get(slot)
 	return hashContainer(c.App, c.Attempt, c.Number)
 }
@@ -80,7 +80,7 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 // allocate applies the allocation e and returns the slot of the new container. The allocation uses
 // the room of the given reservation, or a node without a reservation if it is 0. Errors name the
 // event of.
-func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservation uint32) (uint32, error) {
+func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservation ReservationSlot) (ContainerSlot, error) {
 	app, a, err := s.appOf(of, e.App)
 	if err != nil {
 		return 0, err
@@ -125,7 +125,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 }
 
 // addContainer adds a container to the tables and lists. The caller updates the sums.
-func (s *State) addContainer(app uint32, a *App, c Container, label LabelID) uint32 {
+func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) ContainerSlot {
 	slot, r := s.Containers.alloc()
 	if label != 0 {
 		*s.AskedLabels.place(slot) = label
@@ -149,7 +149,7 @@ func (s *State) addContainer(app uint32, a *App, c Container, label LabelID) uin
 
 // addUndelivered puts a container at the front of its application's undelivered list, unless the
 // list has it.
-func (s *State) addUndelivered(slot uint32, a *App) {
+func (s *State) addUndelivered(slot ContainerSlot, a *App) {
 	c := s.Containers.mut(slot)
 	if c.undelivered {
 		return
@@ -162,7 +162,7 @@ func (s *State) addUndelivered(slot uint32, a *App) {
 }
 
 // occupy adds a container to its node's list and sums.
-func (s *State) occupy(node, slot uint32) {
+func (s *State) occupy(node NodeSlot, slot ContainerSlot) {
 	n, c := s.Nodes.mut(node), s.Containers.mut(slot)
 	n.Allocated = n.Allocated.Add(c.Size)
 	n.Count++
@@ -182,7 +182,7 @@ func (s *State) occupy(node, slot uint32) {
 }
 
 // vacate removes a container from its node's list and sums.
-func (s *State) vacate(slot uint32) {
+func (s *State) vacate(slot ContainerSlot) {
 	c := s.Containers.mut(slot)
 	if !c.OnNode {
 		return
@@ -220,7 +220,7 @@ func (c *Container) Unused() bool {
 	return c.Unstarted() || c.sizing&sizeUnconfirmed != 0
 }
 
-func (s *State) containerOf(e event.Event, r event.ContainerRef) (uint32, *Container, error) {
+func (s *State) containerOf(e event.Event, r event.ContainerRef) (ContainerSlot, *Container, error) {
 	slot := s.Container(r)
 	if slot == 0 {
 		return 0, nil, broken(e, "no such container")
@@ -293,7 +293,7 @@ func (s *State) uncharge(c *Container) {
 
 // endContainer records how a container ended, adds it to the undelivered list, and adds what it
 // used to its application's resource-seconds.
-func (s *State) endContainer(slot uint32, c *Container, exit int32, text string) {
+func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text string) {
 	c.ExitStatus = exit
 	if text != "" {
 		id, n := s.Diagnostics.alloc()
@@ -362,7 +362,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 }
 
 // removeUndelivered removes a container from its application's undelivered list.
-func (s *State) removeUndelivered(slot uint32, a *App) {
+func (s *State) removeUndelivered(slot ContainerSlot, a *App) {
 	c := s.Containers.mut(slot)
 	if !c.undelivered {
 		return
@@ -383,8 +383,8 @@ func (s *State) removeUndelivered(slot uint32, a *App) {
 // snapshot. It stops in a damaged list; Check reports it.
 func (s *State) linkUndelivered() {
 	left := s.Containers.Len()
-	s.Apps.Each(func(_ uint32, a *App) bool {
-		prev := uint32(0)
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
+		prev := ContainerSlot(0)
 		for slot := a.Undelivered; left > 0 && s.Containers.Has(slot); left-- {
 			c := s.Containers.mut(slot)
 			c.prevUndelivered, prev = prev, slot
@@ -395,7 +395,7 @@ func (s *State) linkUndelivered() {
 }
 
 // freeContainer removes a completed container from the state.
-func (s *State) freeContainer(slot uint32, a *App) {
+func (s *State) freeContainer(slot ContainerSlot, a *App) {
 	s.listRemoval(s.Containers.Get(slot), a)
 	c := s.Containers.mut(slot)
 	s.byContainer.remove(hashContainer(c.App, c.Attempt, c.Number), slot, s.hashOfContainer)

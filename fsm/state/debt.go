@@ -12,7 +12,7 @@ import (
 // The time is that of the queue, not that of an ask: it goes on while some containers start, until
 // nothing within the guarantee waits.
 type Debt struct {
-	Label       LabelID
+	Label       LabelSlot
 	SinceMillis int64
 	Overdue     bool // preemption must take what the leaf needs
 }
@@ -23,14 +23,14 @@ type Debts []Debt
 
 func (d *Debts) code(c *codec.Coder) {
 	codec.List(c, (*[]Debt)(d), func(c *codec.Coder, v *Debt) {
-		c.U16(&v.Label)
+		codec.Slot(c, &v.Label)
 		c.I64(&v.SinceMillis)
 		c.Bool(&v.Overdue)
 	})
 }
 
 // DebtTo returns the debt to the queue at a slot. ok is false if there is none.
-func (s *State) DebtTo(queue uint32, label LabelID) (debt Debt, ok bool) {
+func (s *State) DebtTo(queue QueueSlot, label LabelSlot) (debt Debt, ok bool) {
 	if !s.Debts.Has(queue) {
 		return debt, false
 	}
@@ -63,13 +63,13 @@ func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
 }
 
 // setDebt replaces the debt to a queue for the debt's label, or removes it.
-func (s *State) setDebt(queue uint32, debt Debt, owed bool) {
+func (s *State) setDebt(queue QueueSlot, debt Debt, owed bool) {
 	var list Debts
 	if s.Debts.Has(queue) {
 		list = slices.DeleteFunc(slices.Clone(*s.Debts.Get(queue)), func(d Debt) bool { return d.Label == debt.Label })
 	}
 	if owed {
-		at, _ := slices.BinarySearchFunc(list, debt.Label, func(d Debt, l LabelID) int { return int(d.Label) - int(l) })
+		at, _ := slices.BinarySearchFunc(list, debt.Label, func(d Debt, l LabelSlot) int { return int(d.Label) - int(l) })
 		list = slices.Insert(list, at, debt)
 	}
 	switch {

@@ -103,23 +103,25 @@ func TestDigestDependsOnOrder(t *testing.T) {
 	base := world(t)
 	apply(t, base, &event.ApplicationMoved{App: 1, Queue: "root.b.x"}, ask(1, k1, 5, 3), ask(2, k1, 5, 3), allocated(1, 1, k1, 1), allocated(2, 1, k1, 1))
 	for name, one := range map[string]func(i uint32) event.Event{
-		"ask":          func(i uint32) event.Event { return ask(i, k1, 2, 2) },
-		"new ask":      func(i uint32) event.Event { return ask(i, k2, 2, 2) },
-		"location":     func(i uint32) event.Event { return &event.AskChanged{App: i, Key: k1, Name: "h1", Count: 1} },
-		"counted":      func(i uint32) event.Event { return &event.AskCountersUpdated{App: i, Key: k1, Opportunities: 1} },
-		"blacklist":    func(i uint32) event.Event { return &event.BlacklistChanged{App: i, Add: []string{"h1"}} },
-		"allocation":   func(i uint32) event.Event { return allocated(i, 2, k1, 2) },
-		"launch":       func(i uint32) event.Event { return &event.ContainerLaunched{Container: ref(i, 1)} },
-		"release":      func(i uint32) event.Event { return &event.ContainerReleased{Container: ref(i, 1)} },
-		"completion":   func(i uint32) event.Event { return &event.ContainerCompleted{Container: ref(i, 1)} },
-		"answer":       func(i uint32) event.Event { return &event.ResponseRecorded{App: i, Response: 1} },
-		"priority":     func(i uint32) event.Event { return &event.ApplicationReprioritized{App: i, Priority: 1} },
-		"move":         func(i uint32) event.Event { return &event.ApplicationMoved{App: i, Queue: "root.a"} },
-		"attempt":      func(i uint32) event.Event { return &event.AttemptEnded{App: i, Keep: true} },
-		"node state":   func(i uint32) event.Event { return &event.NodeStateChanged{Node: i, State: yarn.NodeDecommissioning} },
-		"node total":   func(i uint32) event.Event { return &event.NodeResourceChanged{Node: i, Total: gb(9)} },
+		"ask":        func(i uint32) event.Event { return ask(i, k1, 2, 2) },
+		"new ask":    func(i uint32) event.Event { return ask(i, k2, 2, 2) },
+		"location":   func(i uint32) event.Event { return &event.AskChanged{App: i, Key: k1, Name: "h1", Count: 1} },
+		"counted":    func(i uint32) event.Event { return &event.AskCountersUpdated{App: i, Key: k1, Opportunities: 1} },
+		"blacklist":  func(i uint32) event.Event { return &event.BlacklistChanged{App: i, Add: []string{"h1"}} },
+		"allocation": func(i uint32) event.Event { return allocated(i, 2, k1, 2) },
+		"launch":     func(i uint32) event.Event { return &event.ContainerLaunched{Container: ref(i, 1)} },
+		"release":    func(i uint32) event.Event { return &event.ContainerReleased{Container: ref(i, 1)} },
+		"completion": func(i uint32) event.Event { return &event.ContainerCompleted{Container: ref(i, 1)} },
+		"answer":     func(i uint32) event.Event { return &event.ResponseRecorded{App: i, Response: 1} },
+		"priority":   func(i uint32) event.Event { return &event.ApplicationReprioritized{App: i, Priority: 1} },
+		"move":       func(i uint32) event.Event { return &event.ApplicationMoved{App: i, Queue: "root.a"} },
+		"attempt":    func(i uint32) event.Event { return &event.AttemptEnded{App: i, Keep: true} },
+		"node state": func(i uint32) event.Event {
+			return &event.NodeStateChanged{Node: NodeSlot(i), State: yarn.NodeDecommissioning}
+		},
+		"node total":   func(i uint32) event.Event { return &event.NodeResourceChanged{Node: NodeSlot(i), Total: gb(9)} },
 		"request":      func(i uint32) event.Event { return &event.RequestRecorded{Key: string(rune('a' + i))} },
-		"registration": func(i uint32) event.Event { return nodeUp(i, "h"+string(rune('0'+i)), gb(8)) },
+		"registration": func(i uint32) event.Event { return nodeUp(NodeSlot(i), "h"+string(rune('0'+i)), gb(8)) },
 	} {
 		a, b := base.Fork(), base.Fork()
 		apply(t, a, one(1), one(2))

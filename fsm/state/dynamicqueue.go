@@ -23,13 +23,13 @@ type DynamicQueue struct {
 
 // DynamicQueuesOf returns the dynamic queues by slot, in the order of their creation. Parents come
 // before their children.
-func (s *State) DynamicQueuesOf() iter.Seq2[uint32, *DynamicQueue] {
-	slots := make([]uint32, 0, s.DynamicQueues.Len())
-	s.DynamicQueues.Each(func(slot uint32, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
-	slices.SortFunc(slots, func(a, b uint32) int {
+func (s *State) DynamicQueuesOf() iter.Seq2[QueueSlot, *DynamicQueue] {
+	slots := make([]QueueSlot, 0, s.DynamicQueues.Len())
+	s.DynamicQueues.Each(func(slot QueueSlot, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
+	slices.SortFunc(slots, func(a, b QueueSlot) int {
 		return cmp.Compare(s.DynamicQueues.Get(a).Number, s.DynamicQueues.Get(b).Number)
 	})
-	return func(yield func(uint32, *DynamicQueue) bool) {
+	return func(yield func(QueueSlot, *DynamicQueue) bool) {
 		for _, slot := range slots {
 			if !yield(slot, s.DynamicQueues.Get(slot)) {
 				return
@@ -79,14 +79,14 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	return nil
 }
 
-func (s *State) hashOfDynamic(slot uint32) uint64 {
+func (s *State) hashOfDynamic(slot QueueSlot) uint64 {
 	return hash64(s.hashOfQueue(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
 }
 
 var _ = applies((*State).queuesActivated)
 
 func (s *State) queuesActivated(e *event.QueuesActivated) error {
-	var slots []uint32
+	var slots []QueueSlot
 	seen := make([]bool, s.Queues.Cap())
 	for _, list := range []struct {
 		paths  []string
@@ -115,7 +115,7 @@ func (s *State) queuesActivated(e *event.QueuesActivated) error {
 }
 
 // setIdle sets IdleMillis of a dynamic queue. It does nothing for other queues.
-func (s *State) setIdle(slot uint32, millis int64) {
+func (s *State) setIdle(slot QueueSlot, millis int64) {
 	if s.DynamicQueues.Has(slot) && s.DynamicQueues.Get(slot).IdleMillis != millis {
 		s.DynamicQueues.mut(slot).IdleMillis = millis
 		s.fold(uint64(slot)<<32 ^ uint64(millis))
@@ -127,7 +127,7 @@ func (s *State) setIdle(slot uint32, millis int64) {
 func (s *State) idleNow() int64 { return max(s.Meta.NowMillis, 1) }
 
 // countUsers adds by to the number of users of a dynamic leaf.
-func (s *State) countUsers(slot uint32, by int32) {
+func (s *State) countUsers(slot QueueSlot, by int32) {
 	if !s.DynamicQueues.Has(slot) {
 		return
 	}
@@ -151,7 +151,7 @@ func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 			return broken(e, "%s is not a dynamic queue, or stands there twice", path)
 		case s.DynamicQueues.Get(slot).users != 0:
 			return broken(e, "%s has applications", path)
-		case slices.ContainsFunc(s.Queues.Get(slot).Children, func(c uint32) bool { return !gone[c] }):
+		case slices.ContainsFunc(s.Queues.Get(slot).Children, func(c QueueSlot) bool { return !gone[c] }):
 			return broken(e, "there are queues below %s", path)
 		}
 		gone[slot] = true
@@ -167,8 +167,8 @@ func (s *State) removeDynamic(gone []bool) {
 	parents := make([]bool, len(gone))
 	for slot := range gone {
 		if gone[slot] {
-			parents[s.Queues.Get(uint32(slot)).Parent] = true
-			s.endDynamic(uint32(slot))
+			parents[s.Queues.Get(QueueSlot(slot)).Parent] = true
+			s.endDynamic(QueueSlot(slot))
 			s.fold(uint64(slot))
 		}
 	}
@@ -177,10 +177,10 @@ func (s *State) removeDynamic(gone []bool) {
 		if !parents[slot] || gone[slot] {
 			continue
 		}
-		q := s.Queues.mut(uint32(slot))
-		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c uint32) bool { return gone[c] })
+		q := s.Queues.mut(QueueSlot(slot))
+		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c QueueSlot) bool { return gone[c] })
 		if len(q.Children) == 0 {
-			s.setIdle(uint32(slot), s.idleNow())
+			s.setIdle(QueueSlot(slot), s.idleNow())
 		}
 	}
 	keep := make([]bool, len(gone))
@@ -192,27 +192,27 @@ func (s *State) removeDynamic(gone []bool) {
 
 // endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
 // now lists it. The caller must call findNewestDynamic afterwards.
-func (s *State) endDynamic(slot uint32) {
+func (s *State) endDynamic(slot QueueSlot) {
 	s.dynamicSet ^= s.hashOfDynamic(slot)
 	s.DynamicQueues.release(slot)
 }
 
 func (s *State) findNewestDynamic() {
 	s.newestDynamic = 0
-	s.DynamicQueues.Each(func(_ uint32, d *DynamicQueue) bool { s.newestDynamic = max(s.newestDynamic, d.Number); return true })
+	s.DynamicQueues.Each(func(_ QueueSlot, d *DynamicQueue) bool { s.newestDynamic = max(s.newestDynamic, d.Number); return true })
 }
 
 // linkDynamicQueues computes the fields that follow from dynamic queues, in a state from a
 // snapshot.
 func (s *State) linkDynamicQueues() {
-	s.DynamicQueues.Each(func(slot uint32, d *DynamicQueue) bool {
+	s.DynamicQueues.Each(func(slot QueueSlot, d *DynamicQueue) bool {
 		s.newestDynamic = max(s.newestDynamic, d.Number)
 		if s.Queues.Has(slot) {
 			s.dynamicSet ^= s.hashOfDynamic(slot)
 		}
 		return true
 	})
-	s.Users.Each(func(_ uint32, u *User) bool {
+	s.Users.Each(func(_ UserSlot, u *User) bool {
 		if s.DynamicQueues.Has(u.Queue) {
 			s.DynamicQueues.mut(u.Queue).users++
 		}

@@ -121,7 +121,7 @@ func TestAskFields(t *testing.T) {
 		apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: yarn.Any, Count: 2, Size: gb(3), Relax: relax},
 			&event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1, Relax: !relax})
 		k := s.Asks.Get(s.Ask(appAt(t, s, 1), k1))
-		l := s.Locations.Get(s.Location(k, s.NameID("h1")))
+		l := s.Locations.Get(s.Location(k, s.Name("h1")))
 		if k.Relax != relax || k.Count != 2 || k.Size != gb(3) || k.Entries != 2 || l.Relax == relax || l.Count != 1 {
 			t.Errorf("ask %+v, location %+v", k, l)
 		}

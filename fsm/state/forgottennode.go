@@ -9,13 +9,13 @@ import "rmd/fsm/event"
 
 // Forgettable reports whether a node sends no heartbeats and no container refers to it. The
 // completion of a container that an AM has not received yet still names the container's node.
-func (s *State) Forgettable(node uint32) bool {
+func (s *State) Forgettable(node NodeSlot) bool {
 	n := s.Nodes.Get(node)
 	if n.Heard() || n.Count > 0 || n.Reservation != 0 {
 		return false
 	}
 	free := true
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		for slot := range s.UndeliveredTo(a) {
 			free = free && s.Containers.Get(slot).Node != node
 		}
@@ -64,7 +64,7 @@ func (s *State) dropNodeApplications(n *Node) {
 }
 
 // leaveNode removes a NodeApplication from its application's list.
-func (s *State) leaveNode(a *App, slot uint32) {
+func (s *State) leaveNode(a *App, slot NodeApplicationSlot) {
 	next := s.NodeApplications.Get(slot).nextApp
 	if a.NodeApplications == slot {
 		a.NodeApplications = next
@@ -78,14 +78,14 @@ func (s *State) leaveNode(a *App, slot uint32) {
 }
 
 // forgetMasters clears MasterNode of all applications and attempts whose AM ran on a node.
-func (s *State) forgetMasters(node uint32) {
-	s.Apps.Each(func(slot uint32, a *App) bool {
+func (s *State) forgetMasters(node NodeSlot) {
+	s.Apps.Each(func(slot AppSlot, a *App) bool {
 		if a.MasterNode == node {
 			s.Apps.mut(slot).MasterNode = 0
 		}
 		return true
 	})
-	s.Attempts.Each(func(slot uint32, a *Attempt) bool {
+	s.Attempts.Each(func(slot AttemptSlot, a *Attempt) bool {
 		if a.MasterNode == node {
 			s.Attempts.mut(slot).MasterNode = 0
 		}

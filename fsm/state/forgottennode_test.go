@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-func forgotten(n uint32, host string) *event.NodeForgotten {
+func forgotten(n NodeSlot, host string) *event.NodeForgotten {
 	return &event.NodeForgotten{Node: n, ID: yarn.NodeID{Host: host, Port: 1}}
 }
 
@@ -42,7 +42,7 @@ func TestNodeForgotten(t *testing.T) {
 		t.Error("the node is still there")
 	case s.NodeApplication(appID(1), 1) != 0 || s.NodeApplication(appID(1), 2) == 0:
 		t.Error("application 1 is on the forgotten node, or not on the other one")
-	case s.NameID("h1") != 0 || s.NameID("/r1") == 0 || s.NameID("h2") == 0:
+	case s.Name("h1") != 0 || s.Name("/r1") == 0 || s.Name("h2") == 0:
 		t.Error("only the name that nobody uses any more goes")
 	}
 	r, err := decode(encode(s))
@@ -75,7 +75,7 @@ func TestHostChurnStateSize(t *testing.T) {
 	s := confirmed(t, leaves(t))
 	size := len(encode(s))
 	for round := range 100 {
-		var numbers []uint32
+		var numbers []NodeSlot
 		for i := range 100 {
 			e := nodeUp(s.NextNode(), fmt.Sprintf("ip-%03d-%03d", round, i), gb(8))
 			e.NodeManager = true

@@ -23,7 +23,7 @@ func (s *State) QueueOf(a *App) string {
 
 // leaveQueue stores the path of an ended application's queue before the queue is removed. Another
 // queue may get its slot.
-func (s *State) leaveQueue(slot uint32) {
+func (s *State) leaveQueue(slot AppSlot) {
 	a := s.Apps.mut(slot)
 	q := s.Queues.Get(a.Queue)
 	s.FormerQueues.place(slot).Path = q.Path
@@ -31,14 +31,14 @@ func (s *State) leaveQueue(slot uint32) {
 	a.Queue = 0
 }
 
-func (s *State) dropFormerQueue(app uint32) {
+func (s *State) dropFormerQueue(app AppSlot) {
 	if s.FormerQueues.Has(app) {
 		s.FormerQueues.release(app)
 	}
 }
 
 func (s *State) checkFormerQueues() (err error) {
-	s.FormerQueues.Each(func(slot uint32, f *FormerQueue) bool {
+	s.FormerQueues.Each(func(slot AppSlot, f *FormerQueue) bool {
 		if !s.Apps.Has(slot) || s.Apps.Get(slot).Queue != 0 || f.Path == "" {
 			err = fmt.Errorf("%w: former queue %q at slot %d", ErrInconsistent, f.Path, slot)
 		}

@@ -94,7 +94,7 @@ func (g *Gang) follow(k *Ask, now int64) {
 
 // gangAttemptEnded resets the gang of an application, so that it waits again for the asks of the
 // next attempt, or of an AM that resynced. A gang whose members still run is not reset.
-func (s *State) gangAttemptEnded(app uint32, a *App) {
+func (s *State) gangAttemptEnded(app AppSlot, a *App) {
 	if !s.Gangs.Has(app) {
 		return
 	}
@@ -109,15 +109,15 @@ func (s *State) gangAttemptEnded(app uint32, a *App) {
 }
 
 // dropGang removes the gang of an application.
-func (s *State) dropGang(app uint32) {
+func (s *State) dropGang(app AppSlot) {
 	if s.Gangs.Has(app) {
 		s.Gangs.release(app)
 	}
 }
 
 // GangReservations returns the reservations of an application's gang, with their slots.
-func (s *State) GangReservations(app uint32) iter.Seq2[uint32, *Reservation] {
-	return func(yield func(uint32, *Reservation) bool) {
+func (s *State) GangReservations(app AppSlot) iter.Seq2[ReservationSlot, *Reservation] {
+	return func(yield func(ReservationSlot, *Reservation) bool) {
 		for slot, r := range s.ReservationsOf(s.Apps.Get(app)) {
 			if r.Members != 0 && !yield(slot, r) {
 				return
@@ -128,7 +128,7 @@ func (s *State) GangReservations(app uint32) iter.Seq2[uint32, *Reservation] {
 
 // GangReserved returns the number of members for which an application's gang has reserved nodes,
 // and the number of these nodes.
-func (s *State) GangReserved(app uint32) (members, nodes int64) {
+func (s *State) GangReserved(app AppSlot) (members, nodes int64) {
 	for _, r := range s.GangReservations(app) {
 		members += int64(r.Members)
 		nodes++
@@ -165,17 +165,17 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 }
 
 // gangBusy reports whether an application's gang is in GangStarting or has reservations.
-func (s *State) gangBusy(app uint32) bool {
+func (s *State) gangBusy(app AppSlot) bool {
 	return s.Gangs.Has(app) && (s.Gangs.Get(app).Left > 0 || s.gangReserves(app))
 }
 
-func (s *State) gangReserves(app uint32) bool {
+func (s *State) gangReserves(app AppSlot) bool {
 	members, _ := s.GangReserved(app)
 	return members > 0
 }
 
 // waitingGang returns the application and the ask of an event that requires a waiting gang.
-func (s *State) waitingGang(e event.Event, seq uint32) (app uint32, a *App, ask uint32, err error) {
+func (s *State) waitingGang(e event.Event, seq uint32) (app AppSlot, a *App, ask AskSlot, err error) {
 	app, a, err = s.appOf(e, seq)
 	if err != nil {
 		return 0, nil, 0, err

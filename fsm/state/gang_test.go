@@ -12,7 +12,7 @@ func gangOf(count int64) *event.GangDeclared {
 	return &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: k1.Priority, AnyRequest: true, Count: count}}
 }
 
-func gangReserved(number uint64, container uint64, node, members uint32) *event.GangReserved {
+func gangReserved(number uint64, container uint64, node NodeSlot, members uint32) *event.GangReserved {
 	return &event.GangReserved{Reservation: number, App: 1, Number: container, Node: node, Members: members, ExpectedMillis: 9000}
 }
 

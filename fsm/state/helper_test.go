@@ -128,7 +128,7 @@ var (
 
 func gb(n int64) yarn.Resource { return yarn.NewResource(n*1024, n) }
 
-func nodeUp(n uint32, host string, total yarn.Resource) *event.NodeRegistered {
+func nodeUp(n NodeSlot, host string, total yarn.Resource) *event.NodeRegistered {
 	return &event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: host, Port: 1}, Rack: "/r" + host[len(host)-1:], Total: total}
 }
 
@@ -140,7 +140,7 @@ func ask(app uint32, key yarn.SchedulerKey, n, size int64) *event.AskChanged {
 	return &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: n, Size: gb(size), Relax: true}
 }
 
-func allocated(app uint32, number uint64, key yarn.SchedulerKey, node uint32) *event.ContainerAllocated {
+func allocated(app uint32, number uint64, key yarn.SchedulerKey, node NodeSlot) *event.ContainerAllocated {
 	return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 }
 

@@ -32,7 +32,7 @@ func (s *State) ExcludedUnknown() (nodes []*Node) {
 		return nil
 	}
 	known := make(map[string]bool, s.Nodes.Len()) // looked up by key only
-	s.Nodes.Each(func(_ uint32, n *Node) bool { known[strings.ToLower(n.ID.Host)] = true; return true })
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool { known[strings.ToLower(n.ID.Host)] = true; return true })
 	for _, host := range s.Hosts.Exclude {
 		if !known[host] {
 			nodes = append(nodes, &Node{ID: yarn.NodeID{Host: host}, State: yarn.NodeDecommissioned})

@@ -6,7 +6,7 @@ package state
 // their records, and remove can close a gap without hashing the entries behind it. The index is
 // derived from its table and rebuilt from a snapshot, so its layout may depend on history: nothing
 // ranges over it.
-type index struct {
+type index[S slot] struct {
 	pages []*indexPage
 	owned owned
 	mask  uint32
@@ -27,13 +27,13 @@ type indexPage struct {
 	entry [indexPageSize]uint32
 }
 
-func newIndex() index {
-	var x index
+func newIndex[S slot]() index[S] {
+	var x index[S]
 	x.reset(indexPageSize)
 	return x
 }
 
-func (x *index) reset(size uint32) {
+func (x *index[S]) reset(size uint32) {
 	x.pages = make([]*indexPage, size/indexPageSize)
 	x.owned = make(owned, (len(x.pages)+63)/64)
 	for i := range x.pages {
@@ -43,14 +43,14 @@ func (x *index) reset(size uint32) {
 	x.mask, x.n = size-1, 0
 }
 
-func (x *index) fork() index {
+func (x *index[S]) fork() index[S] {
 	clear(x.owned)
-	return index{owned: make(owned, len(x.owned)), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
+	return index[S]{owned: make(owned, len(x.owned)), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
 }
 
-func (x *index) at(i uint32) uint32 { return x.pages[i/indexPageSize].entry[i%indexPageSize] }
+func (x *index[S]) at(i uint32) uint32 { return x.pages[i/indexPageSize].entry[i%indexPageSize] }
 
-func (x *index) set(i, entry uint32) {
+func (x *index[S]) set(i, entry uint32) {
 	p := i / indexPageSize
 	pg := x.pages[p]
 	if !x.owned.has(p) {
@@ -63,19 +63,21 @@ func (x *index) set(i, entry uint32) {
 }
 
 // put sets the entry at i for a slot whose home position is home.
-func (x *index) put(i, home, slot uint32) { x.set(i, min((i-home)&x.mask, far)<<slotBits|slot) }
+func (x *index[S]) put(i, home uint32, slot S) {
+	x.set(i, min((i-home)&x.mask, far)<<slotBits|uint32(slot))
+}
 
 // probe iterates over the slots that may have a given hash.
-type probe struct {
-	x    *index
+type probe[S slot] struct {
+	x    *index[S]
 	at   uint32
 	dist uint32
 }
 
-func (x *index) probe(hash uint64) probe { return probe{x: x, at: uint32(hash) & x.mask} }
+func (x *index[S]) probe(hash uint64) probe[S] { return probe[S]{x: x, at: uint32(hash) & x.mask} }
 
 // next returns the next slot, or 0 if there are no more.
-func (p *probe) next() uint32 {
+func (p *probe[S]) next() S {
 	for {
 		e := p.x.at(p.at)
 		if e == 0 {
@@ -84,13 +86,13 @@ func (p *probe) next() uint32 {
 		same := e>>slotBits == min(p.dist, far)
 		p.at, p.dist = (p.at+1)&p.x.mask, p.dist+1
 		if same {
-			return e & slotMask
+			return S(e & slotMask)
 		}
 	}
 }
 
 // find returns the slot for which same returns true, or 0.
-func (x *index) find(hash uint64, same func(slot uint32) bool) uint32 {
+func (x *index[S]) find(hash uint64, same func(slot S) bool) S {
 	p := x.probe(hash)
 	for {
 		if slot := p.next(); slot == 0 || same(slot) {
@@ -101,7 +103,7 @@ func (x *index) find(hash uint64, same func(slot uint32) bool) uint32 {
 
 // insert adds a slot that is below MaxSlots and not in the index. hashOf returns the hash of a slot
 // in the index; insert calls it when the index grows.
-func (x *index) insert(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
+func (x *index[S]) insert(hash uint64, slot S, hashOf func(slot S) uint64) {
 	if size := x.mask + 1; x.n >= size/4*3 {
 		x.resize(size*2, hashOf)
 	}
@@ -114,19 +116,19 @@ func (x *index) insert(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 	x.n++
 }
 
-func (x *index) resize(size uint32, hashOf func(slot uint32) uint64) {
+func (x *index[S]) resize(size uint32, hashOf func(slot S) uint64) {
 	old, oldSize := x.pages, x.mask+1
 	x.reset(size)
 	for i := uint32(0); i < oldSize; i++ {
 		if e := old[i/indexPageSize].entry[i%indexPageSize]; e != 0 {
-			slot := e & slotMask
+			slot := S(e & slotMask)
 			x.insert(hashOf(slot), slot, hashOf)
 		}
 	}
 }
 
 // reserve gives an empty index the size that it would have after n inserts.
-func (x *index) reserve(n int) {
+func (x *index[S]) reserve(n int) {
 	size := x.mask + 1
 	for uint64(n) > uint64(size)/4*3 {
 		size *= 2
@@ -135,9 +137,9 @@ func (x *index) reserve(n int) {
 }
 
 // remove removes a slot and closes the gap, without tombstones.
-func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
+func (x *index[S]) remove(hash uint64, slot S, hashOf func(slot S) uint64) {
 	i := uint32(hash) & x.mask
-	for x.at(i)&slotMask != slot {
+	for S(x.at(i)&slotMask) != slot {
 		if x.at(i) == 0 {
 			return
 		}
@@ -152,11 +154,11 @@ func (x *index) remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 		}
 		home := (j - e>>slotBits) & x.mask
 		if e>>slotBits == far {
-			home = uint32(hashOf(e&slotMask)) & x.mask
+			home = uint32(hashOf(S(e&slotMask))) & x.mask
 		}
 		// An entry may move back only to a position where its own probe still finds it.
 		if (j-home)&x.mask >= (j-i)&x.mask {
-			x.put(i, home, e&slotMask)
+			x.put(i, home, S(e&slotMask))
 			i = j
 		}
 	}

@@ -10,22 +10,22 @@ import (
 // keyed is one fork of an index with its oracle, the key of every slot. Keys have few hashes, so
 // that probes are long.
 type keyed struct {
-	x    index
-	want map[uint32]uint64 // slot to key
+	x    index[NameSlot]
+	want map[NameSlot]uint64 // slot to key
 }
 
 const fewHashes = 37
 
-func (k *keyed) hashOf(slot uint32) uint64 { return k.want[slot] % fewHashes * 251 }
+func (k *keyed) hashOf(slot NameSlot) uint64 { return k.want[slot] % fewHashes * 251 }
 
-func (k *keyed) find(key uint64) uint32 {
-	return k.x.find(key%fewHashes*251, func(slot uint32) bool { return k.want[slot] == key })
+func (k *keyed) find(key uint64) NameSlot {
+	return k.x.find(key%fewHashes*251, func(slot NameSlot) bool { return k.want[slot] == key })
 }
 
 func TestIndexAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*keyed{{newIndex(), map[uint32]uint64{}}}
-		next := uint32(1)
+		all := []*keyed{{newIndex[NameSlot](), map[NameSlot]uint64{}}}
+		next := NameSlot(1)
 		pick := func(t *rapid.T) *keyed { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
@@ -40,7 +40,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 			"remove": func(t *rapid.T) {
 				k := pick(t)
 				for range rapid.IntRange(1, 40).Draw(t, "how many") {
-					slot := rapid.Uint32Range(1, next).Draw(t, "slot")
+					slot := NameSlot(rapid.Uint32Range(1, uint32(next)).Draw(t, "slot"))
 					if _, ok := k.want[slot]; !ok {
 						continue
 					}
@@ -62,7 +62,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 					}
 					for slot := range next + 3 {
 						key := uint64(slot) * 7
-						want := uint32(0)
+						want := NameSlot(0)
 						if _, ok := k.want[slot]; ok && slot != 0 {
 							want = slot
 						}
@@ -77,18 +77,18 @@ func TestIndexAgainstAMap(t *testing.T) {
 }
 
 func TestIndexGrows(t *testing.T) {
-	x := newIndex()
-	hash := func(slot uint32) uint64 { return hash64(uint64(slot)) }
+	x := newIndex[NameSlot]()
+	hash := func(slot NameSlot) uint64 { return hash64(uint64(slot)) }
 	const n = 100_000
-	for slot := uint32(1); slot <= n; slot++ {
+	for slot := NameSlot(1); slot <= n; slot++ {
 		x.insert(hash(slot), slot, hash)
 	}
 	f := x.fork()
-	for slot := uint32(1); slot <= n; slot += 2 {
+	for slot := NameSlot(1); slot <= n; slot += 2 {
 		f.remove(hash(slot), slot, hash)
 	}
-	for slot := uint32(1); slot <= n; slot++ {
-		same := func(s uint32) bool { return s == slot }
+	for slot := NameSlot(1); slot <= n; slot++ {
+		same := func(s NameSlot) bool { return s == slot }
 		if x.find(hash(slot), same) != slot {
 			t.Fatalf("slot %d is lost", slot)
 		}
@@ -106,18 +106,18 @@ func TestIndexGrows(t *testing.T) {
 // wraps around the end.
 func TestIndexFar(t *testing.T) {
 	const n = 3 * far
-	home := func(slot uint32) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index
-	x := newIndex()
-	for slot := uint32(1); slot <= n; slot++ {
+	home := func(slot NameSlot) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index
+	x := newIndex[NameSlot]()
+	for slot := NameSlot(1); slot <= n; slot++ {
 		x.insert(home(slot), slot, home)
 	}
-	gone := map[uint32]bool{}
-	for i := uint32(0); i < n; i++ {
+	gone := map[NameSlot]bool{}
+	for i := NameSlot(0); i < n; i++ {
 		slot := (i*29)%n + 1
 		x.remove(home(slot), slot, home)
 		gone[slot] = true
-		for s := uint32(1); s <= n; s++ {
-			if got := x.find(home(s), func(at uint32) bool { return at == s }); (got == s) == gone[s] {
+		for s := NameSlot(1); s <= n; s++ {
+			if got := x.find(home(s), func(at NameSlot) bool { return at == s }); (got == s) == gone[s] {
 				t.Fatalf("slot %d is found as %d with %d gone", s, got, len(gone))
 			}
 		}

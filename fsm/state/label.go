@@ -10,9 +10,6 @@ import (
 // The nodes with one label form a partition. Nodes without a label form the default partition,
 // whose label is 0. labeluse.go has the sums of what queues and users use of each partition.
 
-// LabelID is the number of a label: its slot in Labels.
-type LabelID = uint16
-
 // MaxLabels bounds the number of labels that a cluster has ever known. Labels are never deleted.
 const MaxLabels = 4096
 
@@ -30,43 +27,43 @@ type Label struct {
 // from its host's. The host need not be registered.
 type LabelledHost struct {
 	ID    yarn.NodeID
-	Label LabelID // 0 only for a NodeManager without a label on a host with one
+	Label LabelSlot // 0 only for a NodeManager without a label on a host with one
 }
 
 // Label returns the number of a label, even if it was removed, or 0 if there never was one.
-func (s *State) Label(name string) LabelID {
+func (s *State) Label(name string) LabelSlot {
 	if name == "" {
 		return 0
 	}
-	return LabelID(s.byLabel.find(hashString(name), func(slot uint32) bool { return s.Labels.Get(slot).Name == name }))
+	return s.byLabel.find(hashString(name), func(slot LabelSlot) bool { return s.Labels.Get(slot).Name == name })
 }
 
 // ListedLabel returns the number of a label. ok is false if the label is not in the cluster's
 // collection. The empty name is the default partition.
-func (s *State) ListedLabel(name string) (id LabelID, ok bool) {
+func (s *State) ListedLabel(name string) (id LabelSlot, ok bool) {
 	id = s.Label(name)
-	return id, name == "" || (id != 0 && s.Labels.Get(uint32(id)).Listed)
+	return id, name == "" || (id != 0 && s.Labels.Get(id).Listed)
 }
 
 // LabelName returns the name of a label, or "" for 0.
-func (s *State) LabelName(id LabelID) string {
+func (s *State) LabelName(id LabelSlot) string {
 	if id == 0 {
 		return ""
 	}
-	return s.Labels.Get(uint32(id)).Name
+	return s.Labels.Get(id).Name
 }
 
 // LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host
 // and port. A NodeManager is included if it is usable or has an entry of its own in the map.
 func (s *State) LabelledNodes() []LabelledHost {
 	var out []LabelledHost
-	s.LabelledHosts.Each(func(_ uint32, h *LabelledHost) bool {
+	s.LabelledHosts.Each(func(_ LabelledHostSlot, h *LabelledHost) bool {
 		if h.Label != 0 {
 			out = append(out, *h)
 		}
 		return true
 	})
-	s.Nodes.Each(func(_ uint32, n *Node) bool {
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.Label != 0 && n.State.Usable() {
 			out = append(out, LabelledHost{n.ID, n.Label})
 		}
@@ -76,35 +73,35 @@ func (s *State) LabelledNodes() []LabelledHost {
 	return slices.Compact(out)
 }
 
-func (s *State) hashOfLabel(slot uint32) uint64 { return hashString(s.Labels.Get(slot).Name) }
+func (s *State) hashOfLabel(slot LabelSlot) uint64 { return hashString(s.Labels.Get(slot).Name) }
 
-func (s *State) hashOfLabelledHost(slot uint32) uint64 {
+func (s *State) hashOfLabelledHost(slot LabelledHostSlot) uint64 {
 	return hashString(s.LabelledHosts.Get(slot).ID.Host)
 }
 
 // PartitionTotal returns the sum of the resources of a partition's usable nodes.
-func (s *State) PartitionTotal(label LabelID) yarn.Resource {
+func (s *State) PartitionTotal(label LabelSlot) yarn.Resource {
 	if label != 0 {
-		return s.Labels.Get(uint32(label)).Total
+		return s.Labels.Get(label).Total
 	}
 	total := s.Meta.Cluster
-	s.Labels.Each(func(_ uint32, l *Label) bool { total = total.Sub(l.Total); return true })
+	s.Labels.Each(func(_ LabelSlot, l *Label) bool { total = total.Sub(l.Total); return true })
 	return total
 }
 
 // PartitionNodes returns the number of usable nodes in a partition.
-func (s *State) PartitionNodes(label LabelID) int32 {
+func (s *State) PartitionNodes(label LabelSlot) int32 {
 	if label != 0 {
-		return s.Labels.Get(uint32(label)).Nodes
+		return s.Labels.Get(label).Nodes
 	}
 	n := s.Meta.UsableNodes
-	s.Labels.Each(func(_ uint32, l *Label) bool { n -= l.Nodes; return true })
+	s.Labels.Each(func(_ LabelSlot, l *Label) bool { n -= l.Nodes; return true })
 	return n
 }
 
 // AskedLabel returns the label of the ask for which a container was allocated. A node with another
 // label is lent to the container.
-func (s *State) AskedLabel(container uint32) LabelID {
+func (s *State) AskedLabel(container ContainerSlot) LabelSlot {
 	if !s.AskedLabels.Has(container) {
 		return 0
 	}
@@ -136,7 +133,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		return broken(e, "%d labels are known", s.Labels.Len())
 	}
 	for _, l := range e.Labels {
-		slot := uint32(s.Label(l.Name))
+		slot := s.Label(l.Name)
 		if slot == 0 {
 			slot, _ = s.Labels.alloc()
 			s.Labels.mut(slot).Name = l.Name
@@ -162,7 +159,7 @@ func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 	}
 	for _, name := range e.Names {
 		id := s.Label(name)
-		s.Labels.mut(uint32(id)).Listed = false
+		s.Labels.mut(id).Listed = false
 		s.fold(uint64(id))
 	}
 	s.dropUnlisted()
@@ -173,9 +170,9 @@ func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 // dropUnlisted removes the entries of removed labels, and entries that have become redundant, from
 // the map of hosts.
 func (s *State) dropUnlisted() {
-	var unlisted, same []uint32
-	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
-		if h.Label != 0 && !s.Labels.Get(uint32(h.Label)).Listed {
+	var unlisted, same []LabelledHostSlot
+	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
+		if h.Label != 0 && !s.Labels.Get(h.Label).Listed {
 			unlisted = append(unlisted, slot)
 		}
 		return true
@@ -183,7 +180,7 @@ func (s *State) dropUnlisted() {
 	for _, slot := range unlisted {
 		s.LabelledHosts.mut(slot).Label = 0
 	}
-	s.LabelledHosts.Each(func(slot uint32, h *LabelledHost) bool {
+	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		if h.ID.Port != 0 && h.Label == s.hostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
 			same = append(same, slot)
 		}
@@ -214,8 +211,8 @@ func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 
 // mapHost maps a host, or one NodeManager, to a label. The mapping of a host replaces those of its
 // NodeManagers.
-func (s *State) mapHost(id yarn.NodeID, label LabelID) {
-	usual := LabelID(0)
+func (s *State) mapHost(id yarn.NodeID, label LabelSlot) {
+	usual := LabelSlot(0)
 	if id.Port == 0 {
 		for slot := s.anyOfHost(id.Host); slot != 0; slot = s.anyOfHost(id.Host) {
 			s.unmapHost(slot)
@@ -233,23 +230,23 @@ func (s *State) mapHost(id yarn.NodeID, label LabelID) {
 	}
 }
 
-func (s *State) unmapHost(slot uint32) {
+func (s *State) unmapHost(slot LabelledHostSlot) {
 	s.byLabelledHost.remove(s.hashOfLabelledHost(slot), slot, s.hashOfLabelledHost)
 	s.LabelledHosts.release(slot)
 }
 
 // labelledHost returns the slot of the entry for exactly this host or NodeManager, or 0.
-func (s *State) labelledHost(id yarn.NodeID) uint32 {
-	return s.byLabelledHost.find(hashString(id.Host), func(slot uint32) bool { return s.LabelledHosts.Get(slot).ID == id })
+func (s *State) labelledHost(id yarn.NodeID) LabelledHostSlot {
+	return s.byLabelledHost.find(hashString(id.Host), func(slot LabelledHostSlot) bool { return s.LabelledHosts.Get(slot).ID == id })
 }
 
 // anyOfHost returns the slot of an entry for a host or one of its NodeManagers, or 0.
-func (s *State) anyOfHost(host string) uint32 {
-	return s.byLabelledHost.find(hashString(host), func(slot uint32) bool { return s.LabelledHosts.Get(slot).ID.Host == host })
+func (s *State) anyOfHost(host string) LabelledHostSlot {
+	return s.byLabelledHost.find(hashString(host), func(slot LabelledHostSlot) bool { return s.LabelledHosts.Get(slot).ID.Host == host })
 }
 
 // hostLabel returns the label of a host's NodeManagers that have no entry of their own.
-func (s *State) hostLabel(host string) LabelID {
+func (s *State) hostLabel(host string) LabelSlot {
 	if slot := s.labelledHost(yarn.NodeID{Host: host}); slot != 0 {
 		return s.LabelledHosts.Get(slot).Label
 	}
@@ -257,7 +254,7 @@ func (s *State) hostLabel(host string) LabelID {
 }
 
 // MappedLabel returns the label that a node has, or will have when it registers.
-func (s *State) MappedLabel(id yarn.NodeID) LabelID {
+func (s *State) MappedLabel(id yarn.NodeID) LabelSlot {
 	if s.LabelledHosts.Len() == 0 {
 		return 0
 	}
@@ -269,11 +266,11 @@ func (s *State) MappedLabel(id yarn.NodeID) LabelID {
 
 // Mapped reports whether a mapping of a host, or of one NodeManager, to a label would change
 // nothing.
-func (s *State) Mapped(id yarn.NodeID, label LabelID) bool {
+func (s *State) Mapped(id yarn.NodeID, label LabelSlot) bool {
 	if id.Port != 0 {
 		return s.MappedLabel(id) == label
 	}
-	others := s.byLabelledHost.find(hashString(id.Host), func(slot uint32) bool {
+	others := s.byLabelledHost.find(hashString(id.Host), func(slot LabelledHostSlot) bool {
 		h := s.LabelledHosts.Get(slot)
 		return h.ID.Host == id.Host && h.ID.Port != 0
 	})
@@ -284,7 +281,7 @@ func (s *State) Mapped(id yarn.NodeID, label LabelID) bool {
 func (s *State) relabelNodes() {
 	s.change(LabelsChanged)
 	r := relabelling{sum: map[relabelled]int{}}
-	s.Nodes.Each(func(slot uint32, n *Node) bool {
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		if to := s.MappedLabel(n.ID); to != n.Label {
 			s.relabel(slot, to, &r)
 		}
@@ -306,8 +303,8 @@ type relabelling struct {
 }
 
 type relabelled struct {
-	app      uint32
-	from, to LabelID
+	app      AppSlot
+	from, to LabelSlot
 }
 
 type relabelMove struct {
@@ -328,7 +325,7 @@ func (r *relabelling) add(k relabelled, used, reserved yarn.Resource) {
 
 // relabel moves a node to another partition, with all that is charged for it: live containers, AMs,
 // the reservation, and hidden asks for increases.
-func (s *State) relabel(slot uint32, to LabelID, moves *relabelling) {
+func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 	n := s.Nodes.mut(slot)
 	from := n.Label
 	if n.State.Usable() {
@@ -360,8 +357,8 @@ func (s *State) relabel(slot uint32, to LabelID, moves *relabelling) {
 
 // growthLabel returns the label of the hidden ask of a container on a node with the given label.
 // The label is the node's, or none if the node is lent to the container.
-func (s *State) growthLabel(container uint32, node LabelID) LabelID {
-	if node != 0 && s.AskedLabel(container) == 0 && !s.Labels.Get(uint32(node)).Exclusive {
+func (s *State) growthLabel(container ContainerSlot, node LabelSlot) LabelSlot {
+	if node != 0 && s.AskedLabel(container) == 0 && !s.Labels.Get(node).Exclusive {
 		return 0
 	}
 	return node
@@ -369,7 +366,7 @@ func (s *State) growthLabel(container uint32, node LabelID) LabelID {
 
 // relabelGrowth updates the labels of hidden asks after labels have become exclusive or shareable.
 func (s *State) relabelGrowth() {
-	s.Resizes.Each(func(_ uint32, r *Resize) bool {
+	s.Resizes.Each(func(_ ResizeSlot, r *Resize) bool {
 		if r.Ask != 0 {
 			c := s.Containers.Get(r.Container)
 			s.labelAsk(r.Ask, s.Apps.mut(c.App), s.growthLabel(r.Container, s.Nodes.Get(c.Node).Label))
@@ -380,7 +377,7 @@ func (s *State) relabelGrowth() {
 
 // relabelMaster moves an AM container's charge to another partition if it is its application's
 // current AM.
-func (s *State) relabelMaster(c *Container, to LabelID) {
+func (s *State) relabelMaster(c *Container, to LabelSlot) {
 	a := s.Apps.mut(c.App)
 	if c.Attempt != a.Attempt || c.Number != a.MasterNumber {
 		return
@@ -426,7 +423,7 @@ func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
 }
 
 // labelAsk changes the label of an ask.
-func (s *State) labelAsk(slot uint32, a *App, to LabelID) {
+func (s *State) labelAsk(slot AskSlot, a *App, to LabelSlot) {
 	k := s.Asks.mut(slot)
 	pending := k.Size.Times(k.Count)
 	s.addPending(a, k.Label, yarn.Resource{}.Sub(pending))
@@ -459,7 +456,7 @@ func (s *State) linkLabels() {
 	if s.LabelledHosts.Len() == 0 {
 		return
 	}
-	s.Nodes.Each(func(slot uint32, n *Node) bool {
+	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		if to := s.MappedLabel(n.ID); to != 0 {
 			s.Nodes.mut(slot).Label = to
 		}

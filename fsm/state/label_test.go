@@ -60,7 +60,7 @@ func TestNodeLabels(t *testing.T) {
 		t.Errorf("%d entries say what three would", s.LabelledHosts.Len())
 	}
 	apply(t, s, nodeUp(3, "h9", gb(4)))
-	if n := s.Nodes.Get(3); s.LabelName(n.Label) != "ssd" || s.Labels.Get(uint32(n.Label)).Total != gb(4) {
+	if n := s.Nodes.Get(3); s.LabelName(n.Label) != "ssd" || s.Labels.Get(n.Label).Total != gb(4) {
 		t.Errorf("h9 registers with label %d", n.Label)
 	}
 	apply(t, s, &event.LabelsRemoved{Names: []string{"ssd"}})
@@ -89,7 +89,7 @@ func TestReservationUnderALabel(t *testing.T) {
 		t.Errorf("asked: %+v", got)
 	}
 	apply(t, s, allocated(1, 2, k2, 1), &event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: k2, Node: 1})
-	for _, slot := range []uint32{root, leaf} {
+	for _, slot := range []QueueSlot{root, leaf} {
 		if got := s.QueueUse(slot, x); got.Used != gb(9) || got.Reserved != gb(4) || got.Pending != gb(4) {
 			t.Errorf("reserved: %+v", got)
 		}
@@ -265,7 +265,7 @@ func TestRelabelManyNodes(t *testing.T) {
 	s := labelled(t)
 	const nodes = 100_000
 	e := &event.NodesLabelled{}
-	for i := range uint32(nodes) {
+	for i := range NodeSlot(nodes) {
 		host := fmt.Sprintf("host-%05d", i)
 		if err := s.Apply(nodeUp(i+3, host, gb(64))); err != nil {
 			t.Fatal(err)
@@ -273,7 +273,7 @@ func TestRelabelManyNodes(t *testing.T) {
 		e.Nodes = append(e.Nodes, event.LabelledNode{ID: yarn.NodeID{Host: host}, Label: "gpu"})
 	}
 	apply(t, s, ask(1, k1, nodes, 1))
-	for i := range uint32(nodes) {
+	for i := range NodeSlot(nodes) {
 		if err := s.Apply(allocated(1, uint64(i+1), k1, i+3)); err != nil {
 			t.Fatal(err)
 		}

@@ -23,18 +23,19 @@ type LabelUse struct {
 
 // labelUseKey names a label with a queue or with a user. The other field is 0.
 type labelUseKey struct {
-	Label       LabelID
-	Queue, User uint32
+	Label LabelSlot
+	Queue QueueSlot
+	User  UserSlot
 }
 
 func (k labelUseKey) hash() uint64 {
 	return hash64(uint64(k.Label)<<(2*slotBits) | uint64(k.Queue)<<slotBits | uint64(k.User))
 }
 
-func (s *State) hashOfLabelUse(slot uint32) uint64 { return s.LabelUses.Get(slot).hash() }
+func (s *State) hashOfLabelUse(slot LabelUseSlot) uint64 { return s.LabelUses.Get(slot).hash() }
 
-func (s *State) labelUse(k labelUseKey) uint32 {
-	return s.byLabelUse.find(k.hash(), func(slot uint32) bool { return s.LabelUses.Get(slot).labelUseKey == k })
+func (s *State) labelUse(k labelUseKey) LabelUseSlot {
+	return s.byLabelUse.find(k.hash(), func(slot LabelUseSlot) bool { return s.LabelUses.Get(slot).labelUseKey == k })
 }
 
 func (s *State) useOf(k labelUseKey) Use {
@@ -46,16 +47,16 @@ func (s *State) useOf(k labelUseKey) Use {
 
 // QueueUseSlot returns the slot of a queue's LabelUse, or 0 if there is none. If guess is the right
 // slot, no search is needed. Callers pass the previous result as guess.
-func (s *State) QueueUseSlot(queue uint32, label LabelID, guess uint32) uint32 {
+func (s *State) QueueUseSlot(queue QueueSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
 	return s.labelUseNear(guess, labelUseKey{Label: label, Queue: queue})
 }
 
 // UserUseSlot is like QueueUseSlot for a user of a leaf.
-func (s *State) UserUseSlot(user uint32, label LabelID, guess uint32) uint32 {
+func (s *State) UserUseSlot(user UserSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
 	return s.labelUseNear(guess, labelUseKey{Label: label, User: user})
 }
 
-func (s *State) labelUseNear(guess uint32, k labelUseKey) uint32 {
+func (s *State) labelUseNear(guess LabelUseSlot, k labelUseKey) LabelUseSlot {
 	if guess != 0 && s.LabelUses.Get(guess).labelUseKey == k {
 		return guess
 	}
@@ -63,7 +64,7 @@ func (s *State) labelUseNear(guess uint32, k labelUseKey) uint32 {
 }
 
 // QueueUse returns what a queue uses and wants of a partition.
-func (s *State) QueueUse(queue uint32, label LabelID) Use {
+func (s *State) QueueUse(queue QueueSlot, label LabelSlot) Use {
 	if label != 0 {
 		return s.useOf(labelUseKey{Label: label, Queue: queue})
 	}
@@ -72,10 +73,10 @@ func (s *State) QueueUse(queue uint32, label LabelID) Use {
 }
 
 // TotalUse returns what a queue uses and wants of all partitions together.
-func (s *State) TotalUse(queue uint32) Use {
+func (s *State) TotalUse(queue QueueSlot) Use {
 	sum := s.QueueUse(queue, 0)
-	s.Labels.Each(func(label uint32, _ *Label) bool {
-		u := s.QueueUse(queue, LabelID(label))
+	s.Labels.Each(func(label LabelSlot, _ *Label) bool {
+		u := s.QueueUse(queue, label)
 		sum.Used, sum.Reserved, sum.Pending = sum.Used.Add(u.Used), sum.Reserved.Add(u.Reserved), sum.Pending.Add(u.Pending)
 		sum.AMUsed, sum.ActiveUsed = sum.AMUsed.Add(u.AMUsed), sum.ActiveUsed.Add(u.ActiveUsed)
 		return true
@@ -84,7 +85,7 @@ func (s *State) TotalUse(queue uint32) Use {
 }
 
 // UserUse returns what a user of a leaf uses of a partition.
-func (s *State) UserUse(user uint32, label LabelID) Use {
+func (s *State) UserUse(user UserSlot, label LabelSlot) Use {
 	if label != 0 {
 		return s.useOf(labelUseKey{Label: label, User: user})
 	}
@@ -112,14 +113,14 @@ func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
 }
 
 // chainUse calls f to change the use of a queue and of all its ancestors.
-func (s *State) chainUse(label LabelID, queue uint32, f func(u *Use)) {
+func (s *State) chainUse(label LabelSlot, queue QueueSlot, f func(u *Use)) {
 	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
 		s.changeUse(labelUseKey{Label: label, Queue: slot}, f)
 	}
 }
 
 // chargeLabel is charge for a label's partition.
-func (s *State) chargeLabel(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
+func (s *State) chargeLabel(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
 	s.changeUse(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
 	var ofActive, ofLeaf yarn.Resource
 	if s.Users.Get(a.UserSlot).IsActive() {
@@ -148,18 +149,18 @@ func (s *State) chargeAM(a *App, am yarn.Resource) {
 
 // activateUses adds a user's use of labels' partitions to ActiveUsed of the leaf, or subtracts it
 // if active is false.
-func (s *State) activateUses(user uint32, active bool) {
+func (s *State) activateUses(user UserSlot, active bool) {
 	if s.LabelUses.Len() == 0 {
 		return
 	}
 	leaf := s.Users.Get(user).Queue
-	s.Labels.Each(func(label uint32, _ *Label) bool {
-		used := s.UserUse(user, LabelID(label)).Used
+	s.Labels.Each(func(label LabelSlot, _ *Label) bool {
+		used := s.UserUse(user, label).Used
 		if !active {
 			used = yarn.Resource{}.Sub(used)
 		}
 		if !used.IsZero() {
-			s.changeUse(labelUseKey{Label: LabelID(label), Queue: leaf}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
+			s.changeUse(labelUseKey{Label: label, Queue: leaf}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
 		}
 		return true
 	})
@@ -171,7 +172,7 @@ func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	if s.Labels.Len() == 0 {
 		return all, 0
 	}
-	add := func(node uint32, size, reserved yarn.Resource) {
+	add := func(node NodeSlot, size, reserved yarn.Resource) {
 		if label := s.Nodes.Get(node).Label; label != 0 {
 			s.charge(a, label, size.Times(sign), reserved.Times(sign), sign)
 			all.Used, all.Reserved = all.Used.Add(size), all.Reserved.Add(reserved)

@@ -17,20 +17,20 @@ const largeStep = 60_000
 // in Unix milliseconds, or 0 if none was. A container is large if it takes at least half of the mean
 // node of the label, or a resource other than memory and vcores, such as GPUs. Only the resources
 // that the calculator compares count.
-func (s *State) LargeAllocated(label LabelID) int64 {
-	if slot := uint32(label) + 1; s.LargeContainers.Has(slot) {
+func (s *State) LargeAllocated(label LabelSlot) int64 {
+	if slot := LargeSlot(label) + 1; s.LargeContainers.Has(slot) {
 		return s.LargeContainers.Get(slot).AtMillis
 	}
 	return 0
 }
 
 // recordLarge records that a container of a size was allocated or reserved.
-func (s *State) recordLarge(label LabelID, size yarn.Resource) {
+func (s *State) recordLarge(label LabelSlot, size yarn.Resource) {
 	last := s.LargeAllocated(label)
 	if last != 0 && s.Meta.NowMillis < last+largeStep || !s.large(label, size) {
 		return
 	}
-	slot := uint32(label) + 1
+	slot := LargeSlot(label) + 1
 	if !s.LargeContainers.Has(slot) {
 		s.LargeContainers.place(slot)
 	}
@@ -38,7 +38,7 @@ func (s *State) recordLarge(label LabelID, size yarn.Resource) {
 	s.fold(uint64(slot)<<48 ^ uint64(s.Meta.NowMillis))
 }
 
-func (s *State) large(label LabelID, size yarn.Resource) bool {
+func (s *State) large(label LabelSlot, size yarn.Resource) bool {
 	total, nodes := s.PartitionTotal(label), int64(s.PartitionNodes(label))
 	kinds := 1
 	if v := s.Version(); v != nil && v.Dominant {

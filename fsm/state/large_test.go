@@ -37,7 +37,7 @@ func TestLargeAllocated(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		size  yarn.Resource
-		node  uint32
+		node  NodeSlot
 		large bool
 		plain bool // with the default calculator
 	}{
@@ -59,7 +59,7 @@ func TestLargeAllocated(t *testing.T) {
 				if dominant && c.large || !dominant && c.plain {
 					want = 5000
 				}
-				for label := range LabelID(3) {
+				for label := range LabelSlot(3) {
 					if got := s.LargeAllocated(label); label == on && got != want || label != on && got != 0 {
 						t.Errorf("dominant %v: label %d has had a large container at %d; want %d for label %d only", dominant, label, got, want, on)
 					}
@@ -106,7 +106,7 @@ func TestLargeReserved(t *testing.T) {
 // in a minute for each label, also after a snapshot.
 func TestLargeIsRecordedByTheMinute(t *testing.T) {
 	s := roomy(t, true)
-	give := func(s *State, after int64, node uint32) {
+	give := func(s *State, after int64, node NodeSlot) {
 		t.Helper()
 		n := s.NextNumber(s.Apps.Get(s.App(1)))
 		apply(t, s, &event.TimeAdvanced{NowMillis: s.Meta.NowMillis + after}, asked(box(4<<10, 2)), allocated(1, n, k1, node),
@@ -115,7 +115,7 @@ func TestLargeIsRecordedByTheMinute(t *testing.T) {
 	give(s, 0, 1)
 	for _, step := range []struct {
 		after  int64
-		node   uint32
+		node   NodeSlot
 		at     int64 // without a label
 		labels int
 	}{{largeStep - 1, 1, 5000, 1}, {0, 4, 5000, 2}, {1, 2, 5000 + largeStep, 2}, {30_000, 1, 5000 + largeStep, 2}} {

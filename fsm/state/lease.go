@@ -38,7 +38,7 @@ func (s *State) containerLent(e *event.ContainerLent) error {
 }
 
 // endLease removes the lease of a container that ends.
-func (s *State) endLease(slot uint32) {
+func (s *State) endLease(slot ContainerSlot) {
 	if s.Leases.Has(slot) {
 		s.Leases.release(slot)
 	}
@@ -46,7 +46,7 @@ func (s *State) endLease(slot uint32) {
 
 // endLeases removes the leases of a reservation that ends.
 func (s *State) endLeases(r *Reservation) {
-	var ended []uint32
+	var ended []ContainerSlot
 	for slot := range s.LeasedFrom(r) {
 		ended = append(ended, slot)
 	}
@@ -57,8 +57,8 @@ func (s *State) endLeases(r *Reservation) {
 
 // LeasedFrom returns the containers that run in the room of a reservation, with their slots, newest
 // first.
-func (s *State) LeasedFrom(r *Reservation) iter.Seq2[uint32, *Container] {
-	return func(yield func(uint32, *Container) bool) {
+func (s *State) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container] {
+	return func(yield func(ContainerSlot, *Container) bool) {
 		if s.Leases.Len() == 0 {
 			return
 		}
@@ -71,7 +71,7 @@ func (s *State) LeasedFrom(r *Reservation) iter.Seq2[uint32, *Container] {
 }
 
 // leasedFrom reports whether a container runs in the room of a reservation.
-func (s *State) leasedFrom(slot uint32, reservation uint64) bool {
+func (s *State) leasedFrom(slot ContainerSlot, reservation uint64) bool {
 	return s.Leases.Has(slot) && s.Leases.Get(slot).Reservation == reservation
 }
 
@@ -107,7 +107,7 @@ func (a *App) DeclaredEnd(allocatedMillis int64, am bool) (end int64) {
 // node.
 func (s *State) checkLeases() error {
 	var err error
-	s.Leases.Each(func(slot uint32, l *Lease) bool {
+	s.Leases.Each(func(slot ContainerSlot, l *Lease) bool {
 		c := s.Containers.Get(slot)
 		r := s.Reservation(l.Reservation)
 		if !c.State.Live() || !c.OnNode || c.AM || r == 0 || s.Reservations.Get(r).Node != c.Node || l.DeadlineMillis < 0 {

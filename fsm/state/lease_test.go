@@ -130,11 +130,11 @@ func TestDigestTellsLeasesApart(t *testing.T) {
 
 // TestDamagedLeasesAreSeen damages a lease for every rule of checkLeases.
 func TestDamagedLeasesAreSeen(t *testing.T) {
-	for name, spoil := range map[string]func(s *State, slot uint32, l *Lease){
-		"no container":       func(s *State, _ uint32, l *Lease) { *s.Leases.place(99) = *l },
-		"reservation":        func(_ *State, _ uint32, l *Lease) { l.Reservation = 7 },
-		"deadline":           func(_ *State, _ uint32, l *Lease) { l.DeadlineMillis = event.NoLease },
-		"recalled, no lease": func(s *State, slot uint32, _ *Lease) { s.Leases.release(slot) },
+	for name, spoil := range map[string]func(s *State, slot ContainerSlot, l *Lease){
+		"no container":       func(s *State, _ ContainerSlot, l *Lease) { *s.Leases.place(99) = *l },
+		"reservation":        func(_ *State, _ ContainerSlot, l *Lease) { l.Reservation = 7 },
+		"deadline":           func(_ *State, _ ContainerSlot, l *Lease) { l.DeadlineMillis = event.NoLease },
+		"recalled, no lease": func(s *State, slot ContainerSlot, _ *Lease) { s.Leases.release(slot) },
 	} {
 		s := lending(t)
 		apply(t, s, lent(3, 9000), recall(3))

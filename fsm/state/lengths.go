@@ -110,7 +110,7 @@ func hashOfAppName(name string) uint64 {
 }
 
 // findLengths returns the slot of a history, or 0 if there is none.
-func (s *State) findLengths(key uint64) uint32 {
+func (s *State) findLengths(key uint64) LengthsSlot {
 	first := firstLengths(key)
 	for slot := first; slot < first+lengthWays; slot++ {
 		if s.Lengths.Has(slot) && s.Lengths.Get(slot).Key == key {
@@ -120,7 +120,7 @@ func (s *State) findLengths(key uint64) uint32 {
 	return 0
 }
 
-func firstLengths(key uint64) uint32 { return 1 + uint32(key%lengthSets)*lengthWays }
+func firstLengths(key uint64) LengthsSlot { return 1 + LengthsSlot(key%lengthSets)*lengthWays }
 
 // recordLength records the length of a container that ends now. It skips AMs, which run as long as
 // their application, containers that no AM received, which did not run, and preempted containers,
@@ -152,7 +152,7 @@ func (l *Lengths) count(bucket int) {
 }
 
 // addLengths adds a history and returns its slot.
-func (s *State) addLengths(key uint64) uint32 {
+func (s *State) addLengths(key uint64) LengthsSlot {
 	first := firstLengths(key)
 	oldest := first
 	for slot := first; slot < first+lengthWays; slot++ {

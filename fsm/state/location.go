@@ -10,12 +10,12 @@ import "fmt"
 const manyLocations = 64
 
 // Location returns the slot of an ask's entry for a host or rack, or 0 if there is none.
-func (s *State) Location(k *Ask, name NameID) uint32 {
+func (s *State) Location(k *Ask, name NameSlot) LocationSlot {
 	if name == 0 {
 		return 0
 	}
 	if k.manyLocations() {
-		return s.byLocation.find(hashLocation(k, name), func(slot uint32) bool {
+		return s.byLocation.find(hashLocation(k, name), func(slot LocationSlot) bool {
 			l := s.Locations.Get(slot)
 			of := s.Asks.Get(l.ask)
 			return l.Name == name && of.App == k.App && of.Key == k.Key
@@ -31,12 +31,12 @@ func (s *State) Location(k *Ask, name NameID) uint32 {
 
 func (k *Ask) manyLocations() bool { return k.Entries-1 > manyLocations }
 
-func hashLocation(k *Ask, name NameID) uint64 {
+func hashLocation(k *Ask, name NameSlot) uint64 {
 	h := hash64(uint64(k.App)<<32 | uint64(uint32(k.Key.Priority)))
 	return hash64(hash64(h^uint64(k.Key.AllocationID)) ^ uint64(name))
 }
 
-func (s *State) hashOfLocation(slot uint32) uint64 {
+func (s *State) hashOfLocation(slot LocationSlot) uint64 {
 	l := s.Locations.Get(slot)
 	return hashLocation(s.Asks.Get(l.ask), l.Name)
 }
@@ -56,7 +56,7 @@ func (s *State) unindexLocations(k *Ask) {
 }
 
 // setLocation sets how many containers are asked for at a place, and returns how many were before.
-func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) (before int64) {
+func (s *State) setLocation(ask AskSlot, name NameSlot, count int64, relax bool) (before int64) {
 	k := s.Asks.mut(ask)
 	if slot := s.Location(k, name); slot != 0 {
 		before = s.Locations.Get(slot).Count
@@ -88,7 +88,7 @@ func (s *State) setLocation(ask uint32, name NameID, count int64, relax bool) (b
 	return 0
 }
 
-func (s *State) dropLocation(k *Ask, slot uint32) {
+func (s *State) dropLocation(k *Ask, slot LocationSlot) {
 	if k.manyLocations() {
 		if k.Entries-1 == manyLocations+1 { // the rest needs no index
 			s.unindexLocations(k)
@@ -121,7 +121,7 @@ func (s *State) dropLocations(k *Ask) {
 	k.Locations, k.Entries = 0, 1
 }
 
-func (s *State) takeLocation(k *Ask, name NameID) {
+func (s *State) takeLocation(k *Ask, name NameSlot) {
 	slot := s.Location(k, name)
 	if slot == 0 {
 		return
@@ -132,7 +132,7 @@ func (s *State) takeLocation(k *Ask, name NameID) {
 	}
 }
 
-func (s *State) putLocation(ask uint32, name NameID) {
+func (s *State) putLocation(ask AskSlot, name NameSlot) {
 	k := s.Asks.Get(ask)
 	count, relax := int64(1), true
 	if l := s.Location(k, name); l != 0 {
@@ -145,8 +145,8 @@ func (s *State) putLocation(ask uint32, name NameID) {
 // stops in a damaged list; Check reports it.
 func (s *State) linkLocations() {
 	left := s.Locations.Len()
-	s.Asks.Each(func(ask uint32, k *Ask) bool {
-		prev := uint32(0)
+	s.Asks.Each(func(ask AskSlot, k *Ask) bool {
+		prev := LocationSlot(0)
 		for slot := k.Locations; left > 0 && s.Locations.Has(slot); left-- {
 			l := s.Locations.mut(slot)
 			l.ask, l.prev, prev = ask, prev, slot
@@ -154,7 +154,7 @@ func (s *State) linkLocations() {
 		}
 		return true
 	})
-	s.Locations.Each(func(slot uint32, l *Location) bool {
+	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
 		if s.Asks.Has(l.ask) && s.Asks.Get(l.ask).manyLocations() {
 			s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
@@ -166,7 +166,7 @@ func (s *State) linkLocations() {
 func (s *State) checkLocations() error {
 	var indexed int
 	err := error(nil)
-	s.Locations.Each(func(slot uint32, l *Location) bool {
+	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
 		k := s.Asks.Get(l.ask)
 		if k.manyLocations() {
 			indexed++

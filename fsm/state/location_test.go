@@ -36,7 +36,7 @@ func TestLocationsAgainstAMap(t *testing.T) {
 				}
 				for n := range 200 {
 					name := fmt.Sprint("h", n)
-					slot := s.Location(k, s.NameID(name))
+					slot := s.Location(k, s.Name(name))
 					if count := want[i][name]; (slot != 0) != (count > 0) || slot != 0 && s.Locations.Get(slot).Count != count {
 						t.Fatalf("%s is found at %d, and is asked %d times", name, slot, count)
 					}

@@ -13,7 +13,7 @@ import (
 
 func (m *machine) leaves() []string {
 	var out []string
-	m.s.Queues.Each(func(_ uint32, q *Queue) bool {
+	m.s.Queues.Each(func(_ QueueSlot, q *Queue) bool {
 		if q.Leaf {
 			out = append(out, q.Path)
 		}
@@ -125,7 +125,7 @@ func (m *machine) Reprioritize(t *rapid.T) {
 }
 
 // holdings returns an application's live containers and its reservations.
-func (m *machine) holdings(slot uint32) (live []event.ContainerRef, reservations []uint64) {
+func (m *machine) holdings(slot AppSlot) (live []event.ContainerRef, reservations []uint64) {
 	a := m.s.Apps.Get(slot)
 	for _, c := range m.s.ContainersOf(a) {
 		if c.State.Live() {
@@ -180,7 +180,7 @@ func (m *machine) ForgetApplication(t *rapid.T) {
 // Configure draws another queue tree, which keeps the queues in use.
 func (m *machine) Configure(t *rapid.T) {
 	used := map[string]bool{}
-	m.s.Apps.Each(func(_ uint32, a *App) bool {
+	m.s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if !a.State.Ended() {
 			used[m.s.Queues.Get(a.Queue).Path] = true
 		}
@@ -218,7 +218,7 @@ func (m *machine) ChangeQueueState(t *rapid.T) {
 	slot, q := pick(t, "queue", &m.s.Queues, func(*Queue) bool { return true })
 	to := yarn.QueueRunning + yarn.QueueState(rapid.IntRange(0, 1).Draw(t, "state"))
 	inUse := false
-	m.s.Apps.Each(func(_ uint32, a *App) bool { inUse = inUse || (!a.State.Ended() && a.Queue == slot); return true })
+	m.s.Apps.Each(func(_ AppSlot, a *App) bool { inUse = inUse || (!a.State.Ended() && a.Queue == slot); return true })
 	if !inUse && rapid.Bool().Draw(t, "stop") {
 		to = yarn.QueueStopped
 	}

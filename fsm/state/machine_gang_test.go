@@ -36,7 +36,7 @@ func (m *machine) AskForGang(t *rapid.T) {
 
 // waiting picks a waiting gang and a node with room for all members. It uses the size of the ask,
 // which may have changed: an ask that was restored has the size of its container.
-func (m *machine) waiting(t *rapid.T, room func(n *Node) yarn.Resource) (app uint32, g *Gang, node uint32) {
+func (m *machine) waiting(t *rapid.T, room func(n *Node) yarn.Resource) (app AppSlot, g *Gang, node NodeSlot) {
 	app, g = pick(t, "waiting gang", &m.s.Gangs, func(g *Gang) bool { return g.State == GangWaiting })
 	if !m.s.Apps.Get(app).Activated() {
 		t.Skip("it is not active")

@@ -14,7 +14,7 @@ var machineLabels = []string{"gpu", "ssd", "spot"}
 // listed draws a label of the cluster's collection, or no label.
 func (m *machine) listed(t *rapid.T) string {
 	names := []string{""}
-	m.s.Labels.Each(func(_ uint32, l *Label) bool {
+	m.s.Labels.Each(func(_ LabelSlot, l *Label) bool {
 		if l.Listed {
 			names = append(names, l.Name)
 		}

@@ -179,7 +179,7 @@ func (m *machine) Release(t *rapid.T) {
 }
 
 // restorable reports whether a container's ask may be restored.
-func (m *machine) restorable(slot uint32) bool {
+func (m *machine) restorable(slot ContainerSlot) bool {
 	c := m.s.Containers.Get(slot)
 	a := m.s.Apps.Get(c.App)
 	return c.State.Live() && c.GrantedIn == 0 && a.Open() && c.Attempt == a.Attempt

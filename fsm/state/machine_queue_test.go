@@ -64,8 +64,8 @@ func (m *machine) RemoveSubtree(t *rapid.T) {
 	slot, _ := pick(t, "queue", &m.s.DynamicQueues, func(*DynamicQueue) bool { return true })
 	var paths []string
 	var used bool
-	var walk func(slot uint32)
-	walk = func(slot uint32) {
+	var walk func(slot QueueSlot)
+	walk = func(slot QueueSlot) {
 		q := m.s.Queues.Get(slot)
 		paths, used = append(paths, q.Path), used || m.s.DynamicQueues.Get(slot).users > 0
 		for _, c := range q.Children {
@@ -98,7 +98,7 @@ func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map
 		at[path] = len(list)
 		list = append(list, event.QueueDefinition{Path: path, Leaf: leaf, State: yarn.QueueRunning})
 	}
-	m.s.Queues.Each(func(slot uint32, q *Queue) bool {
+	m.s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
 		if used[q.Path] && !m.s.DynamicQueues.Has(slot) {
 			add(q.Path, true)
 		}

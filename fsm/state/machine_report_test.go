@@ -50,11 +50,11 @@ func (m *machine) AckRemovals(t *rapid.T) {
 // heartbeats must then have pending cleanups.
 func (m *machine) EndAll(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.NodeApplications != 0 })
-	seq, id, present, pending := a.ID.Seq, a.ID, map[uint32]bool{}, map[uint32]bool{}
+	seq, id, present, pending := a.ID.Seq, a.ID, map[NodeSlot]bool{}, map[NodeSlot]bool{}
 	for p := a.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).nextApp {
 		present[m.s.NodeApplications.Get(p).Node] = true
 	}
-	m.s.NodeApplications.Each(func(_ uint32, p *NodeApplication) bool { // of a forgotten application with the same id
+	m.s.NodeApplications.Each(func(_ NodeApplicationSlot, p *NodeApplication) bool { // of a forgotten application with the same id
 		if p.App == id && p.Slot == 0 {
 			pending[p.Node] = true
 		}
@@ -69,7 +69,7 @@ func (m *machine) EndAll(t *rapid.T) {
 		m.apply(t, &event.AttemptEnded{App: seq, Final: yarn.FinalKilled})
 	}
 	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppKilled, Final: yarn.FinalKilled})
-	m.s.Nodes.Each(func(node uint32, n *Node) bool {
+	m.s.Nodes.Each(func(node NodeSlot, n *Node) bool {
 		if must := pending[node] || present[node] && n.NodeManager && n.Heard(); must != (m.s.NodeApplication(id, node) != 0) {
 			t.Fatalf("%s (%s, NodeManager %v) must be told of the end: %v", n.ID, n.State, n.NodeManager, must)
 		}

@@ -27,7 +27,7 @@ func (m *machine) giveUpGrowth(t *rapid.T, e event.Event) {
 	}
 }
 
-func (m *machine) resizable(t *rapid.T, filter func(c *Container) bool) (uint32, *Container) {
+func (m *machine) resizable(t *rapid.T, filter func(c *Container) bool) (ContainerSlot, *Container) {
 	return pick(t, "container", &m.s.Containers, func(c *Container) bool {
 		return c.State.Live() && m.s.Apps.Get(c.App).Activated() && filter(c)
 	})

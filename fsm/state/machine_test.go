@@ -136,9 +136,9 @@ func (m *machine) Anything(t *rapid.T) {
 }
 
 // pick draws a record, with its slot, for which ok returns true.
-func pick[T any](t *rapid.T, what string, tab *Table[T], ok func(r *T) bool) (uint32, *T) {
-	var slots []uint32
-	tab.Each(func(slot uint32, r *T) bool {
+func pick[S slot, T any](t *rapid.T, what string, tab *Table[S, T], ok func(r *T) bool) (S, *T) {
+	var slots []S
+	tab.Each(func(slot S, r *T) bool {
 		if ok(r) {
 			slots = append(slots, slot)
 		}

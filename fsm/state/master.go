@@ -35,7 +35,7 @@ func (a *App) Charged() bool {
 }
 
 // Master returns the slot of the current attempt's AM container, or 0 if there is none.
-func (s *State) Master(a *App) uint32 {
+func (s *State) Master(a *App) ContainerSlot {
 	if a.MasterNumber == 0 {
 		return 0
 	}
@@ -43,7 +43,7 @@ func (s *State) Master(a *App) uint32 {
 }
 
 // setMaster records the current attempt's AM container and its node.
-func (s *State) setMaster(a *App, number uint64, node uint32) {
+func (s *State) setMaster(a *App, number uint64, node NodeSlot) {
 	a.MasterNumber, a.MasterNode = number, node
 	s.fold(number<<32 ^ uint64(node))
 }
@@ -72,7 +72,7 @@ func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 
 // recordAttempt adds the attempt that has just ended to the front of the application's history, and
 // drops the oldest attempt beyond MaxHistory.
-func (s *State) recordAttempt(app uint32, a *App, counted bool) {
+func (s *State) recordAttempt(app AppSlot, a *App, counted bool) {
 	slot, h := s.Attempts.alloc()
 	d := a.Details()
 	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
@@ -93,7 +93,7 @@ func (s *State) recordAttempt(app uint32, a *App, counted bool) {
 }
 
 // forgetAttempts removes a list of ended attempts.
-func (s *State) forgetAttempts(first uint32) {
+func (s *State) forgetAttempts(first AttemptSlot) {
 	for slot := first; slot != 0; {
 		next := s.Attempts.Get(slot).Next
 		s.Attempts.release(slot)

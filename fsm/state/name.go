@@ -9,22 +9,22 @@ import (
 // would fill the table for good. The next new name gets the number of one that has left.
 
 // NameOf returns the text of an interned name, or "" for 0.
-func (s *State) NameOf(id NameID) string {
+func (s *State) NameOf(id NameSlot) string {
 	if id == 0 {
 		return ""
 	}
 	return s.Names.Get(id).Text
 }
 
-// NameID returns the number of a name, or 0 if it is not interned.
-func (s *State) NameID(text string) NameID {
-	return s.byName.find(hashString(text), func(slot uint32) bool { return s.Names.Get(slot).Text == text })
+// NameSlot returns the number of a name, or 0 if it is not interned.
+func (s *State) Name(text string) NameSlot {
+	return s.byName.find(hashString(text), func(slot NameSlot) bool { return s.Names.Get(slot).Text == text })
 }
 
 // intern returns the number of a name, which it adds if needed, and counts one reference. The
 // caller must release it with releaseName.
-func (s *State) intern(text string) NameID {
-	id := s.NameID(text)
+func (s *State) intern(text string) NameSlot {
+	id := s.Name(text)
 	if id == 0 {
 		var n *Name
 		id, n = s.Names.alloc()
@@ -36,14 +36,14 @@ func (s *State) intern(text string) NameID {
 }
 
 // retainName counts one more reference to a name.
-func (s *State) retainName(id NameID) NameID {
+func (s *State) retainName(id NameSlot) NameSlot {
 	s.Names.mut(id).refs++
 	return id
 }
 
 // releaseName gives up one reference to a name, or none for 0. The name leaves the table with the
 // last one.
-func (s *State) releaseName(id NameID) {
+func (s *State) releaseName(id NameSlot) {
 	if id == 0 {
 		return
 	}
@@ -53,18 +53,18 @@ func (s *State) releaseName(id NameID) {
 	}
 }
 
-func (s *State) dropName(id NameID) {
+func (s *State) dropName(id NameSlot) {
 	s.byName.remove(s.hashOfName(id), id, s.hashOfName)
 	s.Names.release(id)
 	s.fold(uint64(id))
 }
 
 // eachNameUsed calls f for every reference to a name.
-func (s *State) eachNameUsed(f func(id NameID)) {
-	s.Nodes.Each(func(_ uint32, n *Node) bool { f(n.Host); f(n.RackID); return true })
-	s.Users.Each(func(_ uint32, u *User) bool { f(u.Name); return true })
-	s.Locations.Each(func(_ uint32, l *Location) bool { f(l.Name); return true })
-	s.Apps.Each(func(_ uint32, a *App) bool {
+func (s *State) eachNameUsed(f func(id NameSlot)) {
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool { f(n.Host); f(n.RackID); return true })
+	s.Users.Each(func(_ UserSlot, u *User) bool { f(u.Name); return true })
+	s.Locations.Each(func(_ LocationSlot, l *Location) bool { f(l.Name); return true })
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		f(a.User)
 		for _, id := range a.Blacklist {
 			f(id)
@@ -75,8 +75,11 @@ func (s *State) eachNameUsed(f func(id NameID)) {
 
 // linkNames fills the index of names, and counts their references.
 func (s *State) linkNames() {
-	s.Names.Each(func(slot uint32, r *Name) bool { s.byName.insert(hashString(r.Text), slot, s.hashOfName); return true })
-	s.eachNameUsed(func(id NameID) {
+	s.Names.Each(func(slot NameSlot, r *Name) bool {
+		s.byName.insert(hashString(r.Text), slot, s.hashOfName)
+		return true
+	})
+	s.eachNameUsed(func(id NameSlot) {
 		if s.Names.Has(id) { // Check reports a reference to none
 			s.retainName(id)
 		}
@@ -85,10 +88,10 @@ func (s *State) linkNames() {
 
 // checkNames checks that names count their references, and that those without one are gone.
 func (s *State) checkNames() error {
-	var refs scratch[uint32]
-	s.eachNameUsed(func(id NameID) { *refs.at(id)++ })
+	var refs scratch[NameSlot, uint32]
+	s.eachNameUsed(func(id NameSlot) { *refs.at(id)++ })
 	var err error
-	s.Names.Each(func(id NameID, n *Name) bool {
+	s.Names.Each(func(id NameSlot, n *Name) bool {
 		if used := *refs.at(id); n.refs != used || used == 0 {
 			err = fmt.Errorf("name %q counts %d references, and %d records refer to it", n.Text, n.refs, used)
 		}
@@ -97,4 +100,4 @@ func (s *State) checkNames() error {
 	return err
 }
 
-func (s *State) hashOfName(slot uint32) uint64 { return hashString(s.Names.Get(slot).Text) }
+func (s *State) hashOfName(slot NameSlot) uint64 { return hashString(s.Names.Get(slot).Text) }

@@ -11,7 +11,7 @@ import (
 
 // namesOf returns the names in the state.
 func namesOf(s *State) (out []string) {
-	s.Names.Each(func(_ uint32, n *Name) bool { out = append(out, n.Text); return true })
+	s.Names.Each(func(_ NameSlot, n *Name) bool { out = append(out, n.Text); return true })
 	slices.Sort(out)
 	return out
 }

@@ -8,16 +8,16 @@ import (
 )
 
 // Node returns the slot of a node, which is also its number, or 0 if it is unknown.
-func (s *State) Node(id yarn.NodeID) uint32 {
-	return s.byNode.find(hashNode(id), func(slot uint32) bool { return s.Nodes.Get(slot).ID == id })
+func (s *State) Node(id yarn.NodeID) NodeSlot {
+	return s.byNode.find(hashNode(id), func(slot NodeSlot) bool { return s.Nodes.Get(slot).ID == id })
 }
 
 func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint64(id.Port)) }
 
-func (s *State) hashOfNode(slot uint32) uint64 { return hashNode(s.Nodes.Get(slot).ID) }
+func (s *State) hashOfNode(slot NodeSlot) uint64 { return hashNode(s.Nodes.Get(slot).ID) }
 
 // NextNode returns the number that the next new node will get.
-func (s *State) NextNode() uint32 { return s.Nodes.next() }
+func (s *State) NextNode() NodeSlot { return s.Nodes.next() }
 
 var _ = applies((*State).nodeRegistered)
 
@@ -200,7 +200,7 @@ func (s *State) countNode(n *Node, sign int32) {
 	s.Meta.Cluster = s.Meta.Cluster.Add(total)
 	s.Meta.UsableNodes += sign
 	if n.Label != 0 {
-		l := s.Labels.mut(uint32(n.Label))
+		l := s.Labels.mut(n.Label)
 		l.Total = l.Total.Add(total)
 		l.Nodes += sign
 	}
@@ -208,10 +208,10 @@ func (s *State) countNode(n *Node, sign int32) {
 
 // sumLabels computes Label.Total of all labels.
 func (s *State) sumLabels() {
-	s.Labels.Each(func(slot uint32, _ *Label) bool { s.Labels.mut(slot).Total = yarn.Resource{}; return true })
-	s.Nodes.Each(func(_ uint32, n *Node) bool {
+	s.Labels.Each(func(slot LabelSlot, _ *Label) bool { s.Labels.mut(slot).Total = yarn.Resource{}; return true })
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State.Usable() && n.Label != 0 {
-			l := s.Labels.mut(uint32(n.Label))
+			l := s.Labels.mut(n.Label)
 			l.Total = l.Total.Add(n.Total)
 		}
 		return true
@@ -220,7 +220,7 @@ func (s *State) sumLabels() {
 
 // usableTotal returns the sum of the resources of all usable nodes.
 func (s *State) usableTotal() (total yarn.Resource) {
-	s.Nodes.Each(func(_ uint32, n *Node) bool {
+	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State.Usable() {
 			total = total.Add(n.Total)
 		}

@@ -14,19 +14,19 @@ import (
 // NodeApplications leave that list and become pending cleanups of their nodes, until the node has
 // acknowledged them (CleanupsAcked), registers again, or leaves.
 
-func hashNodeApplication(app yarn.ApplicationID, node uint32) uint64 {
+func hashNodeApplication(app yarn.ApplicationID, node NodeSlot) uint64 {
 	return hash64(hash64(uint64(app.ClusterTimestamp)^uint64(app.Seq)<<32) ^ uint64(node))
 }
 
-func (s *State) hashOfNodeApplication(slot uint32) uint64 {
+func (s *State) hashOfNodeApplication(slot NodeApplicationSlot) uint64 {
 	p := s.NodeApplications.Get(slot)
 	return hashNodeApplication(p.App, p.Node)
 }
 
 // NodeApplication returns the slot of the record for an application on a node, or 0 if there is
 // none.
-func (s *State) NodeApplication(app yarn.ApplicationID, node uint32) uint32 {
-	return s.byNodeApplication.find(hashNodeApplication(app, node), func(slot uint32) bool {
+func (s *State) NodeApplication(app yarn.ApplicationID, node NodeSlot) NodeApplicationSlot {
+	return s.byNodeApplication.find(hashNodeApplication(app, node), func(slot NodeApplicationSlot) bool {
 		p := s.NodeApplications.Get(slot)
 		return p.Node == node && p.App == app
 	})
@@ -35,7 +35,7 @@ func (s *State) NodeApplication(app yarn.ApplicationID, node uint32) uint32 {
 // trackApp records that a NodeManager has a container of an application. If the node has a pending
 // cleanup for the same application id, trackApp removes the cleanup, because the cleanup would
 // delete the files of this application.
-func (s *State) trackApp(app uint32, a *App, node uint32, n *Node) {
+func (s *State) trackApp(app AppSlot, a *App, node NodeSlot, n *Node) {
 	hash := hashNodeApplication(a.ID, node)
 	if slot := s.NodeApplication(a.ID, node); slot != 0 {
 		if s.NodeApplications.Get(slot).Slot == 0 {
@@ -80,7 +80,7 @@ func (s *State) endNodeApplications(a *App) {
 func (n *Node) takesCommands() bool { return n.NodeManager && n.Heard() }
 
 // dropNodeApplication removes a pending cleanup, which is only in the node's list.
-func (s *State) dropNodeApplication(slot uint32, n *Node) {
+func (s *State) dropNodeApplication(slot NodeApplicationSlot, n *Node) {
 	p := s.NodeApplications.Get(slot)
 	s.byNodeApplication.remove(hashNodeApplication(p.App, p.Node), slot, s.hashOfNodeApplication)
 	if p.prevNode != 0 {
@@ -109,7 +109,7 @@ func (s *State) dropCleanups(n *Node) {
 
 // trackApps records the applications with containers on a node. The node may have been a simulated
 // one when the containers were allocated.
-func (s *State) trackApps(node uint32, n *Node) {
+func (s *State) trackApps(node NodeSlot, n *Node) {
 	for _, c := range s.ContainersOn(n) {
 		app := c.App
 		if a := s.Apps.Get(app); !a.State.Ended() {

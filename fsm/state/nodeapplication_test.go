@@ -14,7 +14,7 @@ import (
 // a pending signal. App 3 has ended; its cleanup is pending on node 1.
 func nodeManagers(t failer) *State {
 	s := world(t)
-	up := func(n uint32, host string, nodeManager bool) event.Event {
+	up := func(n NodeSlot, host string, nodeManager bool) event.Event {
 		e := nodeUp(n, host, gb(8))
 		e.NodeManager = nodeManager
 		return e
@@ -40,7 +40,7 @@ func appID(seq uint32) yarn.ApplicationID {
 }
 
 // toTell returns the applications whose cleanup is pending on a node.
-func toTell(s *State, node uint32) (over []uint32) {
+func toTell(s *State, node NodeSlot) (over []uint32) {
 	for p := s.Nodes.Get(node).NodeApplications; p != 0; p = s.NodeApplications.Get(p).NextOnNode() {
 		if r := s.NodeApplications.Get(p); r.Slot == 0 {
 			over = append(over, r.App.Seq)
@@ -214,7 +214,7 @@ func TestRefusalsAboutNodes(t *testing.T) {
 }
 
 func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
-	at := func(s *State, app, node uint32) *NodeApplication {
+	at := func(s *State, app uint32, node NodeSlot) *NodeApplication {
 		return s.NodeApplications.mut(s.NodeApplication(appID(app), node))
 	}
 	for name, spoil := range map[string]func(s *State){

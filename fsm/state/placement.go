@@ -17,7 +17,7 @@ type Placement struct {
 }
 
 // PlacementOf returns how an application was placed, or nil if no rule placed it.
-func (s *State) PlacementOf(app uint32) *Placement {
+func (s *State) PlacementOf(app AppSlot) *Placement {
 	if !s.Placements.Has(app) {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 }
 
 // dropPlacement removes the Placement of an application.
-func (s *State) dropPlacement(app uint32) {
+func (s *State) dropPlacement(app AppSlot) {
 	if s.Placements.Has(app) {
 		s.Placements.release(app)
 	}
 }
 
 func (s *State) checkPlacements() (err error) {
-	s.Placements.Each(func(slot uint32, p *Placement) bool {
+	s.Placements.Each(func(slot AppSlot, p *Placement) bool {
 		if p.Rule == 0 {
 			err = fmt.Errorf("application %s was placed by rule 0", s.Apps.Get(slot).ID)
 		}

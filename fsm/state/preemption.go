@@ -10,8 +10,8 @@ import (
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
 // slots. All are on the reservation's node.
-func (s *State) PreemptedFor(r *Reservation) iter.Seq2[uint32, *Preemption] {
-	return func(yield func(uint32, *Preemption) bool) {
+func (s *State) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preemption] {
+	return func(yield func(ContainerSlot, *Preemption) bool) {
 		if s.Preemptions.Len() == 0 {
 			return
 		}
@@ -33,7 +33,7 @@ func (s *State) awaitsPreemption(r *Reservation) bool {
 }
 
 // PreemptedOf returns what an application has lost by preemption.
-func (s *State) PreemptedOf(app uint32) Preempted {
+func (s *State) PreemptedOf(app AppSlot) Preempted {
 	if !s.Preempted.Has(app) {
 		return Preempted{}
 	}
@@ -95,7 +95,7 @@ func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 
 // endPreemption removes the warning of a container that ends. If the container was preempted, it
 // updates the losses of its application, the totals, and the reservation's count.
-func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
+func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 	if !s.Preemptions.Has(slot) {
 		return
 	}
@@ -123,14 +123,14 @@ func (s *State) endPreemption(slot uint32, c *Container, exit int32) {
 
 // releasePreemption removes a warning, which was withdrawn for a cause or, if it is 0, whose container
 // ends.
-func (s *State) releasePreemption(slot uint32, c *Container, cause yarn.WithdrawalCause) {
+func (s *State) releasePreemption(slot ContainerSlot, c *Container, cause yarn.WithdrawalCause) {
 	s.changeContainer(WarningEnded, slot, c).Withdrawn = cause
 	s.Preemptions.release(slot)
 }
 
 // preemptedOf returns an application's Preempted record for writing. It creates the record if there
 // is none.
-func (s *State) preemptedOf(app uint32) *Preempted {
+func (s *State) preemptedOf(app AppSlot) *Preempted {
 	if s.Preempted.Has(app) {
 		return s.Preempted.mut(app)
 	}
@@ -139,7 +139,7 @@ func (s *State) preemptedOf(app uint32) *Preempted {
 
 // deliverPreemption stamps a container's warning with the response that delivers it. It returns
 // false if there is no warning, or if an earlier response has delivered it.
-func (s *State) deliverPreemption(slot uint32, response int32) bool {
+func (s *State) deliverPreemption(slot ContainerSlot, response int32) bool {
 	if !s.Preemptions.Has(slot) || s.Preemptions.Get(slot).ToldIn != 0 {
 		return false
 	}

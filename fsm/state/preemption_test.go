@@ -197,19 +197,19 @@ func TestDigestTellsPreemptionsApart(t *testing.T) {
 // TestDamagedPreemptionsAreSeen has a damaged record for every rule of checkPreemptions and for
 // each reference.
 func TestDamagedPreemptionsAreSeen(t *testing.T) {
-	for name, spoil := range map[string]func(s *State, slot uint32){
-		"container":   func(s *State, _ uint32) { s.Preemptions.place(99) },
-		"application": func(s *State, _ uint32) { s.Preempted.place(99).AMs = 1 },
-		"ended container": func(s *State, _ uint32) {
+	for name, spoil := range map[string]func(s *State, slot ContainerSlot){
+		"container":   func(s *State, _ ContainerSlot) { s.Preemptions.place(99) },
+		"application": func(s *State, _ ContainerSlot) { s.Preempted.place(99).AMs = 1 },
+		"ended container": func(s *State, _ ContainerSlot) {
 			*s.Preemptions.place(s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
 		},
-		"cause":               func(s *State, slot uint32) { s.Preemptions.mut(slot).Cause = 99 },
-		"deadline":            func(s *State, slot uint32) { s.Preemptions.mut(slot).DeadlineMillis = 1 },
-		"amount":              func(s *State, slot uint32) { s.Preemptions.mut(slot).Over = gb(-1) },
-		"reservation":         func(s *State, slot uint32) { s.Preemptions.mut(slot).Reservation = 9 },
-		"undelivered warning": func(s *State, slot uint32) { s.removeUndelivered(slot, s.Apps.mut(s.App(1))) },
-		"nothing lost":        func(s *State, _ uint32) { s.Preempted.place(s.App(1)) },
-		"less than nothing lost": func(s *State, _ uint32) {
+		"cause":               func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Cause = 99 },
+		"deadline":            func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).DeadlineMillis = 1 },
+		"amount":              func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Over = gb(-1) },
+		"reservation":         func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Reservation = 9 },
+		"undelivered warning": func(s *State, slot ContainerSlot) { s.removeUndelivered(slot, s.Apps.mut(s.App(1))) },
+		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.place(s.App(1)) },
+		"less than nothing lost": func(s *State, _ ContainerSlot) {
 			*s.Preempted.place(s.App(1)) = Preempted{Containers: 1, Size: gb(-1)}
 		},
 	} {

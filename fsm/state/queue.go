@@ -6,12 +6,12 @@ import (
 )
 
 // Queue returns the slot of a queue, or 0 if there is none.
-func (s *State) Queue(path string) uint32 {
-	return s.byPath.find(hashString(path), func(slot uint32) bool { return s.Queues.Get(slot).Path == path })
+func (s *State) Queue(path string) QueueSlot {
+	return s.byPath.find(hashString(path), func(slot QueueSlot) bool { return s.Queues.Get(slot).Path == path })
 }
 
 // Root returns the slot of the root queue, or 0 before the first configuration.
-func (s *State) Root() uint32 { return s.Queue("root") }
+func (s *State) Root() QueueSlot { return s.Queue("root") }
 
 // Version returns the queue configuration in force, or nil before the first one.
 func (s *State) Version() *QueueVersion {
@@ -38,9 +38,9 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	s.change(QueuesChanged)
 	keep := make([]bool, s.Queues.Cap())
 	dynamic := s.listedDynamic(e)
-	children := make([][]uint32, 0, len(e.Queues))
-	slots := make([]uint32, 0, len(e.Queues))
-	parents := map[uint32]int{} // looked up by key only
+	children := make([][]QueueSlot, 0, len(e.Queues))
+	slots := make([]QueueSlot, 0, len(e.Queues))
+	parents := map[QueueSlot]int{} // looked up by key only
 	for _, d := range e.Queues {
 		slot := s.placeQueue(d)
 		if int(slot) < len(keep) {
@@ -70,7 +70,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 
 // listedDynamic turns dynamic queues that the configuration lists into ordinary ones, and returns
 // the other dynamic queues in the order of their creation. The caller sets the lists of children.
-func (s *State) listedDynamic(e *event.QueuesConfigured) (others []uint32) {
+func (s *State) listedDynamic(e *event.QueuesConfigured) (others []QueueSlot) {
 	listed := make(map[string]bool, len(e.Queues)) // looked up by key only
 	for _, d := range e.Queues {
 		listed[d.Path] = true
@@ -86,7 +86,7 @@ func (s *State) listedDynamic(e *event.QueuesConfigured) (others []uint32) {
 	return others
 }
 
-func (s *State) foldQueues(e *event.QueuesConfigured, slots []uint32) {
+func (s *State) foldQueues(e *event.QueuesConfigured, slots []QueueSlot) {
 	s.fold(e.Version)
 	for i, slot := range slots {
 		s.fold(uint64(slot)<<8 | uint64(e.Queues[i].State)<<1 | uint64(count(e.Queues[i].Leaf)))
@@ -126,7 +126,7 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 		named[d.Path], parents[d.Path] = true, !d.Leaf
 	}
 	var err error
-	s.Queues.Each(func(slot uint32, q *Queue) bool {
+	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
 		switch dynamic := s.DynamicQueues.Has(slot); {
 		case named[q.Path]:
 		case dynamic && !parents[yarn.ParentQueue(q.Path)] && (named[yarn.ParentQueue(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
@@ -143,11 +143,11 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 // miss an application between two attempts.
 func (s *State) queuesInUse() []bool {
 	used := make([]bool, s.Queues.Cap())
-	s.Users.Each(func(_ uint32, u *User) bool { used[u.Queue] = true; return true })
+	s.Users.Each(func(_ UserSlot, u *User) bool { used[u.Queue] = true; return true })
 	return used
 }
 
-func (s *State) placeQueue(d event.QueueDefinition) uint32 {
+func (s *State) placeQueue(d event.QueueDefinition) QueueSlot {
 	slot := s.Queue(d.Path)
 	if slot == 0 {
 		var q *Queue
@@ -166,20 +166,20 @@ func (s *State) placeQueue(d event.QueueDefinition) uint32 {
 // dropQueues removes every queue whose slot is not set in keep. Ended applications of a removed
 // queue keep its path.
 func (s *State) dropQueues(keep []bool) {
-	s.Apps.Each(func(slot uint32, a *App) bool {
+	s.Apps.Each(func(slot AppSlot, a *App) bool {
 		if a.State.Ended() && int(a.Queue) < len(keep) && !keep[a.Queue] && s.Queues.Has(a.Queue) {
 			s.leaveQueue(slot)
 		}
 		return true
 	})
 	for slot := range keep {
-		if keep[slot] || !s.Queues.Has(uint32(slot)) {
+		if keep[slot] || !s.Queues.Has(QueueSlot(slot)) {
 			continue
 		}
-		s.byPath.remove(hashString(s.Queues.Get(uint32(slot)).Path), uint32(slot), s.hashOfQueue)
-		s.Queues.release(uint32(slot))
-		if s.Debts.Has(uint32(slot)) {
-			s.Debts.release(uint32(slot))
+		s.byPath.remove(hashString(s.Queues.Get(QueueSlot(slot)).Path), QueueSlot(slot), s.hashOfQueue)
+		s.Queues.release(QueueSlot(slot))
+		if s.Debts.Has(QueueSlot(slot)) {
+			s.Debts.release(QueueSlot(slot))
 		}
 	}
 }
@@ -211,10 +211,10 @@ func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
 	return nil
 }
 
-func (s *State) hashOfQueue(slot uint32) uint64 { return hashString(s.Queues.Get(slot).Path) }
+func (s *State) hashOfQueue(slot QueueSlot) uint64 { return hashString(s.Queues.Get(slot).Path) }
 
 // chain calls f on a queue and all its ancestors, for writing.
-func (s *State) chain(queue uint32, f func(q *Queue)) {
+func (s *State) chain(queue QueueSlot, f func(q *Queue)) {
 	s.changedUses |= 1
 	for slot := queue; slot != 0; {
 		q := s.Queues.mut(slot)

@@ -31,18 +31,14 @@ import (
 	"rmd/yarn"
 )
 
-// NameID is the number of a host, rack or user: its slot in Names. Each record with one counts as a
-// reference to the name; see name.go.
-type NameID = uint32
-
 // Queue is one queue of the tree, with the sums that are compared with limits. Used, Reserved,
 // Pending, Containers and Runnable cover the whole subtree: State.chain adds to all ancestors.
 // AMUsed, ActiveApps, PendingApps, NonRunnableApps and the fields about users are for leaves only.
 type Queue struct {
 	Path     string
 	Name     string
-	Parent   uint32
-	Children []uint32 // in the order of the configuration; replaced whole, never written in place
+	Parent   QueueSlot
+	Children []QueueSlot // in the order of the configuration; replaced whole, never written in place
 	Leaf     bool
 	State    yarn.QueueState
 
@@ -77,8 +73,8 @@ func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnab
 // User is one user's share of one leaf. It exists while the user has applications there that have
 // not ended. Its fields are sums over these applications.
 type User struct {
-	Queue  uint32
-	Name   NameID
+	Queue  QueueSlot
+	Name   NameSlot
 	Used   yarn.Resource // live containers and reservations; kept by charge
 	AMUsed yarn.Resource // AMs of active applications
 	Apps   int32         // applications that have not ended; kept by joinUser and leaveUser
@@ -117,13 +113,13 @@ const (
 // these. The rest is what the application uses, and the heads of its lists.
 type App struct {
 	ID             yarn.ApplicationID
-	details        packed   // see Details
-	nameHash       uint64   // see hashOfAppName; not in snapshots: follows from the name
-	declaredMillis int64    // see yarn.DeclaredLifetime; not in snapshots: follows from the tags
-	Blacklist      []NameID // hosts and racks, sorted; replaced whole, never written in place
-	User           NameID
-	Queue          uint32 // the leaf; 0: the application has ended and the queue was removed
-	UserSlot       uint32 // the User to which it is charged; 0: the application has ended
+	details        packed     // see Details
+	nameHash       uint64     // see hashOfAppName; not in snapshots: follows from the name
+	declaredMillis int64      // see yarn.DeclaredLifetime; not in snapshots: follows from the tags
+	Blacklist      []NameSlot // hosts and racks, sorted; replaced whole, never written in place
+	User           NameSlot
+	Queue          QueueSlot // the leaf; 0: the application has ended and the queue was removed
+	UserSlot       UserSlot  // the User to which it is charged; 0: the application has ended
 	Priority       int32
 	State          yarn.ApplicationState
 	Final          yarn.FinalStatus
@@ -132,11 +128,11 @@ type App struct {
 	MaxAttempts    uint32
 	Failures       uint32 // attempts that counted toward MaxAttempts
 	AM             yarn.Resource
-	AMStrict       bool    // the AM may run only at AppDetails.AMPlaces
-	labelled       bool    // AppDetails has a label
-	AMLabel        LabelID // the partition to which its AM is charged
-	LifetimeMillis int64   // after SubmittedMillis; 0: no limit
-	ValidityMillis int64   // failures older than this do not count; 0: all count
+	AMStrict       bool      // the AM may run only at AppDetails.AMPlaces
+	labelled       bool      // AppDetails has a label
+	AMLabel        LabelSlot // the partition to which its AM is charged
+	LifetimeMillis int64     // after SubmittedMillis; 0: no limit
+	ValidityMillis int64     // failures older than this do not count; 0: all count
 
 	SubmittedMillis int64
 	StartedMillis   int64 // when its first AM registered
@@ -151,7 +147,7 @@ type App struct {
 	// MasterNumber is 0 before the container is allocated. MasterNode is also 0 while the node of
 	// an AM that was taken over has not registered, and after the node was forgotten.
 	MasterNumber   uint64
-	MasterNode     uint32
+	MasterNode     NodeSlot
 	LaunchedMillis int64  // when the node started the AM
 	FinishMillis   int64  // when the AM unregistered
 	Progress       uint32 // hundredths of a percent
@@ -165,20 +161,20 @@ type App struct {
 
 	RPCPort int32 // of the AM
 
-	Asks             uint32 // first Ask, in key order; those for increases come last
-	Outstanding      int64  // sum of Ask.Count
-	Containers       uint32 // first Container, of all attempts, that is not freed
-	Live             int32  // number of live containers
-	Undelivered      uint32 // first Container with something undelivered or unacknowledged
-	Reservations     uint32 // first Reservation
-	Reserving        int32  // number of its reservations
-	History          uint32 // newest ended Attempt
-	NodeApplications uint32 // first NodeApplication; empty when it has ended
+	Asks             AskSlot             // first Ask, in key order; those for increases come last
+	Outstanding      int64               // sum of Ask.Count
+	Containers       ContainerSlot       // first Container, of all attempts, that is not freed
+	Live             int32               // number of live containers
+	Undelivered      ContainerSlot       // first Container with something undelivered or unacknowledged
+	Reservations     ReservationSlot     // first Reservation
+	Reserving        int32               // number of its reservations
+	History          AttemptSlot         // newest ended Attempt
+	NodeApplications NodeApplicationSlot // first NodeApplication; empty when it has ended
 }
 
 // Attempt is an ended attempt of an application.
 type Attempt struct {
-	App            uint32
+	App            AppSlot
 	Number         uint32
 	Final          yarn.FinalStatus
 	Counted        bool // toward the maximum number of attempts
@@ -187,27 +183,27 @@ type Attempt struct {
 	LaunchedMillis int64
 	EndedMillis    int64
 	MasterNumber   uint64
-	MasterNode     uint32
+	MasterNode     NodeSlot
 	Host           string
 	RPCPort        int32
 	TrackingURL    string
 	Diagnostics    string
-	Next           uint32 // the attempt before it
+	Next           AttemptSlot // the attempt before it
 }
 
 // NodeApplication records that a NodeManager has or had containers of an application and must learn
 // of the application's end; see nodeapplication.go.
 type NodeApplication struct {
 	App  yarn.ApplicationID
-	Slot uint32 // the App; 0: it has ended, and this is a pending cleanup
-	Node uint32
+	Slot AppSlot // the App; 0: it has ended, and this is a pending cleanup
+	Node NodeSlot
 
-	prevNode, nextNode uint32
-	nextApp            uint32
+	prevNode, nextNode NodeApplicationSlot
+	nextApp            NodeApplicationSlot
 }
 
 // NextOnNode returns the slot of the node's next NodeApplication, or 0.
-func (p *NodeApplication) NextOnNode() uint32 { return p.nextNode }
+func (p *NodeApplication) NextOnNode() NodeApplicationSlot { return p.nextNode }
 
 // Runnable reports whether the current attempt counts toward the limits on parallel applications:
 // it waits for activation, runs, or finishes.
@@ -226,7 +222,7 @@ func (a *App) AttemptID() yarn.AttemptID { return yarn.AttemptID{App: a.ID, Atte
 // Ask is what an application asks for under one scheduler key (priority and allocation request id).
 // It exists while Count or Reservations is above 0.
 type Ask struct {
-	App uint32
+	App AppSlot
 	// Missed counts the offers that the ask has missed since a node without a label last served it;
 	// set by AskMissesUpdated. It is 0 in clusters without labels.
 	Missed uint32
@@ -235,28 +231,28 @@ type Ask struct {
 	Count  int64         // containers still wanted; the count of "*"
 	Relax  bool          // nodes other than the named ones may serve it; relaxLocality of "*"
 	AM     bool          // for the AM's container
-	Label  LabelID       // label of the nodes that may serve it
+	Label  LabelSlot     // label of the nodes that may serve it
 	// Opportunities counts missed scheduling opportunities, for delay scheduling. ReReservations
 	// counts re-reservations. AskCountersUpdated sets both.
 	Opportunities  uint32
 	ReReservations uint32
-	Reservations   int32  // nodes reserved for it
-	Entries        int32  // resource names: "*" and the Locations
-	Locations      uint32 // first Location
-	Next           uint32 // in the application's key order; see askBefore
+	Reservations   int32        // nodes reserved for it
+	Entries        int32        // resource names: "*" and the Locations
+	Locations      LocationSlot // first Location
+	Next           AskSlot      // in the application's key order; see askBefore
 	// IncreaseOf is the slot of the container that the ask would make larger, on that container's
 	// node; 0: the ask is for new containers. Such a hidden ask was not sent by the AM under this
 	// key. Not in snapshots: follows from Resizes.
-	IncreaseOf uint32
+	IncreaseOf ContainerSlot
 }
 
 // Location is a host or rack entry of an Ask. Its count is above 0.
 type Location struct {
 	Count int64
-	Name  NameID
-	Next  uint32
-	prev  uint32 // not in snapshots: follows from Next
-	ask   uint32 // slot of the Ask; not in snapshots
+	Name  NameSlot
+	Next  LocationSlot
+	prev  LocationSlot // not in snapshots: follows from Next
+	ask   AskSlot      // slot of the Ask; not in snapshots
 	Relax bool
 }
 
@@ -264,13 +260,13 @@ type Location struct {
 // its node has confirmed it, whichever is later. The fields needed to find, deliver and free a
 // container come first, so that they share a cache line.
 type Container struct {
-	App     uint32
+	App     AppSlot
 	Attempt uint32
 	Number  uint64 // within the application, as in YARN's container id
-	Node    uint32
+	Node    NodeSlot
 
-	prevUndelivered uint32 // not in snapshots: follows from nextUndelivered
-	nextUndelivered uint32
+	prevUndelivered ContainerSlot // not in snapshots: follows from nextUndelivered
+	nextUndelivered ContainerSlot
 	undelivered     bool // in the application's Undelivered list
 
 	State       yarn.ContainerState
@@ -281,13 +277,13 @@ type Container struct {
 	Signal      uint8 // signal that the node must still send, as YARN's number; 0: none
 	sizing      uint8 // marks of its Resize; not in snapshots
 	ExitStatus  int32
-	GrantedIn   int32  // response that delivered the allocation; 0: none yet; or deliveredEarlier
-	CompletedIn int32  // response that delivered the completion; 0: none yet
-	Diagnostics uint32 // slot of its Diagnostics
+	GrantedIn   int32           // response that delivered the allocation; 0: none yet; or deliveredEarlier
+	CompletedIn int32           // response that delivered the completion; 0: none yet
+	Diagnostics DiagnosticsSlot // slot of its Diagnostics
 
-	prevApp, nextApp   uint32
-	prevNode, nextNode uint32
-	resize             uint32 // slot of its Resize; not in snapshots: follows from Resizes
+	prevApp, nextApp   ContainerSlot
+	prevNode, nextNode ContainerSlot
+	resize             ResizeSlot // slot of its Resize; not in snapshots: follows from Resizes
 
 	Key             yarn.SchedulerKey
 	Size            yarn.Resource
@@ -297,10 +293,10 @@ type Container struct {
 // Resize records the size changes of a container, asked for or made. It is separate from Container
 // because most containers never have one.
 type Resize struct {
-	Container   uint32
-	Version     int32  // number of changes made
-	Ask         uint32 // the hidden ask for the increase; 0: none
-	Reservation uint32 // of the container's node, for that ask; 0: none
+	Container   ContainerSlot
+	Version     int32           // number of changes made
+	Ask         AskSlot         // the hidden ask for the increase; 0: none
+	Reservation ReservationSlot // of the container's node, for that ask; 0: none
 	// Change is the change that the AM has not acknowledged. DeliveredIn is the response that
 	// delivered it; 0: none yet.
 	Change      yarn.SizeChange
@@ -318,21 +314,21 @@ type Resize struct {
 // forgotten.
 type Node struct {
 	ID             yarn.NodeID
-	Host           NameID
-	RackID         NameID
+	Host           NameSlot
+	RackID         NameSlot
 	Rack           string
 	HTTPPort       uint16
 	Version        string
 	State          yarn.NodeState
-	DeadlineMillis int64         // end of a graceful decommission; 0: none
-	Report         string        // health report
-	Total          yarn.Resource // as registered or set by an administrator
-	Allocated      yarn.Resource // sum over Containers
-	Reservation    uint32        // slot of its reservation; at most one
-	Containers     uint32        // first Container with OnNode
-	Count          int32         // containers with OnNode
+	DeadlineMillis int64           // end of a graceful decommission; 0: none
+	Report         string          // health report
+	Total          yarn.Resource   // as registered or set by an administrator
+	Allocated      yarn.Resource   // sum over Containers
+	Reservation    ReservationSlot // slot of its reservation; at most one
+	Containers     ContainerSlot   // first Container with OnNode
+	Count          int32           // containers with OnNode
 	// ReservationBans is the first ReservationBan. freeRoomChanged drops the list.
-	ReservationBans uint32
+	ReservationBans ReservationBanSlot
 	Registered      int64 // time of the last registration
 	// PendingCommands counts containers that the node must still launch, kill, signal or resize, or
 	// whose size it must confirm. While it is 0, a heartbeat need not walk over the containers.
@@ -341,9 +337,9 @@ type Node struct {
 	NodeManager      bool // a Hadoop NodeManager; false: a simulated node
 	TotalSet         bool // an administrator set SetTotal, which outlives registrations
 	SetTotal         yarn.Resource
-	NodeApplications uint32 // first NodeApplication
-	PendingCleanups  int32  // NodeApplications of applications that have ended
-	Address          string // from which it registered; empty: unknown
+	NodeApplications NodeApplicationSlot // first NodeApplication
+	PendingCleanups  int32               // NodeApplications of applications that have ended
+	Address          string              // from which it registered; empty: unknown
 	// HeartbeatSession and Response belong to the last report that was accepted. Older reports are
 	// refused.
 	HeartbeatSession uint64
@@ -351,10 +347,10 @@ type Node struct {
 	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began, or 0
 	// if the node does not drain.
 	KnownMillis, DrainSinceMillis int64
-	SilentSinceMillis             int64   // when it was last heard, if it has missed heartbeats since; else 0
-	LastHeardMillis               int64   // when a node that sends no heartbeats any more was heard last; see HeardMillis
-	removals                      uint32  // slot of its Removals; not in snapshots: follows from Removable
-	Label                         LabelID // not in snapshots: follows from LabelledHosts
+	SilentSinceMillis             int64        // when it was last heard, if it has missed heartbeats since; else 0
+	LastHeardMillis               int64        // when a node that sends no heartbeats any more was heard last; see HeardMillis
+	removals                      RemovalsSlot // slot of its Removals; not in snapshots: follows from Removable
+	Label                         LabelSlot    // not in snapshots: follows from LabelledHosts
 }
 
 // Unallocated returns the free resources of the node. They are negative if its total was lowered.
@@ -364,19 +360,19 @@ func (n *Node) Unallocated() yarn.Resource { return n.Total.Sub(n.Allocated) }
 // is charged to queues, user and application, but not to the node.
 type Reservation struct {
 	Number     uint64 // r<Number>; also the order of creation
-	App        uint32
+	App        AppSlot
 	Key        yarn.SchedulerKey
-	Node       uint32
+	Node       NodeSlot
 	Attempt    uint32
 	Container  uint64 // number of the future container, or of the container that it increases
 	Size       yarn.Resource
 	AM         bool
 	MadeMillis int64
-	IncreaseOf uint32 // slot of the container that it makes larger; 0: none; not in snapshots
-	Preempted  uint32 // containers preempted to make room for it
-	Members    uint32 // gang members for which it reserves the node; Size is then 0; 0: no gang
+	IncreaseOf ContainerSlot // slot of the container that it makes larger; 0: none; not in snapshots
+	Preempted  uint32        // containers preempted to make room for it
+	Members    uint32        // gang members for which it reserves the node; Size is then 0; 0: no gang
 
-	prevApp, nextApp uint32
+	prevApp, nextApp ReservationSlot
 }
 
 // Preemption is the warning that a container will be preempted. It exists until it is withdrawn or
@@ -423,9 +419,9 @@ type PreemptionTotals struct {
 // ReservationBan prevents one key from reserving one node until the node's free resources change.
 // Without it, the next pass after an operator's cancellation would make the same reservation again.
 type ReservationBan struct {
-	App  uint32
+	App  AppSlot
 	Key  yarn.SchedulerKey
-	Next uint32
+	Next ReservationBanSlot
 }
 
 // Request is the stored reply to a call with an idempotency key. BodyHash reveals a key that is
@@ -435,7 +431,7 @@ type Request struct {
 	BodyHash uint64
 	Reply    []byte
 	AtMillis int64
-	Next     uint32
+	Next     RequestSlot
 }
 
 // Diagnostics is a container's diagnostics. It has a table of its own because few containers have
@@ -443,7 +439,7 @@ type Request struct {
 // its pages.
 type Diagnostics struct{ Text string }
 
-// Name is an interned host, rack or user. refs counts the fields of type NameID that have it; not in
+// Name is an interned host, rack or user. refs counts the fields of type NameSlot that have it; not in
 // snapshots.
 type Name struct {
 	Text string
@@ -517,9 +513,9 @@ type Meta struct {
 	NextReservation  uint64        // the last reservation number given
 	Cluster          yarn.Resource // sum of Node.Total over usable nodes; kept by changeCapacity
 	UsableNodes      int32
-	EndedApps        int32  // applications that have ended and are not forgotten yet
-	OldestRequest    uint32 // first Request, by age
-	NewestRequest    uint32
+	EndedApps        int32       // applications that have ended and are not forgotten yet
+	OldestRequest    RequestSlot // first Request, by age
+	NewestRequest    RequestSlot
 	// Counters of reservations since the cluster began.
 	Made, Fulfilled uint64
 	Cancelled       yarn.CauseCounts[yarn.CancelCause]

@@ -14,7 +14,7 @@ import (
 // getContainerStatuses with the container's exit status. A NodeManager reports a completion only
 // once, so the list is replicated: any replica may answer the next heartbeat.
 type Removals struct {
-	Node       uint32
+	Node       NodeSlot
 	First      uint64             // number of Containers[0]; numbers begin at 1
 	Containers []yarn.ContainerID // elements are never overwritten; see writer
 	writer     *writer            // the state that may append in place; not in snapshots
@@ -31,7 +31,7 @@ type writer struct{ _ byte } // not empty, so that two writers have different ad
 const MaxRemovals = 256
 
 // Removals returns the containers that a node may forget, and the number of the first one.
-func (s *State) Removals(node uint32) (first uint64, containers []yarn.ContainerID) {
+func (s *State) Removals(node NodeSlot) (first uint64, containers []yarn.ContainerID) {
 	n := s.Nodes.Get(node)
 	if n.removals == 0 {
 		return 1, nil
@@ -61,7 +61,7 @@ func (s *State) listRemoval(c *Container, a *App) {
 }
 
 // removalsOf returns a node's Removals for writing. It creates the record if there is none.
-func (s *State) removalsOf(node uint32) *Removals {
+func (s *State) removalsOf(node NodeSlot) *Removals {
 	if slot := s.Nodes.Get(node).removals; slot != 0 {
 		return s.Removable.mut(slot)
 	}
@@ -102,7 +102,7 @@ func (s *State) removalsAcked(e *event.RemovalsAcked) error {
 // linkRemovals sets Node.removals, which follows from Removable, in a state from a snapshot. Check
 // reports a node with two lists.
 func (s *State) linkRemovals() {
-	s.Removable.Each(func(slot uint32, r *Removals) bool {
+	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool {
 		if s.Nodes.Has(r.Node) {
 			s.Nodes.mut(r.Node).removals = slot
 		}
@@ -111,7 +111,7 @@ func (s *State) linkRemovals() {
 }
 
 func (r *Removals) code(c *codec.Coder) {
-	c.U32(&r.Node)
+	codec.Slot(c, &r.Node)
 	c.U64(&r.First)
 	codec.List(c, &r.Containers, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
 }

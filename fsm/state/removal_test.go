@@ -22,7 +22,7 @@ func forgettable(t failer) *State {
 	return s
 }
 
-func removals(s *State, node uint32) (out []uint64) {
+func removals(s *State, node NodeSlot) (out []uint64) {
 	_, list := s.Removals(node)
 	for _, id := range list {
 		out = append(out, id.Number)

@@ -4,7 +4,7 @@ import "rmd/fsm/event"
 
 // Request returns the remembered reply to an idempotency key.
 func (s *State) Request(key string) (*Request, bool) {
-	slot := s.byRequest.find(hashString(key), func(slot uint32) bool { return s.Requests.Get(slot).Key == key })
+	slot := s.byRequest.find(hashString(key), func(slot RequestSlot) bool { return s.Requests.Get(slot).Key == key })
 	if slot == 0 {
 		return nil, false
 	}
@@ -64,4 +64,4 @@ func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
 	return nil
 }
 
-func (s *State) hashOfRequest(slot uint32) uint64 { return hashString(s.Requests.Get(slot).Key) }
+func (s *State) hashOfRequest(slot RequestSlot) uint64 { return hashString(s.Requests.Get(slot).Key) }

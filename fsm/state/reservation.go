@@ -10,15 +10,17 @@ import (
 )
 
 // Reservation returns the slot of a reservation, or 0 if there is none.
-func (s *State) Reservation(number uint64) uint32 {
-	return s.byReservation.find(hash64(number), func(slot uint32) bool { return s.Reservations.Get(slot).Number == number })
+func (s *State) Reservation(number uint64) ReservationSlot {
+	return s.byReservation.find(hash64(number), func(slot ReservationSlot) bool { return s.Reservations.Get(slot).Number == number })
 }
 
-func (s *State) hashOfReservation(slot uint32) uint64 { return hash64(s.Reservations.Get(slot).Number) }
+func (s *State) hashOfReservation(slot ReservationSlot) uint64 {
+	return hash64(s.Reservations.Get(slot).Number)
+}
 
 // ReservationBanned reports whether an operator's cancellation prevents a key from reserving a
 // node.
-func (s *State) ReservationBanned(n *Node, app uint32, key yarn.SchedulerKey) bool {
+func (s *State) ReservationBanned(n *Node, app AppSlot, key yarn.SchedulerKey) bool {
 	for slot := n.ReservationBans; slot != 0; {
 		b := s.ReservationBans.Get(slot)
 		if b.App == app && b.Key == key {
@@ -44,14 +46,14 @@ func (s *State) freeRoomChanged(n *Node) {
 // dropReservationBans removes the bans of an application that is forgotten, because another
 // application may get its slot. Only operators make bans, so there are few. The nodes are searched
 // only if there is one.
-func (s *State) dropReservationBans(app uint32) {
+func (s *State) dropReservationBans(app AppSlot) {
 	found := false
-	s.ReservationBans.Each(func(_ uint32, b *ReservationBan) bool { found = b.App == app; return !found })
+	s.ReservationBans.Each(func(_ ReservationBanSlot, b *ReservationBan) bool { found = b.App == app; return !found })
 	if !found {
 		return
 	}
-	s.Nodes.Each(func(node uint32, n *Node) bool {
-		prev := uint32(0)
+	s.Nodes.Each(func(node NodeSlot, n *Node) bool {
+		prev := ReservationBanSlot(0)
 		for slot := n.ReservationBans; slot != 0; {
 			b := *s.ReservationBans.Get(slot)
 			switch {
@@ -119,14 +121,14 @@ func (s *State) unreservable(n *Node, size yarn.Resource) error {
 // in which the reservations were made. Before a restore from backup, a container with the old
 // number may have run, so that id must not be used again.
 func (s *State) renumberReservations() {
-	held := make([]uint32, 0, s.Reservations.Len())
-	s.Reservations.Each(func(slot uint32, r *Reservation) bool {
+	held := make([]ReservationSlot, 0, s.Reservations.Len())
+	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
 		if r.IncreaseOf == 0 { // an increase reservation is for a container that runs
 			held = append(held, slot)
 		}
 		return true
 	})
-	slices.SortFunc(held, func(a, b uint32) int {
+	slices.SortFunc(held, func(a, b ReservationSlot) int {
 		return cmp.Compare(s.Reservations.Get(a).Number, s.Reservations.Get(b).Number)
 	})
 	for _, slot := range held {
@@ -138,7 +140,7 @@ func (s *State) renumberReservations() {
 	}
 }
 
-func (s *State) enterReservation(slot uint32, r *Reservation, a *App, n *Node, ask uint32) {
+func (s *State) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
 	s.byReservation.insert(hash64(r.Number), slot, s.hashOfReservation)
 	r.nextApp = a.Reservations
 	if a.Reservations != 0 {
@@ -157,7 +159,7 @@ func (s *State) enterReservation(slot uint32, r *Reservation, a *App, n *Node, a
 	s.fold(uint64(r.App)<<32 | uint64(ask))
 }
 
-func (s *State) reservationOf(e event.Event, number uint64) (uint32, *Reservation, error) {
+func (s *State) reservationOf(e event.Event, number uint64) (ReservationSlot, *Reservation, error) {
 	slot := s.Reservation(number)
 	if slot == 0 {
 		return 0, nil, broken(e, "no such reservation")
@@ -211,7 +213,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 }
 
 // unreserve subtracts a fulfilled reservation from Reserved of the queues. Its size stays in Used.
-func (s *State) unreserve(a *App, label LabelID, size yarn.Resource) {
+func (s *State) unreserve(a *App, label LabelSlot, size yarn.Resource) {
 	if label != 0 {
 		s.chainUse(label, a.Queue, func(u *Use) { u.Reserved = u.Reserved.Sub(size) })
 		return
@@ -255,7 +257,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 
 // leaveReservation removes a reservation from all lists and sums but those of user and queues,
 // which differ between fulfilment and cancellation.
-func (s *State) leaveReservation(slot uint32, a *App) {
+func (s *State) leaveReservation(slot ReservationSlot, a *App) {
 	r := s.Reservations.mut(slot)
 	s.byReservation.remove(hash64(r.Number), slot, s.hashOfReservation)
 	if r.prevApp != 0 {

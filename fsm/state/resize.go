@@ -35,7 +35,7 @@ func (s *State) SizeVersion(c *Container) int32 {
 
 // AskFor returns the slot of the ask under a key or, if increaseOf is not 0, of the hidden ask for
 // the increase of that container. It returns 0 if there is none.
-func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf uint32) uint32 {
+func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) AskSlot {
 	if increaseOf == 0 {
 		return s.Ask(a, key)
 	}
@@ -50,7 +50,7 @@ func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf uint32) uint32 
 
 // resizable returns the container of an event and its application. It fails if the container is not
 // live on its node.
-func (s *State) resizable(e event.Event, ref event.ContainerRef) (uint32, *Container, *App, error) {
+func (s *State) resizable(e event.Event, ref event.ContainerRef) (ContainerSlot, *Container, *App, error) {
 	slot, c, err := s.containerOf(e, ref)
 	if err != nil {
 		return 0, nil, nil, err
@@ -96,7 +96,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 }
 
 // addResizeAsk adds a hidden ask for the increase of a container, in the order of askBefore.
-func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.Resource) uint32 {
+func (s *State) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
 	s.ownResize(container, c).Ask = slot
@@ -105,7 +105,7 @@ func (s *State) addResizeAsk(container uint32, c *Container, a *App, size yarn.R
 }
 
 // ownResize returns the Resize of a container for writing. It creates the record if there is none.
-func (s *State) ownResize(slot uint32, c *Container) *Resize {
+func (s *State) ownResize(slot ContainerSlot, c *Container) *Resize {
 	if c.resize == 0 {
 		at, r := s.Resizes.alloc()
 		*r = Resize{Container: slot, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
@@ -169,7 +169,7 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 
 // increase makes a container larger by more, for which its hidden ask asked. The caller charges
 // queue and user.
-func (s *State) increase(slot uint32, a *App, ask uint32, more yarn.Resource) {
+func (s *State) increase(slot ContainerSlot, a *App, ask AskSlot, more yarn.Resource) {
 	s.changeSize(slot, a, s.Containers.Get(slot).Size.Add(more), yarn.SizeIncreased)
 	s.setAsk(ask, a, 0, more)
 	s.dropAskIfIdle(ask, a)
@@ -197,7 +197,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // changeSize changes the size of a container in its application and on its node, and adds the
 // change to the undelivered list. It adds what the container used until now, at the old size, to
 // the application's resource-seconds.
-func (s *State) changeSize(slot uint32, a *App, size yarn.Resource, change yarn.SizeChange) {
+func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	r, by := s.ownResize(slot, c), size.Sub(c.Size)
@@ -370,7 +370,7 @@ func (s *State) forgetChange(c *Container) {
 // linkResizes sets the fields of containers, asks and reservations that follow from Resizes, in a
 // state from a snapshot. It skips references that lead nowhere; Check reports them.
 func (s *State) linkResizes() {
-	s.Resizes.Each(func(slot uint32, r *Resize) bool {
+	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
 		if s.Containers.Has(r.Container) {
 			c := s.Containers.mut(r.Container)
 			c.resize, c.sizing = slot, r.marks()

@@ -105,7 +105,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"queue's active use":           func(s *State) { s.Queues.mut(2).ActiveUsed[0]++ },
 		"queue's circle":               func(s *State) { s.Queues.mut(s.Root()).Parent = s.Queue("root.b.x") },
 		"queue's children":             func(s *State) { s.Queues.mut(s.Root()).Children = nil },
-		"queue's unknown child":        func(s *State) { s.Queues.mut(s.Root()).Children = []uint32{99} },
+		"queue's unknown child":        func(s *State) { s.Queues.mut(s.Root()).Children = []QueueSlot{99} },
 		"queue's path":                 func(s *State) { s.Queues.mut(s.Queue("root.a")).Path = "root.q" },
 		"leaf with children":           func(s *State) { s.Queues.mut(s.Root()).Leaf = true },
 		"cluster's total":              func(s *State) { s.Meta.Cluster[0]++ },
@@ -116,7 +116,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"requests' circle":             func(s *State) { s.Requests.mut(1).Next = 1 },
 		"request's key":                func(s *State) { s.Requests.mut(1).Key = "other" },
 		"name's count":                 func(s *State) { s.Names.mut(1).refs++ },
-		"blacklist's unknown name":     func(s *State) { app(s, 1).Blacklist = []NameID{1 << 31} },
+		"blacklist's unknown name":     func(s *State) { app(s, 1).Blacklist = []NameSlot{1 << 31} },
 		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
 		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
 		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.App(1) },
@@ -165,12 +165,12 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 // TestFieldOfALaterVersion gives two of three nodes a value in a section with an additional field.
 // Decoding rejects a value for a node that does not exist, a second value, and an empty one.
 func TestFieldOfALaterVersion(t *testing.T) {
-	later := more(99, "later", func(s *State) *Table[Node] { return &s.Nodes },
+	later := more(99, "later", func(s *State) *Table[NodeSlot, Node] { return &s.Nodes },
 		func(n *Node) bool { return n.Report != "" }, func(n *Node, c *codec.Coder) { c.String(&n.Report) })
 	nodes := func(reports ...string) *State {
 		s := New()
 		for i, report := range reports {
-			s.Nodes.place(uint32(i + 1)).Report = report
+			s.Nodes.place(NodeSlot(i + 1)).Report = report
 		}
 		return s
 	}
@@ -188,7 +188,7 @@ func TestFieldOfALaterVersion(t *testing.T) {
 		return true
 	})
 	for i, want := range []string{"one", "", "three"} {
-		if got := to.Nodes.Get(uint32(i + 1)).Report; got != want {
+		if got := to.Nodes.Get(NodeSlot(i + 1)).Report; got != want {
 			t.Errorf("node %d has the value %q, want %q", i+1, got, want)
 		}
 	}

@@ -17,18 +17,18 @@ func (s *State) Delegation(sequence uint32) *DelegationToken {
 	return s.Delegations.Get(slot)
 }
 
-func (s *State) delegation(sequence uint32) uint32 {
-	return s.byDelegation.find(hash64(uint64(sequence)), func(slot uint32) bool { return s.Delegations.Get(slot).Sequence == sequence })
+func (s *State) delegation(sequence uint32) DelegationSlot {
+	return s.byDelegation.find(hash64(uint64(sequence)), func(slot DelegationSlot) bool { return s.Delegations.Get(slot).Sequence == sequence })
 }
 
-func (s *State) hashOfDelegation(slot uint32) uint64 {
+func (s *State) hashOfDelegation(slot DelegationSlot) uint64 {
 	return hash64(uint64(s.Delegations.Get(slot).Sequence))
 }
 
 // SignedWith reports whether any delegation token is signed with a key.
 func (s *State) SignedWith(key int32) bool {
 	var found bool
-	s.Delegations.Each(func(_ uint32, t *DelegationToken) bool { found = t.KeyID == key; return !found })
+	s.Delegations.Each(func(_ DelegationSlot, t *DelegationToken) bool { found = t.KeyID == key; return !found })
 	return found
 }
 

@@ -7,7 +7,7 @@ import (
 	"rmd/yarn"
 )
 
-func silent(node uint32, since int64) *event.NodeSilenceChanged {
+func silent(node NodeSlot, since int64) *event.NodeSilenceChanged {
 	return &event.NodeSilenceChanged{Node: node, SinceMillis: since}
 }
 

@@ -21,39 +21,39 @@ const (
 type State struct {
 	Meta Meta
 
-	Names            Table[Name]
-	Queues           Table[Queue]
-	Users            Table[User]
-	Apps             Table[App]
-	Asks             Table[Ask]
-	Locations        Table[Location]
-	Containers       Table[Container]
-	Diagnostics      Table[Diagnostics]
-	Nodes            Table[Node]
-	Reservations     Table[Reservation]
-	ReservationBans  Table[ReservationBan]
-	Requests         Table[Request]
-	Attempts         Table[Attempt] // ended attempts
-	NodeApplications Table[NodeApplication]
-	Delegations      Table[DelegationToken]
-	Resizes          Table[Resize]
-	Removable        Table[Removals]
-	Audit            Table[AuditEntry]
-	Labels           Table[Label] // including removed labels
-	LabelledHosts    Table[LabelledHost]
-	LargeContainers  Table[LargeContainer] // by label; the slot is the label plus 1
-	LabelUses        Table[LabelUse]
-	AskedLabels      Table[LabelID]    // by slot of a Container: the label of its ask
-	Preemptions      Table[Preemption] // by slot of a Container
-	Preempted        Table[Preempted]  // by slot of an App: what it has lost by preemption
+	Names            Table[NameSlot, Name]
+	Queues           Table[QueueSlot, Queue]
+	Users            Table[UserSlot, User]
+	Apps             Table[AppSlot, App]
+	Asks             Table[AskSlot, Ask]
+	Locations        Table[LocationSlot, Location]
+	Containers       Table[ContainerSlot, Container]
+	Diagnostics      Table[DiagnosticsSlot, Diagnostics]
+	Nodes            Table[NodeSlot, Node]
+	Reservations     Table[ReservationSlot, Reservation]
+	ReservationBans  Table[ReservationBanSlot, ReservationBan]
+	Requests         Table[RequestSlot, Request]
+	Attempts         Table[AttemptSlot, Attempt] // ended attempts
+	NodeApplications Table[NodeApplicationSlot, NodeApplication]
+	Delegations      Table[DelegationSlot, DelegationToken]
+	Resizes          Table[ResizeSlot, Resize]
+	Removable        Table[RemovalsSlot, Removals]
+	Audit            Table[AuditSlot, AuditEntry]
+	Labels           Table[LabelSlot, Label] // including removed labels
+	LabelledHosts    Table[LabelledHostSlot, LabelledHost]
+	LargeContainers  Table[LargeSlot, LargeContainer] // by label; the slot is the label plus 1
+	LabelUses        Table[LabelUseSlot, LabelUse]
+	AskedLabels      Table[ContainerSlot, LabelSlot]  // by slot of a Container: the label of its ask
+	Preemptions      Table[ContainerSlot, Preemption] // by slot of a Container
+	Preempted        Table[AppSlot, Preempted]        // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	FormerQueues     Table[FormerQueue]  // by slot of an App that ended in a queue that was removed
-	Debts            Table[Debts]        // by slot of a Queue that waits for its guarantee
-	Placements       Table[Placement]    // by slot of an App: the rule that placed it
-	Lengths          Table[Lengths]      // see lengths.go
-	DynamicQueues    Table[DynamicQueue] // by slot of a Queue
-	Gangs            Table[Gang]         // by slot of an App that has not ended; see gang.go
-	Leases           Table[Lease]        // by slot of a Container that runs in the room of a reservation
+	FormerQueues     Table[AppSlot, FormerQueue]    // by slot of an App that ended in a queue that was removed
+	Debts            Table[QueueSlot, Debts]        // by slot of a Queue that waits for its guarantee
+	Placements       Table[AppSlot, Placement]      // by slot of an App: the rule that placed it
+	Lengths          Table[LengthsSlot, Lengths]    // see lengths.go
+	DynamicQueues    Table[QueueSlot, DynamicQueue] // by slot of a Queue
+	Gangs            Table[AppSlot, Gang]           // by slot of an App that has not ended; see gang.go
+	Leases           Table[ContainerSlot, Lease]    // by slot of a Container that runs in the room of a reservation
 
 	Avoided    []Avoided      // oldest first; replaced whole; see avoid.go
 	JoinTokens []JoinToken    // replaced whole
@@ -64,20 +64,20 @@ type State struct {
 
 	// Each index finds the records of one table by their key. The methods that add and remove
 	// records update it.
-	byName            index // Names, by text
-	byPath            index // Queues, by path
-	byUser            index // Users, by leaf and user
-	bySeq             index // Apps, by sequence number
-	byContainer       index // Containers, by application, attempt and number
-	byNode            index // Nodes, by node id
-	byReservation     index // Reservations, by number
-	byRequest         index // Requests, by idempotency key
-	byNodeApplication index // NodeApplications, by application and node
-	byDelegation      index // Delegations, by sequence number
-	byLabel           index // Labels, by name
-	byLabelledHost    index // LabelledHosts, by host
-	byLabelUse        index // LabelUses, by label and queue or user
-	byLocation        index // Locations of asks with many locations, by ask and name
+	byName            index[NameSlot]            // Names, by text
+	byPath            index[QueueSlot]           // Queues, by path
+	byUser            index[UserSlot]            // Users, by leaf and user
+	bySeq             index[AppSlot]             // Apps, by sequence number
+	byContainer       index[ContainerSlot]       // Containers, by application, attempt and number
+	byNode            index[NodeSlot]            // Nodes, by node id
+	byReservation     index[ReservationSlot]     // Reservations, by number
+	byRequest         index[RequestSlot]         // Requests, by idempotency key
+	byNodeApplication index[NodeApplicationSlot] // NodeApplications, by application and node
+	byDelegation      index[DelegationSlot]      // Delegations, by sequence number
+	byLabel           index[LabelSlot]           // Labels, by name
+	byLabelledHost    index[LabelledHostSlot]    // LabelledHosts, by host
+	byLabelUse        index[LabelUseSlot]        // LabelUses, by label and queue or user
+	byLocation        index[LocationSlot]        // Locations of asks with many locations, by ask and name
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
@@ -94,10 +94,10 @@ type State struct {
 func New() *State {
 	s := &State{
 		writer: new(writer),
-		byName: newIndex(), byPath: newIndex(), byUser: newIndex(), bySeq: newIndex(),
-		byContainer: newIndex(), byNode: newIndex(), byReservation: newIndex(), byRequest: newIndex(),
-		byNodeApplication: newIndex(), byDelegation: newIndex(),
-		byLabel: newIndex(), byLabelledHost: newIndex(), byLabelUse: newIndex(), byLocation: newIndex(),
+		byName: newIndex[NameSlot](), byPath: newIndex[QueueSlot](), byUser: newIndex[UserSlot](), bySeq: newIndex[AppSlot](),
+		byContainer: newIndex[ContainerSlot](), byNode: newIndex[NodeSlot](), byReservation: newIndex[ReservationSlot](), byRequest: newIndex[RequestSlot](),
+		byNodeApplication: newIndex[NodeApplicationSlot](), byDelegation: newIndex[DelegationSlot](),
+		byLabel: newIndex[LabelSlot](), byLabelledHost: newIndex[LabelledHostSlot](), byLabelUse: newIndex[LabelUseSlot](), byLocation: newIndex[LocationSlot](),
 	}
 	s.auditChanges, s.auditRefusals = newAuditLists()
 	return s

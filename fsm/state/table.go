@@ -19,8 +19,9 @@ func (o owned) has(p uint32) bool { return o[p/64]&(1<<(p%64)) != 0 }
 
 func (o owned) add(p uint32) { o[p/64] |= 1 << (p % 64) }
 
-// Table holds records of one type by slot, in pages that forks share. Slot 0 is never used.
-type Table[T any] struct {
+// Table holds records of one type by slot, in pages that forks share. Slot 0 is never used. A table
+// whose records belong to those of another table has the slots of that table.
+type Table[S slot, T any] struct {
 	pages []*page[T]
 	owned owned
 	room  []uint64 // bit p: page p has a free slot
@@ -30,9 +31,9 @@ type Table[T any] struct {
 
 // fork returns a copy that shares all pages. Afterwards both tables copy a page before they write
 // to it.
-func (t *Table[T]) fork() Table[T] {
+func (t *Table[S, T]) fork() Table[S, T] {
 	clear(t.owned)
-	return Table[T]{
+	return Table[S, T]{
 		owned: make(owned, len(t.owned)),
 		pages: append([]*page[T](nil), t.pages...),
 		room:  append([]uint64(nil), t.room...),
@@ -42,24 +43,24 @@ func (t *Table[T]) fork() Table[T] {
 }
 
 // Len returns the number of records.
-func (t *Table[T]) Len() int { return t.live }
+func (t *Table[S, T]) Len() int { return t.live }
 
 // Cap returns one more than the highest slot that may be in use.
-func (t *Table[T]) Cap() uint32 { return uint32(len(t.pages) * pageSize) }
+func (t *Table[S, T]) Cap() S { return S(len(t.pages) * pageSize) }
 
 // Has reports whether the slot holds a record.
-func (t *Table[T]) Has(slot uint32) bool {
+func (t *Table[S, T]) Has(slot S) bool {
 	p := slot / pageSize
 	return slot != 0 && int(p) < len(t.pages) && t.pages[p].used&(1<<(slot%pageSize)) != 0
 }
 
 // Get returns the record at a slot for reading. The slot must hold a record.
-func (t *Table[T]) Get(slot uint32) *T { return &t.pages[slot/pageSize].rec[slot%pageSize] }
+func (t *Table[S, T]) Get(slot S) *T { return &t.pages[slot/pageSize].rec[slot%pageSize] }
 
 // mut returns the record at a slot for writing.
-func (t *Table[T]) mut(slot uint32) *T { return &t.own(slot / pageSize).rec[slot%pageSize] }
+func (t *Table[S, T]) mut(slot S) *T { return &t.own(uint32(slot / pageSize)).rec[slot%pageSize] }
 
-func (t *Table[T]) own(p uint32) *page[T] {
+func (t *Table[S, T]) own(p uint32) *page[T] {
 	pg := t.pages[p]
 	if !t.owned.has(p) {
 		clone := *pg
@@ -71,7 +72,7 @@ func (t *Table[T]) own(p uint32) *page[T] {
 }
 
 // alloc returns the lowest free slot and its record, which is zero.
-func (t *Table[T]) alloc() (uint32, *T) {
+func (t *Table[S, T]) alloc() (S, *T) {
 	p := t.lowestRoom()
 	if p < 0 {
 		p = t.grow(nil)
@@ -83,25 +84,25 @@ func (t *Table[T]) alloc() (uint32, *T) {
 		t.room[p/64] &^= 1 << (p % 64)
 	}
 	t.live++
-	return uint32(p*pageSize + i), &pg.rec[i]
+	return S(p*pageSize + i), &pg.rec[i]
 }
 
 // next returns the slot that alloc will return next.
-func (t *Table[T]) next() uint32 {
+func (t *Table[S, T]) next() S {
 	p := t.lowestRoom()
 	switch {
 	case p >= 0:
-		return uint32(p*pageSize + bits.TrailingZeros64(^t.pages[p].used))
+		return S(p*pageSize + bits.TrailingZeros64(^t.pages[p].used))
 	case len(t.pages) == 0:
 		return 1
 	}
-	return uint32(len(t.pages) * pageSize)
+	return S(len(t.pages) * pageSize)
 }
 
 // place takes the given free slot and returns its record, which is zero. Pages below it that do not
 // exist yet share one empty page until something is written to them, so a single high slot costs
 // little.
-func (t *Table[T]) place(slot uint32) *T {
+func (t *Table[S, T]) place(slot S) *T {
 	p := int(slot / pageSize)
 	if len(t.pages) == 0 {
 		t.grow(nil)
@@ -123,7 +124,7 @@ func (t *Table[T]) place(slot uint32) *T {
 	return &pg.rec[slot%pageSize]
 }
 
-func (t *Table[T]) lowestRoom() int {
+func (t *Table[S, T]) lowestRoom() int {
 	for ; t.full < len(t.room); t.full++ {
 		if m := t.room[t.full]; m != 0 {
 			return t.full*64 + bits.TrailingZeros64(m)
@@ -133,7 +134,7 @@ func (t *Table[T]) lowestRoom() int {
 }
 
 // grow appends pg, or a new page if pg is nil, and returns the page's number.
-func (t *Table[T]) grow(pg *page[T]) int {
+func (t *Table[S, T]) grow(pg *page[T]) int {
 	p := len(t.pages)
 	if p/64 == len(t.room) {
 		t.room = append(t.room, 0)
@@ -152,14 +153,14 @@ func (t *Table[T]) grow(pg *page[T]) int {
 }
 
 // free marks a page as having a free slot.
-func (t *Table[T]) free(p uint32) {
+func (t *Table[S, T]) free(p uint32) {
 	t.room[p/64] |= 1 << (p % 64)
 	t.full = min(t.full, int(p/64))
 }
 
 // release empties a slot.
-func (t *Table[T]) release(slot uint32) {
-	p := slot / pageSize
+func (t *Table[S, T]) release(slot S) {
+	p := uint32(slot / pageSize)
 	pg := t.own(p)
 	var zero T
 	pg.rec[slot%pageSize] = zero
@@ -169,7 +170,7 @@ func (t *Table[T]) release(slot uint32) {
 }
 
 // Each calls f for every record in slot order until it returns false.
-func (t *Table[T]) Each(f func(slot uint32, r *T) bool) {
+func (t *Table[S, T]) Each(f func(slot S, r *T) bool) {
 	for p, pg := range t.pages {
 		m := pg.used
 		if p == 0 {
@@ -178,7 +179,7 @@ func (t *Table[T]) Each(f func(slot uint32, r *T) bool) {
 		for m != 0 {
 			i := bits.TrailingZeros64(m)
 			m &= m - 1
-			if !f(uint32(p*pageSize+i), &pg.rec[i]) {
+			if !f(S(p*pageSize+i), &pg.rec[i]) {
 				return
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 // version is one fork of a table with its oracle.
 type version struct {
-	table Table[Name]
-	want  map[uint32]string
+	table Table[NameSlot, Name]
+	want  map[NameSlot]string
 }
 
 func (v *version) check(t failer) {
@@ -19,9 +19,9 @@ func (v *version) check(t failer) {
 	if v.table.Len() != len(v.want) {
 		t.Fatalf("%d records, want %d", v.table.Len(), len(v.want))
 	}
-	last := uint32(0)
+	last := NameSlot(0)
 	seen := 0
-	v.table.Each(func(slot uint32, r *Name) bool {
+	v.table.Each(func(slot NameSlot, r *Name) bool {
 		if slot <= last || v.want[slot] != r.Text {
 			t.Fatalf("slot %d after %d holds %q, want %q", slot, last, r.Text, v.want[slot])
 		}
@@ -32,15 +32,15 @@ func (v *version) check(t failer) {
 	if seen != len(v.want) || last >= max(v.table.Cap(), 1) {
 		t.Fatalf("Each gave %d of %d records, the last at %d of %d", seen, len(v.want), last, v.table.Cap())
 	}
-	for slot := uint32(0); slot < v.table.Cap()+3; slot++ {
+	for slot := NameSlot(0); slot < v.table.Cap()+3; slot++ {
 		if _, ok := v.want[slot]; v.table.Has(slot) != ok {
 			t.Fatalf("Has(%d) is %v", slot, !ok)
 		}
 	}
 }
 
-func (v *version) lowestFree() uint32 {
-	for slot := uint32(1); ; slot++ {
+func (v *version) lowestFree() NameSlot {
+	for slot := NameSlot(1); ; slot++ {
 		if _, ok := v.want[slot]; !ok {
 			return slot
 		}
@@ -61,12 +61,12 @@ func (v *version) alloc(t failer, text string) {
 // TestTableAgainstAMap compares forks of a table with copies of a map.
 func TestTableAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*version{{Table[Name]{}, map[uint32]string{}}}
+		all := []*version{{Table[NameSlot, Name]{}, map[NameSlot]string{}}}
 		n := 0
 		pick := func(t *rapid.T) *version { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
-		used := func(t *rapid.T, v *version) uint32 {
-			var slots []uint32
-			v.table.Each(func(slot uint32, _ *Name) bool { slots = append(slots, slot); return true })
+		used := func(t *rapid.T, v *version) NameSlot {
+			var slots []NameSlot
+			v.table.Each(func(slot NameSlot, _ *Name) bool { slots = append(slots, slot); return true })
 			if len(slots) == 0 {
 				t.Skip("empty")
 			}
@@ -96,7 +96,7 @@ func TestTableAgainstAMap(t *testing.T) {
 			},
 			"place": func(t *rapid.T) {
 				v := pick(t)
-				slot := rapid.Uint32Range(1, 2000).Draw(t, "slot")
+				slot := NameSlot(rapid.Uint32Range(1, 2000).Draw(t, "slot"))
 				if v.table.Has(slot) {
 					t.Skip("taken")
 				}
@@ -120,12 +120,12 @@ func TestTableAgainstAMap(t *testing.T) {
 }
 
 func TestEachStops(t *testing.T) {
-	tab := Table[Name]{}
+	tab := Table[NameSlot, Name]{}
 	for range 200 {
 		tab.alloc()
 	}
 	n := 0
-	tab.Each(func(uint32, *Name) bool { n++; return n < 70 })
+	tab.Each(func(NameSlot, *Name) bool { n++; return n < 70 })
 	if n != 70 {
 		t.Errorf("Each went on to %d", n)
 	}
@@ -134,7 +134,7 @@ func TestEachStops(t *testing.T) {
 // TestSparseTableMemory checks that a single slot far from all others needs few pages. A table
 // after a peak, or damaged bytes, may name one.
 func TestSparseTableMemory(t *testing.T) {
-	tab := Table[Container]{}
+	tab := Table[ContainerSlot, Container]{}
 	tab.place(MaxSlots - 1).Number = 7
 	distinct := map[*page[Container]]bool{}
 	for _, p := range tab.pages {
@@ -146,7 +146,7 @@ func TestSparseTableMemory(t *testing.T) {
 	if slot, _ := tab.alloc(); slot != 1 || tab.Get(MaxSlots-1).Number != 7 || tab.Len() != 2 {
 		t.Errorf("the next slot is %d", slot)
 	}
-	for slot := uint32(60); slot < 70; slot++ {
+	for slot := ContainerSlot(60); slot < 70; slot++ {
 		tab.place(slot).Number = uint64(slot)
 	}
 	if tab.Has(130) || tab.Get(65).Number != 65 {

@@ -51,7 +51,7 @@ func (t *QueueTotals) code(c *codec.Coder) {
 }
 
 // totals yields the counters of a queue and of those above it, to change them.
-func (s *State) totals(queue uint32) iter.Seq[*QueueTotals] {
+func (s *State) totals(queue QueueSlot) iter.Seq[*QueueTotals] {
 	return func(yield func(*QueueTotals) bool) {
 		for queue != 0 {
 			q := s.Queues.mut(queue)
@@ -73,7 +73,7 @@ func (s *State) tallyAllocated(a *App, l yarn.Locality) {
 
 // tallyGone counts an ended application that leaves a queue. The queue is 0 if the application was
 // counted when its queue was removed.
-func (s *State) tallyGone(queue uint32, a *App) {
+func (s *State) tallyGone(queue QueueSlot, a *App) {
 	for t := range s.totals(queue) {
 		t.Gone[a.State-yarn.AppFinished]++
 		if a.Unmanaged {
@@ -90,7 +90,7 @@ func (s *State) checkTotals() error {
 		return nil
 	}
 	t, apps := &s.Queues.Get(root).Totals, uint64(0)
-	s.Apps.Each(func(_ uint32, a *App) bool {
+	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		apps += uint64(count(a.Queue != 0))
 		return true
 	})

@@ -3,23 +3,23 @@ package state
 import "rmd/yarn"
 
 // User returns the slot of a user of a leaf, or 0 if there is none.
-func (s *State) User(queue uint32, name NameID) uint32 {
-	return s.byUser.find(hashUser(queue, name), func(slot uint32) bool {
+func (s *State) User(queue QueueSlot, name NameSlot) UserSlot {
+	return s.byUser.find(hashUser(queue, name), func(slot UserSlot) bool {
 		u := s.Users.Get(slot)
 		return u.Queue == queue && u.Name == name
 	})
 }
 
-func hashUser(queue uint32, name NameID) uint64 { return hash64(uint64(queue)<<32 | uint64(name)) }
+func hashUser(queue QueueSlot, name NameSlot) uint64 { return hash64(uint64(queue)<<32 | uint64(name)) }
 
-func (s *State) hashOfUser(slot uint32) uint64 {
+func (s *State) hashOfUser(slot UserSlot) uint64 {
 	u := s.Users.Get(slot)
 	return hashUser(u.Queue, u.Name)
 }
 
 // joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
 // user if needed.
-func (s *State) joinUser(queue uint32, name NameID) uint32 {
+func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 	slot := s.User(queue, name)
 	if slot == 0 {
 		var u *User
@@ -33,7 +33,7 @@ func (s *State) joinUser(queue uint32, name NameID) uint32 {
 }
 
 // leaveUser subtracts one application from a user, and removes a user without applications.
-func (s *State) leaveUser(slot uint32) {
+func (s *State) leaveUser(slot UserSlot) {
 	u := s.Users.mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
@@ -45,7 +45,7 @@ func (s *State) leaveUser(slot uint32) {
 }
 
 // changeUser calls f, which changes a user, and updates the sums of the user's leaf.
-func (s *State) changeUser(slot uint32, f func(u *User)) {
+func (s *State) changeUser(slot UserSlot, f func(u *User)) {
 	u := s.Users.mut(slot)
 	wasActive, wasWaiting, wasUsed := u.IsActive(), u.IsWaiting(), u.Used
 	f(u)
@@ -77,7 +77,7 @@ func count(b bool) int32 {
 
 // charge adds used and reserved resources and containers of a partition to the user and the queues
 // of an application. Negative values subtract.
-func (s *State) charge(a *App, label LabelID, used, reserved yarn.Resource, containers int64) {
+func (s *State) charge(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
 	if label != 0 {
 		s.chargeLabel(a, label, used, reserved, containers)
 		return

@@ -232,6 +232,9 @@ func List[T any](c *Coder, v *[]T, f func(c *Coder, e *T)) {
 	}
 }
 
+// Slot codes the slot of a record in its table.
+func Slot[T ~uint16 | ~uint32](c *Coder, v *T) { small(c, v, uint64(^T(0))) }
+
 // Enum codes a one-byte enumeration.
 func Enum[T ~uint8](c *Coder, v *T) { small(c, v, 1<<8-1) }
 

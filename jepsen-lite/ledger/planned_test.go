@@ -232,23 +232,23 @@ func fieldsOf(st *state.State) []Field {
 	add := func(value any, format string, args ...any) {
 		out = append(out, Field{fmt.Sprintf(format, args...), fmt.Sprint(value)})
 	}
-	st.Queues.Each(func(_ uint32, q *state.Queue) bool {
+	st.Queues.Each(func(_ state.QueueSlot, q *state.Queue) bool {
 		add(q.Used, "queue/%s/used", q.Path)
 		add(q.Reserved, "queue/%s/reserved", q.Path)
 		return true
 	})
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		add(n.Allocated, "node/%s/allocated", n.ID)
 		add(n.Total, "node/%s/total", n.ID)
 		add(n.State, "node/%s/state", n.ID)
 		return true
 	})
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		add(a.State, "app/%d/state", a.ID.Seq)
 		add(a.Live, "app/%d/live", a.ID.Seq)
 		return true
 	})
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		add(st.Nodes.Get(r.Node).ID, "reservation/r%d/node", r.Number)
 		add(r.Size, "reservation/r%d/size", r.Number)
 		return true

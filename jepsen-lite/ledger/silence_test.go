@@ -6,7 +6,7 @@ import (
 	"rmd/fsm/event"
 )
 
-func quiet(node uint32, since int64) *event.NodeSilenceChanged {
+func quiet(node event.NodeSlot, since int64) *event.NodeSilenceChanged {
 	return &event.NodeSilenceChanged{Node: node, SinceMillis: since}
 }
 

@@ -3,6 +3,7 @@ package logsim
 import (
 	"fmt"
 
+	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -15,8 +16,8 @@ type agent struct {
 	rack    string
 	own     yarn.Resource // the resources of its machine
 	dialed  bool
-	number  uint32 // the node number from its registration; 0 before that
-	up      bool   // registered, as far as it knows
+	number  event.NodeSlot // the node number from its registration; 0 before that
+	up      bool           // registered, as far as it knows
 	busy    bool
 	silent  uint64 // it sends nothing before this round
 	resyncs int    // how often it had to register again since all faults ended
@@ -82,7 +83,7 @@ func (a *agent) act() {
 	case !a.up:
 		a.register()
 	case len(a.manager.Pending()) == 0 && len(a.clean)+len(a.signals)+len(a.sizes)+len(a.sized) == 0 && w.rng.IntN(3) == 0:
-		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []uint32{a.number}}})
+		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []event.NodeSlot{a.number}}})
 	default:
 		a.beat()
 	}

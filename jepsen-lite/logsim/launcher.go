@@ -12,7 +12,7 @@ func (l *leadership) launchAMs() {
 	w := l.w
 	st, _ := l.r.m.Fork()
 	var out []input.Input
-	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		a, n := st.Apps.Get(c.App), st.Nodes.Get(c.Node)
 		if !c.AM || c.Launched || !c.State.Live() || !n.NodeManager || a.LaunchedMillis != 0 || a.Attempt != c.Attempt {
 			return true

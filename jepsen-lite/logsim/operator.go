@@ -105,7 +105,7 @@ func (p *operator) shrink() input.Input {
 	}
 	st := p.w.leads.core.State()
 	var in input.Input
-	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+	st.Preemptions.Each(func(slot state.ContainerSlot, _ *state.Preemption) bool {
 		n := st.Nodes.Get(st.Containers.Get(slot).Node)
 		in = &input.SetNodeResource{ID: n.ID, Total: n.Total.Sub(yarn.NewResource(min(2048, n.Total[yarn.Memory]/2), 0))}
 		return false
@@ -210,7 +210,10 @@ func (p *operator) cancel() input.Input {
 		return nil
 	}
 	var numbers []uint64
-	w.leads.core.State().Reservations.Each(func(_ uint32, r *state.Reservation) bool { numbers = append(numbers, r.Number); return true })
+	w.leads.core.State().Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
+		numbers = append(numbers, r.Number)
+		return true
+	})
 	if len(numbers) == 0 {
 		return nil
 	}

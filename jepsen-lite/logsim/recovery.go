@@ -114,13 +114,13 @@ func (w *world) unfinished() string {
 	}
 	st := w.leads.core.State()
 	text := ""
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if !a.State.Ended() {
 			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live) + w.describeAsks(a)
 		}
 		return text == ""
 	})
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if text == "" && (n.Allocated != yarn.Resource{} || n.Reservation != 0 || n.Count != 0) {
 			text = fmt.Sprintf("node %s, which gives %s to nobody", n.ID, n.Allocated)
 		}
@@ -136,7 +136,7 @@ func (w *world) describeAsks(a *state.App) string {
 	for _, k := range st.AsksOf(a) {
 		out += fmt.Sprintf(", %d of %s for label %q", k.Count, k.Size, st.LabelName(k.Label))
 	}
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		out += fmt.Sprintf("; %s is %s of label %q with %s of %s", n.ID.Host, n.State, st.LabelName(n.Label), n.Allocated, n.Total)
 		return true
 	})
@@ -186,7 +186,7 @@ func (w *world) compareReplicas() {
 			base, _ := w.rs[0].m.Fork()
 			w.check.fail("S1", "contents of replicas 0 and %d differ at %d: %v", r.id, index, snapshot.Diff(base, st))
 		}
-		st.Queues.Each(func(_ uint32, q *state.Queue) bool {
+		st.Queues.Each(func(_ state.QueueSlot, q *state.Queue) bool {
 			if q.Used != (yarn.Resource{}) || q.Reserved != (yarn.Resource{}) || q.Pending != (yarn.Resource{}) || q.AMUsed != (yarn.Resource{}) || q.Runnable != 0 {
 				w.check.fail("S9", "in the end queue %s uses %s, %s reserved, %s pending, %s for AMs, %d runnable", q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Runnable)
 			}

@@ -27,7 +27,7 @@ func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bo
 	if runsTasks(st) || wouldStart(st, eager) {
 		return victim, false
 	}
-	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		if a := st.Apps.Get(k.App); k.Count > 0 && a.AttemptState == state.AttemptRegistered {
 			victim, locked = a.ID, true
 		}
@@ -39,7 +39,7 @@ func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bo
 // runsTasks reports whether a node runs a task, or an AM that has not registered. Such a container
 // will end.
 func runsTasks(st *state.State) (found bool) {
-	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		found = c.OnNode && !(c.AM && st.Apps.Get(c.App).AttemptState == state.AttemptRegistered)
 		return !found
 	})
@@ -49,7 +49,7 @@ func runsTasks(st *state.State) (found bool) {
 // wouldStart reports whether heartbeats of the nodes would start a container.
 func wouldStart(st *state.State, eager bool) bool {
 	var nodes []yarn.NodeID
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() {
 			nodes = append(nodes, n.ID)
 		}
@@ -119,12 +119,12 @@ func (d *driver) waiting() string {
 		return ""
 	}
 	out := ""
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		out += fmt.Sprintf("\n%s (%s): %s of %s free, reserved: r%d", n.ID, n.State, n.Unallocated(), n.Total, n.Reservation)
 		return true
 	})
 	var x explain.Explainer
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.State.Ended() {
 			return true
 		}

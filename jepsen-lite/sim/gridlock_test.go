@@ -44,7 +44,7 @@ func (k *lockable) do(in input.Input) input.Reply {
 func (k *lockable) beat() {
 	k.t.Helper()
 	for range 2 {
-		k.p.State().Nodes.Each(func(_ uint32, n *state.Node) bool {
+		k.p.State().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 			k.do(&input.NodeHeartbeat{ID: n.ID})
 			return true
 		})

@@ -104,7 +104,7 @@ func (s *story) state(r *replica) *state.State {
 func (s *story) reservations(r *replica) string {
 	var out []string
 	st := s.state(r)
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		a := st.Apps.Get(r.App)
 		rr := st.Asks.Get(st.Ask(a, r.Key)).ReReservations
 		out = append(out, fmt.Sprintf("r%d %s #%d %s on %s, %d", r.Number, a.Details().Name, r.Container, r.Size, st.Nodes.Get(r.Node).ID.Host, rr))
@@ -125,7 +125,7 @@ func (s *story) want(what, got, want string) {
 func (s *story) containers(r *replica, app string) string {
 	var out []string
 	st := s.state(r)
-	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if st.Apps.Get(c.App).Details().Name == app && c.State.Live() {
 			out = append(out, fmt.Sprintf("#%d on %s", c.Number, st.Nodes.Get(c.Node).ID.Host))
 		}

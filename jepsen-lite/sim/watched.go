@@ -17,7 +17,7 @@ import (
 type watched struct {
 	*planner.Planner
 	l        *process
-	nodes    map[uint32]time.Time // by slot: the last heartbeat in this leadership
+	nodes    map[state.NodeSlot]time.Time // by slot: the last heartbeat in this leadership
 	attempts map[yarn.AttemptID]time.Time
 }
 

@@ -14,7 +14,7 @@ import (
 
 // explainIfs adds what would happen without the obstacle of the first ask, and which containers
 // must end so that the ask fits. Each answer comes from a fork in which the obstacle is removed.
-func (v view) explainIfs(x *Explanation, app uint32, a *state.App) {
+func (v view) explainIfs(x *Explanation, app state.AppSlot, a *state.App) {
 	ask := v.firstAsk(a)
 	switch {
 	case x.reason == scheduler.MaxParallelApps:
@@ -61,7 +61,7 @@ func (v view) apply(e event.Event) {
 	}
 }
 
-func (v view) names(ids []state.NameID) []string {
+func (v view) names(ids []state.NameSlot) []string {
 	var out []string
 	for _, id := range ids {
 		out = append(out, v.st.NameOf(id))
@@ -71,7 +71,7 @@ func (v view) names(ids []state.NameID) []string {
 
 // hear lets all silent nodes of a fork send heartbeats.
 func (v view) hear() {
-	v.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
+	v.State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Silent() && n.Heard() {
 			v.apply(&event.NodeSilenceChanged{Node: slot})
 		}
@@ -80,9 +80,9 @@ func (v view) hear() {
 }
 
 // cancelOthers cancels the reservations of all other applications in a fork.
-func (v view) cancelOthers(app uint32) {
+func (v view) cancelOthers(app state.AppSlot) {
 	var numbers []uint64
-	v.State().Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	v.State().Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if r.App != app {
 			numbers = append(numbers, r.Number)
 		}
@@ -94,7 +94,7 @@ func (v view) cancelOthers(app uint32) {
 }
 
 // suppose adds why the application would wait in a fork after a change. It returns that reason.
-func (v view) suppose(x *Explanation, app uint32, text string, change func()) {
+func (v view) suppose(x *Explanation, app state.AppSlot, text string, change func()) {
 	v.Suppose(func() {
 		change()
 		fork := viewOf(v.Scheduler)
@@ -123,12 +123,12 @@ func (x *Explanation) suppose(text string, other *Explanation) {
 
 // explainRoom finds the largest part of the ask that would fit on a node now. If only free room is
 // missing, it also finds which containers must end.
-func (v view) explainRoom(x *Explanation, app, ask uint32) {
+func (v view) explainRoom(x *Explanation, app state.AppSlot, ask state.AskSlot) {
 	k := v.st.Asks.Get(ask)
 	var best yarn.Resource
 	var share uint64
 	var fullest candidates
-	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if !v.open(app, ask, slot, n) {
 			return true
 		}
@@ -162,7 +162,7 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 }
 
 // open reports whether an ask may use a running node that no other application has reserved.
-func (v view) open(app, ask, node uint32, n *state.Node) bool {
+func (v view) open(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, n *state.Node) bool {
 	return n.TakesContainers() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
@@ -172,7 +172,7 @@ const endCandidates = 32
 
 // candidate is a node where an ask would fit after enough containers end.
 type candidate struct {
-	node     uint32
+	node     state.NodeSlot
 	share    uint64 // the part of the ask that is already free, in units of 2^-32
 	reserved bool   // the node is reserved for the application
 }
@@ -224,15 +224,15 @@ func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 
 // endOn returns containers of a node whose end makes a size fit, or nil if all of them do not
 // suffice. Those that free the most of the missing resources come first.
-func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
+func (v view) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
 	n := v.st.Nodes.Get(node)
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
 	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing), MissingAmount: v.amount(missing)}
-	var list []uint32
+	var list []state.ContainerSlot
 	for c := range v.st.ContainersOn(n) {
 		list = append(list, c)
 	}
-	slices.SortStableFunc(list, func(a, b uint32) int {
+	slices.SortStableFunc(list, func(a, b state.ContainerSlot) int {
 		return cmp.Compare(v.freeing(b, missing), v.freeing(a, missing))
 	})
 	free, ended := n.Unallocated(), 0
@@ -254,6 +254,6 @@ func (v view) endOn(node uint32, size yarn.Resource) *MustEnd {
 }
 
 // freeing returns how much of the missing resources the end of a container would free.
-func (v view) freeing(slot uint32, missing yarn.Resource) uint64 {
+func (v view) freeing(slot state.ContainerSlot, missing yarn.Resource) uint64 {
 	return v.leastShare(yarn.ComponentMin(v.st.Containers.Get(slot).Size, missing), missing)
 }

@@ -19,7 +19,7 @@ type judgment struct {
 }
 
 // firstAsk returns an application's first outstanding ask, or 0.
-func (v view) firstAsk(a *state.App) uint32 {
+func (v view) firstAsk(a *state.App) state.AskSlot {
 	ask := a.Asks
 	for ask != 0 && v.st.Asks.Get(ask).Count == 0 {
 		ask = v.st.Asks.Get(ask).Next
@@ -29,7 +29,7 @@ func (v view) firstAsk(a *state.App) uint32 {
 
 // explainAsk says why the scheduler does not serve the first outstanding ask, and what would happen
 // without this obstacle.
-func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
+func (v view) explainAsk(x *Explanation, slot state.AppSlot, a *state.App) {
 	i := v.LeafOf(a)
 	ask := v.firstAsk(a)
 	k := v.st.Asks.Get(ask)
@@ -40,7 +40,7 @@ func (v view) explainAsk(x *Explanation, slot uint32, a *state.App) {
 }
 
 // explainOne says why one ask is not served, and what the nodes say.
-func (v view) explainOne(x *Explanation, slot, ask uint32) {
+func (v view) explainOne(x *Explanation, slot state.AppSlot, ask state.AskSlot) {
 	all, k := v.survey(slot, ask), v.st.Asks.Get(ask)
 	x.tellNodes(v, &all)
 	if v.st.HoldsBack(k) && v.judgeLabel(v.LeafOf(v.st.Apps.Get(slot)), k) == scheduler.NoReason {
@@ -53,7 +53,7 @@ func (v view) explainOne(x *Explanation, slot, ask uint32) {
 }
 
 // explainFurther adds the reasons of the first asks of an application.
-func (v view) explainFurther(x *Explanation, slot uint32, a *state.App) {
+func (v view) explainFurther(x *Explanation, slot state.AppSlot, a *state.App) {
 	n := 0
 	for ask, k := range v.st.AsksOf(a) {
 		if k.Count == 0 {
@@ -75,7 +75,7 @@ func (v view) explainFurther(x *Explanation, slot uint32, a *state.App) {
 const explainedAsks = 16
 
 // tell fills in the text of a judgment.
-func (v view) tell(j judgment, app, ask uint32, all *survey) judgment {
+func (v view) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey) judgment {
 	say := func(format string, args ...any) { j.text = fmt.Sprintf(format, args...) }
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	i := v.LeafOf(a)
@@ -167,18 +167,18 @@ func (v view) firstQueues(leaf int32) string {
 
 // scarce says of which resource no node has enough free for an ask, and which node has the most of
 // it. It ignores nodes that are reserved for others.
-func (v view) scarce(app, ask uint32) string {
+func (v view) scarce(app state.AppSlot, ask state.AskSlot) string {
 	free := func(n *state.Node) yarn.Resource { return n.Unallocated() }
-	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot uint32, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
+	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot state.NodeSlot, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
 		return text
 	}
 	return "no unreserved node has all of it free at once"
 }
 
 // largest says of which resource no node has enough in total, and which node has the most of it.
-func (v view) largest(app, ask uint32) string {
+func (v view) largest(app state.AppSlot, ask state.AskSlot) string {
 	total := func(n *state.Node) yarn.Resource { return n.Total }
-	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot uint32, n *state.Node) bool { return n.Serving() && v.MayUse(ask, slot) }); text != "" {
+	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot state.NodeSlot, n *state.Node) bool { return n.Serving() && v.MayUse(ask, slot) }); text != "" {
 		return text
 	}
 	return "no node that it may use has all of it"
@@ -186,14 +186,14 @@ func (v view) largest(app, ask uint32) string {
 
 // lacking finds the first resource of which an ask needs more than any node has. It formats how
 // much that is, the most that a node has, and which node that is.
-func (v view) lacking(format string, ask uint32, has func(*state.Node) yarn.Resource, counts func(slot uint32, n *state.Node) bool) string {
+func (v view) lacking(format string, ask state.AskSlot, has func(*state.Node) yarn.Resource, counts func(slot state.NodeSlot, n *state.Node) bool) string {
 	size := v.st.Asks.Get(ask).Size
 	for kind, name := range v.cfg.Kinds {
 		if size[kind] <= 0 || kind != yarn.Memory && !v.cfg.Calculator.Dominant {
 			continue
 		}
 		most, where := int64(-1), yarn.NodeID{}
-		v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 			if there := has(n)[kind]; there > most && counts(slot, n) {
 				most, where = there, n.ID
 			}
@@ -219,7 +219,7 @@ func applications(n int) string { return thousands.Count(n, "application") }
 func nodes(n int) string { return thousands.Count(n, "node") }
 
 // withLabel describes the label that nodes must have for an ask.
-func (v view) withLabel(id state.LabelID) string {
+func (v view) withLabel(id state.LabelSlot) string {
 	if id == 0 {
 		return "without a label"
 	}
@@ -243,7 +243,7 @@ func verb(n int, one, more string) string {
 }
 
 // judge says why passes do not serve an ask. all has the results of the nodes.
-func (v view) judge(app, ask uint32, all *survey) judgment {
+func (v view) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	is := func(r scheduler.Reason) judgment {
 		return v.tell(judgment{reason: r, never: v.never(r, app, ask), nodes: all.count[r]}, app, ask, all)
@@ -251,7 +251,7 @@ func (v view) judge(app, ask uint32, all *survey) judgment {
 	switch label := v.judgeLabel(v.LeafOf(a), k); {
 	case !v.anyRuns():
 		return is(scheduler.NoNodes)
-	case label != scheduler.NoReason && !slices.ContainsFunc(all.open, func(node uint32) bool { return v.st.Nodes.Get(node).Reservation != 0 }):
+	case label != scheduler.NoReason && !slices.ContainsFunc(all.open, func(node state.NodeSlot) bool { return v.st.Nodes.Get(node).Reservation != 0 }):
 		return is(label) // else its reservation is fulfilled all the same
 	}
 	best := all.nearest()
@@ -272,14 +272,14 @@ func (v view) judge(app, ask uint32, all *survey) judgment {
 
 // limitsByNodes reports whether the first queue without room for an ask may use all nodes. Then the
 // nodes explain more than the queue.
-func (v view) limitsByNodes(app uint32, k *state.Ask) bool {
+func (v view) limitsByNodes(app state.AppSlot, k *state.Ask) bool {
 	q, _ := v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(app)), k.Size)
 	return q >= 0 && v.WithinUserLimit(app) && v.cfg.Calculator.FitsIn(v.Total(), v.Capacities()[q].EffMax)
 }
 
 // before returns what passes serve before the ask on the nodes that have room for it, by the node
 // where the fewest others come first.
-func (v view) before(app, ask uint32, all *survey) scheduler.Reason {
+func (v view) before(app state.AppSlot, ask state.AskSlot, all *survey) scheduler.Reason {
 	t, best := v.NewTrial(app, ask, true), scheduler.BehindOtherAsk
 	for _, node := range all.open {
 		switch r := t.Before(node); {
@@ -307,7 +307,7 @@ func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 
 // anyRuns reports whether some node takes containers. A draining node is usable but takes none.
 func (v view) anyRuns() (runs bool) {
-	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	v.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		runs = n.Serving()
 		return !runs
 	})
@@ -317,7 +317,7 @@ func (v view) anyRuns() (runs bool) {
 // drains says how many nodes are draining.
 func (v view) drains() string {
 	n := 0
-	v.st.Nodes.Each(func(_ uint32, node *state.Node) bool {
+	v.st.Nodes.Each(func(_ state.NodeSlot, node *state.Node) bool {
 		if node.State == yarn.NodeDecommissioning {
 			n++
 		}
@@ -331,7 +331,7 @@ func (v view) drains() string {
 
 // never reports whether the reason can never go away as long as the nodes and queues are those that
 // the cluster knows.
-func (v view) never(r scheduler.Reason, app, ask uint32) bool {
+func (v view) never(r scheduler.Reason, app state.AppSlot, ask state.AskSlot) bool {
 	k := v.st.Asks.Get(ask)
 	if k.Reservations > 0 { // no limit prevents its fulfillment
 		return false
@@ -348,8 +348,8 @@ func (v view) never(r scheduler.Reason, app, ask uint32) bool {
 
 // largeEnough names a node that is, or may be, large enough for an ask, among those for which of returns
 // true. It returns "" if there is none.
-func (v view) largeEnough(ask uint32, of func(*state.Node) bool) (text string) {
-	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+func (v view) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text string) {
+	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch fits := v.cfg.Calculator.FitsIn(v.st.Asks.Get(ask).Size, n.Total); {
 		case !of(n) || !v.MayUse(ask, slot):
 		case scheduler.MayReturn(n):
@@ -380,20 +380,20 @@ var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay,
 // because of their labels.
 type survey struct {
 	count   [scheduler.Reasons]int
-	lent    [scheduler.Reasons]int    // of these, nodes that are lent to the ask
-	example [scheduler.Reasons]uint32 // the first node with the reason
-	open    []uint32                  // nodes on which a pass may serve the ask, at most openNodes
+	lent    [scheduler.Reasons]int            // of these, nodes that are lent to the ask
+	example [scheduler.Reasons]state.NodeSlot // the first node with the reason
+	open    []state.NodeSlot                  // nodes on which a pass may serve the ask, at most openNodes
 }
 
 // openNodes is the number of nodes with room for which passes are tried.
 const openNodes = 32
 
 // survey asks for the reason of every running node that the ask may use.
-func (v view) survey(app, ask uint32) survey {
+func (v view) survey(app state.AppSlot, ask state.AskSlot) survey {
 	var out survey
 	t, label := v.NewTrial(app, ask, true), v.st.Asks.Get(ask).Label
 	gang := v.st.HoldsBack(v.st.Asks.Get(ask)) // it starts with the pass on any node
-	v.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch {
 		case !n.Serving():
 		case v.OtherLabel(ask, slot):
@@ -413,7 +413,7 @@ func (v view) survey(app, ask uint32) survey {
 	return out
 }
 
-func (s *survey) add(r scheduler.Reason, node uint32, lent bool) {
+func (s *survey) add(r scheduler.Reason, node state.NodeSlot, lent bool) {
 	if s.count[r]++; s.count[r] == 1 {
 		s.example[r] = node
 	}
@@ -426,12 +426,12 @@ func (s *survey) add(r scheduler.Reason, node uint32, lent bool) {
 }
 
 // heldByGang reports whether a reserved node is held for the gang of an application.
-func (v view) heldByGang(app uint32, n *state.Node) bool {
+func (v view) heldByGang(app state.AppSlot, n *state.Node) bool {
 	r := v.st.Reservations.Get(n.Reservation)
 	return r.App == app && r.Members != 0
 }
 
-func (s *survey) tryOn(node uint32) {
+func (s *survey) tryOn(node state.NodeSlot) {
 	if len(s.open) < openNodes && !slices.Contains(s.open, node) {
 		s.open = append(s.open, node)
 	}

@@ -140,7 +140,7 @@ func LeaseText(deadlineMillis, nowMillis int64) string {
 
 // line returns which applications came before this one when the node was offered, and why they
 // could not use it.
-func (v view) line(slot, node uint32) (Cause, string) {
+func (v view) line(slot state.AppSlot, node state.NodeSlot) (Cause, string) {
 	a := v.st.Apps.Get(slot)
 	leaf := v.LeafOf(a)
 	before := v.ActiveBefore(slot)
@@ -170,7 +170,7 @@ func (v view) line(slot, node uint32) (Cause, string) {
 // named is the number of earlier applications or queues that the text names.
 const named = 2
 
-func (v view) heldBackQueues(before []int32, node uint32) string {
+func (v view) heldBackQueues(before []int32, node state.NodeSlot) string {
 	return heldBack(len(before), "queue", func(k int) (string, scheduler.Reason) {
 		i := before[k]
 		_, why := v.ReachedMaximum(i, v.cfg.MinAlloc)
@@ -181,7 +181,7 @@ func (v view) heldBackQueues(before []int32, node uint32) string {
 	})
 }
 
-func (v view) heldBackApps(before []uint32, node uint32) string {
+func (v view) heldBackApps(before []state.AppSlot, node state.NodeSlot) string {
 	return heldBack(len(before), "application", func(k int) (string, scheduler.Reason) {
 		return v.st.Apps.Get(before[k]).ID.String(), v.refusal(before[k], node)
 	})
@@ -208,7 +208,7 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 
 // refusal returns what prevents the application's first ask from using a node, or
 // scheduler.NoReason if nothing of its own does.
-func (v view) refusal(app, node uint32) scheduler.Reason {
+func (v view) refusal(app state.AppSlot, node state.NodeSlot) scheduler.Reason {
 	a, n := v.st.Apps.Get(app), v.st.Nodes.Get(node)
 	ask := v.firstAskServed(a, n)
 	if ask == 0 {
@@ -226,7 +226,7 @@ func (v view) refusal(app, node uint32) scheduler.Reason {
 
 // firstAskServed returns an application's first outstanding ask among those that the pass on a node
 // serves, or 0.
-func (v view) firstAskServed(a *state.App, n *state.Node) uint32 {
+func (v view) firstAskServed(a *state.App, n *state.Node) state.AskSlot {
 	for ask, k := range v.st.AsksOf(a) {
 		if k.Count > 0 && k.Label == v.LabelServed(n) {
 			return ask

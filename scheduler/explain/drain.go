@@ -27,7 +27,7 @@ type DrainChoice struct {
 	// equal part.
 	DataMillis int64 `json:"data_ms"`
 
-	slot       uint32
+	slot       state.NodeSlot
 	work, data int64 // in millionths of a second of the whole cluster
 }
 
@@ -36,7 +36,7 @@ type DrainChoice struct {
 func CheapestToDrain(st *state.State, n int) []DrainChoice {
 	d := newDrainCosts(st)
 	out := []DrainChoice{}
-	st.Nodes.Each(func(slot uint32, node *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, node *state.Node) bool {
 		if node.State == yarn.NodeRunning {
 			out = append(out, d.of(slot, node))
 		}
@@ -86,7 +86,7 @@ func newDrainCosts(st *state.State) *drainCosts {
 		}
 		d.scale = append(d.scale, f)
 	}
-	st.NodeApplications.Each(func(_ uint32, p *state.NodeApplication) bool {
+	st.NodeApplications.Each(func(_ state.NodeApplicationSlot, p *state.NodeApplication) bool {
 		d.nodes[p.Slot]++ // slot 0 means applications that have ended; of never reads it
 		return true
 	})
@@ -109,9 +109,9 @@ func (d *drainCosts) ofContainer(c *state.Container) int64 {
 
 // of computes the cost of a node. If the AM of an application runs there, the application's
 // containers on all nodes end with it, unless the application keeps them.
-func (d *drainCosts) of(slot uint32, n *state.Node) DrainChoice {
+func (d *drainCosts) of(slot state.NodeSlot, n *state.Node) DrainChoice {
 	c := DrainChoice{slot: slot}
-	var ending []uint32
+	var ending []state.AppSlot
 	for _, k := range d.st.ContainersOn(n) {
 		c.Containers++
 		if k.AM {

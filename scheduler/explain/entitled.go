@@ -34,7 +34,7 @@ func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Res
 
 // whyNoBalance says why no container is warned for an application whose queue has its guarantee and
 // is below its ideal share. It returns "" if balance does nothing for the queue.
-func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask uint32) (string, *PreemptionDear) {
+func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask state.AskSlot) (string, *PreemptionDear) {
 	if v.cfg.Preemption.Selector == preempt.YARN || ask == 0 {
 		return "", nil
 	}
@@ -69,14 +69,14 @@ func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask 
 
 // takesByRank reports whether a reservation of an ask has waited long enough to take from queues of
 // a lower priority, and such queues exist.
-func (v view) takesByRank(path string, p *preempt.Partition, ask uint32) bool {
+func (v view) takesByRank(path string, p *preempt.Partition, ask state.AskSlot) bool {
 	set := &v.cfg.Preemption
 	i, err := v.cfg.Lookup(path)
 	return err == nil && set.Selector != preempt.YARN && ask != 0 && v.TakesByRank(p, int32(i), ask)
 }
 
 // rankedText says why a container was warned for a reservation of a queue of higher priority.
-func (v view) rankedText(slot uint32, p *state.Preemption) string {
+func (v view) rankedText(slot state.ContainerSlot, p *state.Preemption) string {
 	text := p.Queue + " has priority over " + v.preemptionContainer(slot).Queue
 	if !p.Under.IsZero() {
 		text += " and was " + v.cfg.Kinds.Format(p.Under) + " under its guarantee"

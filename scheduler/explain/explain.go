@@ -18,7 +18,7 @@ type view struct {
 	scheduler.View
 	st    *state.State
 	cfg   *capacity.Config
-	label state.LabelID // limits and orders are for the nodes of this label
+	label state.LabelSlot // limits and orders are for the nodes of this label
 
 	eager bool // for decisions: the leader ran eager passes
 	steps steps
@@ -30,7 +30,7 @@ func viewOf(s *scheduler.Scheduler) view {
 
 // on returns a view for the nodes of a label. With lent, it is for asks to which these nodes are
 // lent.
-func (v view) on(label state.LabelID, lent bool) view {
+func (v view) on(label state.LabelSlot, lent bool) view {
 	v.View, v.label = v.In(label, lent), label
 	return v
 }
@@ -43,7 +43,7 @@ func (v view) use(i int32) state.Use {
 }
 
 // ofLabel returns the end of a sentence about nodes of a label.
-func (v view) ofLabel(id state.LabelID) string {
+func (v view) ofLabel(id state.LabelSlot) string {
 	if id == 0 {
 		return ""
 	}
@@ -89,7 +89,7 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 }
 
 // explainWaiting says what an application waits for that has not ended.
-func (v view) explainWaiting(x *Explanation, slot uint32, a *state.App) {
+func (v view) explainWaiting(x *Explanation, slot state.AppSlot, a *state.App) {
 	switch {
 	case a.AttemptState == state.AttemptNonRunnable:
 		x.because(scheduler.MaxParallelApps, "%s", v.parallelLimit(a))
@@ -156,7 +156,7 @@ func (v view) explainReservations(x *Explanation, a *state.App) {
 	}
 }
 
-func (v view) explainActivation(x *Explanation, slot uint32, a *state.App) {
+func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App) {
 	i := v.LeafOf(a)
 	x.place(v, v.Pending(i), slot)
 	v = v.on(a.AMLabel, false)
@@ -211,7 +211,7 @@ func (v view) amount(r yarn.Resource) Amount {
 }
 
 // place sets the position and the neighbors of an application in an ordered list.
-func (x *Explanation) place(v view, list []uint32, slot uint32) {
+func (x *Explanation) place(v view, list []state.AppSlot, slot state.AppSlot) {
 	x.Of = len(list)
 	for k, s := range list {
 		if s != slot {

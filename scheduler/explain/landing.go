@@ -31,10 +31,10 @@ const landings = 100 // at most so many are listed
 
 // CompareLandings compares two configurations. submission returns how an application was submitted.
 // CompareLandings calls stop regularly and ends early if it returns true.
-func CompareLandings(st *state.State, from, to *capacity.Config, submission func(slot uint32, a *state.App) placement.Submission, stop func() bool) *Landings {
+func CompareLandings(st *state.State, from, to *capacity.Config, submission func(slot state.AppSlot, a *state.App) placement.Submission, stop func() bool) *Landings {
 	out := &Landings{Complete: true}
 	moves := map[Landing]int{}
-	st.Apps.Each(func(slot uint32, a *state.App) bool {
+	st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if out.Apps%stopEvery == 0 && stop() {
 			out.Complete = false
 			return false
@@ -73,7 +73,7 @@ func land(c *capacity.Config, s placement.Submission) string {
 
 // SubmissionOf reconstructs how an application was submitted. If no rule placed it, it assumes that
 // the client named the queue, unless that is root.default.
-func SubmissionOf(st *state.State, slot uint32, a *state.App) placement.Submission {
+func SubmissionOf(st *state.State, slot state.AppSlot, a *state.App) placement.Submission {
 	d := a.Details()
 	s := placement.Submission{User: st.NameOf(a.User), Application: d.Name, Tags: d.Tags}
 	if queue := st.Queues.Get(a.Queue).Path; st.PlacementOf(slot) == nil && queue != "root.default" {

@@ -26,7 +26,7 @@ func (v view) explainLeases(x *Explanation, a *state.App) {
 	}
 }
 
-func (v view) leaseOf(slot uint32, c *state.Container) Lease {
+func (v view) leaseOf(slot state.ContainerSlot, c *state.Container) Lease {
 	l := v.st.Leases.Get(slot)
 	out := Lease{Container: v.st.ContainerID(c).String(), Node: v.st.Nodes.Get(c.Node).ID.String(), Reservation: fmt.Sprintf("r%d", l.Reservation),
 		DeadlineMillis: l.DeadlineMillis}

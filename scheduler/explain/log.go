@@ -63,7 +63,7 @@ type steps struct {
 	// gaveUp is the number of the reservation that the event before has given up for this one, and
 	// gaveUpOn its node. 0: none.
 	gaveUp   uint64
-	gaveUpOn uint32
+	gaveUpOn state.NodeSlot
 	gang     uint32 // the application of a gang whose members are allocated now; 0: none
 }
 

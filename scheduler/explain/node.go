@@ -17,7 +17,7 @@ import (
 
 // whyNode says why an ask got its container on this node. With lent, the node is reserved and lends
 // its room.
-func (v view) whyNode(e *event.ContainerAllocated, ask uint32, lent bool) string {
+func (v view) whyNode(e *event.ContainerAllocated, ask state.AskSlot, lent bool) string {
 	n := v.st.Nodes.Get(e.Node)
 	switch {
 	case !v.eager:
@@ -111,7 +111,7 @@ func (v view) kind(i int) string {
 
 // usedOf returns which resources the order spread compares, and the larger one of their used shares
 // of a node.
-func (v view) usedOf(node uint32) (what, share string) {
+func (v view) usedOf(node state.NodeSlot) (what, share string) {
 	n := v.st.Nodes.Get(node)
 	shareOf := func(kind int) uint64 { return yarn.Share(min(n.Allocated[kind], n.Total[kind]), n.Total[kind]) }
 	most := shareOf(yarn.Memory)
@@ -121,10 +121,10 @@ func (v view) usedOf(node uint32) (what, share string) {
 	return "memory and vcores", percent(max(most, shareOf(yarn.VCores)))
 }
 
-func (v view) nameOf(node uint32) string { return v.st.Nodes.Get(node).ID.String() }
+func (v view) nameOf(node state.NodeSlot) string { return v.st.Nodes.Get(node).ID.String() }
 
 // whyReserved says why an ask reserves this node.
-func (v view) whyReserved(e *event.ReservationMade, ask uint32) string {
+func (v view) whyReserved(e *event.ReservationMade, ask state.AskSlot) string {
 	node := e.Node
 	why := fmt.Sprintf("%s was offered to it", v.nameOf(node))
 	if warned, ok := v.steps.next.(*event.PreemptionAsked); ok && warned.Reservation == e.Reservation {
@@ -144,7 +144,7 @@ func (v view) whyReserved(e *event.ReservationMade, ask uint32) string {
 }
 
 // expected adds to a text in how many seconds a node is expected to have room.
-func (v view) expected(ask, node uint32, text string) string {
+func (v view) expected(ask state.AskSlot, node state.NodeSlot, text string) string {
 	at, known := v.ExpectedRoom(ask, node)
 	if !known {
 		return "no other node is expected to have room earlier"

@@ -138,7 +138,7 @@ func PreemptionNow(s *scheduler.Scheduler) *Preemption {
 	v := viewOf(s)
 	d := &Preemption{AtMillis: v.st.Meta.NowMillis, Queues: []PreemptionQueue{}, Totals: v.preemptionTotals()}
 	d.Next = PreemptionRound{Warns: []PreemptionSet{}, Kills: []PreemptionContainer{}, Withdraws: []PreemptionWithdrawal{}}
-	d.Warnings = v.warnedSets(func(uint32) bool { return true })
+	d.Warnings = v.warnedSets(func(state.ContainerSlot) bool { return true })
 	if d.Mode, d.Text = v.preemptionMode(); v.cfg == nil {
 		return d
 	}
@@ -171,13 +171,13 @@ func selectorName(s preempt.Selector) string {
 }
 
 // labels returns 0 and all labels.
-func (v view) labels() []state.LabelID {
-	out := []state.LabelID{0}
-	v.st.Labels.Each(func(slot uint32, _ *state.Label) bool { out = append(out, state.LabelID(slot)); return true })
+func (v view) labels() []state.LabelSlot {
+	out := []state.LabelSlot{0}
+	v.st.Labels.Each(func(slot state.LabelSlot, _ *state.Label) bool { out = append(out, slot); return true })
 	return out
 }
 
-func (v view) preemptionQueues(label state.LabelID) (out []PreemptionQueue) {
+func (v view) preemptionQueues(label state.LabelSlot) (out []PreemptionQueue) {
 	p := v.PreemptionPartition(label)
 	balanced := v.balanced(p)
 	for i, share := range p.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true}) {
@@ -237,8 +237,8 @@ func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue
 // observe adds the decisions that a round would make now. It applies them to the state, except for
 // the kills.
 func (v view) observe(next *PreemptionRound) {
-	known := map[uint32]bool{}
-	v.st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool { known[slot] = true; return true })
+	known := map[state.ContainerSlot]bool{}
+	v.st.Preemptions.Each(func(slot state.ContainerSlot, _ *state.Preemption) bool { known[slot] = true; return true })
 	v.Begin(v.st.Meta.NowMillis)
 	for _, slot := range v.ObservePreemption() {
 		next.Kills = append(next.Kills, v.preemptionContainer(slot))
@@ -248,15 +248,15 @@ func (v view) observe(next *PreemptionRound) {
 			next.Withdraws = append(next.Withdraws, PreemptionWithdrawal{v.preemptionContainer(v.st.Container(w.Container)), w.Cause.String()})
 		}
 	}
-	next.Warns = v.warnedSets(func(slot uint32) bool { return !known[slot] })
+	next.Warns = v.warnedSets(func(slot state.ContainerSlot) bool { return !known[slot] })
 }
 
 // warnedSets returns the warned containers for which pass returns true, grouped by reservation, the
 // oldest warnings first.
-func (v view) warnedSets(pass func(container uint32) bool) []PreemptionSet {
+func (v view) warnedSets(pass func(container state.ContainerSlot) bool) []PreemptionSet {
 	sets := []PreemptionSet{}
 	at := map[uint64]int{} // by reservation
-	v.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+	v.st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		if !pass(slot) {
 			return true
 		}
@@ -276,7 +276,7 @@ func (v view) warnedSets(pass func(container uint32) bool) []PreemptionSet {
 }
 
 // warnedSet returns the set of a warning, without its containers.
-func (v view) warnedSet(slot uint32, p *state.Preemption) PreemptionSet {
+func (v view) warnedSet(slot state.ContainerSlot, p *state.Preemption) PreemptionSet {
 	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis, DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
 		CostMillis: int64(p.Cost >> 32), Text: v.preemptionWhy(slot, p), number: p.Reservation,
 		Node: v.st.Nodes.Get(v.st.Containers.Get(slot).Node).ID.String()}
@@ -288,7 +288,7 @@ func (v view) warnedSet(slot uint32, p *state.Preemption) PreemptionSet {
 	return s
 }
 
-func (v view) preemptionContainer(slot uint32) PreemptionContainer {
+func (v view) preemptionContainer(slot state.ContainerSlot) PreemptionContainer {
 	c := v.st.Containers.Get(slot)
 	a := v.st.Apps.Get(c.App)
 	return PreemptionContainer{ID: v.st.ContainerID(c).String(), App: a.ID.String(), Queue: v.st.Queues.Get(a.Queue).Path,
@@ -296,7 +296,7 @@ func (v view) preemptionContainer(slot uint32) PreemptionContainer {
 }
 
 // preemptionWhy says why a container was warned.
-func (v view) preemptionWhy(slot uint32, p *state.Preemption) string {
+func (v view) preemptionWhy(slot state.ContainerSlot, p *state.Preemption) string {
 	text := p.Queue
 	switch {
 	case p.Cause == yarn.PreemptUserLimit:
@@ -376,7 +376,7 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 	}
 	p := &AppPreemption{}
 	if v.st.Preemptions.Len() > 0 {
-		for _, set := range v.warnedSets(func(uint32) bool { return true }) {
+		for _, set := range v.warnedSets(func(state.ContainerSlot) bool { return true }) {
 			if set.App == x.ID {
 				p.Gains = append(p.Gains, set)
 			}
@@ -396,7 +396,7 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 // whyNoPreemption says why no container is warned for an application that waits for room. If its
 // queue has its guarantee, it returns the result of whyNoBalance.
 func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDear) {
-	var label state.LabelID
+	var label state.LabelSlot
 	ask := v.firstAsk(a)
 	if ask != 0 {
 		label = v.st.Asks.Get(ask).Label

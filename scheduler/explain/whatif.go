@@ -39,8 +39,8 @@ type Planner interface {
 // same state; WhatIf applies the other configuration to other. A refusal is an *input.Fault.
 func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimits) (*Comparison, error) {
 	st := inForce.Scheduler().State()
-	began := map[uint32]int32{} // live containers, by slot
-	st.Apps.Each(func(slot uint32, a *state.App) bool { began[slot] = a.Live; return true })
+	began := map[state.AppSlot]int32{} // live containers, by slot
+	st.Apps.Each(func(slot state.AppSlot, a *state.App) bool { began[slot] = a.Live; return true })
 	now := st.Meta.NowMillis
 	reply, _ := other.Plan(now, input.Request{Input: &input.SetQueues{Properties: properties, Comment: "what if"}})
 	if f := reply.Refused(); f != nil {
@@ -61,8 +61,8 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 // for their hosts, racks and labels. The sides take turns, so if a limit ends it early, both have
 // served the same nodes.
 func (c *Comparison) serve(now int64, lim WhatIfLimits, sides [2]*side) {
-	var nodes []uint32
-	sides[0].Scheduler().State().Nodes.Each(func(slot uint32, n *state.Node) bool {
+	var nodes []state.NodeSlot
+	sides[0].Scheduler().State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
@@ -103,22 +103,22 @@ type side struct {
 	// wanted has the sizes of the containers for which asks wait, by the host or rack that they name;
 	// 0: by those that may use other nodes, too. The nodes of own are not like others: some ask may use
 	// only them, or must not use them.
-	wanted map[state.NameID][]yarn.Resource
-	own    map[state.NameID]bool
+	wanted map[state.NameSlot][]yarn.Resource
+	own    map[state.NameSlot]bool
 	vain   map[alike]bool // a pass of this round has placed nothing on a node like these
 }
 
 // alike has what decides what a pass places on a node that is not reserved.
 type alike struct {
-	label       state.LabelID
+	label       state.LabelSlot
 	total, free yarn.Resource // free is zero if no ask fits
 }
 
 // begin begins a round.
 func (s *side) begin() {
-	s.wanted, s.own, s.vain = map[state.NameID][]yarn.Resource{}, map[state.NameID]bool{}, map[alike]bool{}
+	s.wanted, s.own, s.vain = map[state.NameSlot][]yarn.Resource{}, map[state.NameSlot]bool{}, map[alike]bool{}
 	st := s.Scheduler().State()
-	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		switch {
 		case k.Count == 0:
 			return true
@@ -137,7 +137,7 @@ func (s *side) begin() {
 	})
 }
 
-func (s *side) want(name state.NameID, size yarn.Resource, own bool) {
+func (s *side) want(name state.NameSlot, size yarn.Resource, own bool) {
 	if !slices.Contains(s.wanted[name], size) {
 		s.wanted[name] = append(s.wanted[name], size)
 	}
@@ -148,7 +148,7 @@ func (s *side) want(name state.NameID, size yarn.Resource, own bool) {
 
 // serve runs the passes of a node's heartbeat, unless they placed nothing on a node like it. It reports
 // whether they placed anything.
-func (s *side) serve(now int64, node uint32) (placed bool) {
+func (s *side) serve(now int64, node state.NodeSlot) (placed bool) {
 	n := s.Scheduler().State().Nodes.Get(node)
 	kind, others := alike{n.Label, n.Total, n.Unallocated()}, n.Reservation == 0
 	if !s.fits(n) {
@@ -160,7 +160,7 @@ func (s *side) serve(now int64, node uint32) (placed bool) {
 		return false
 	}
 	s.turns++
-	s.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{node}}})
+	s.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{node}}})
 	placed = slices.ContainsFunc(s.Scheduler().Changes(), places)
 	s.vain[kind] = s.vain[kind] || others && !placed
 	return placed
@@ -214,15 +214,17 @@ func (v view) shareOf(path string) (QueueShare, bool) {
 		Pending: v.cfg.Kinds.Format(q.Pending)}, !v.cfg.Calculator.FitsIn(q.Used, e.EffMin)
 }
 
-func (c *Comparison) compareApps(old, other view, began map[uint32]int32) {
-	var slots []uint32
-	other.st.Apps.Each(func(slot uint32, a *state.App) bool {
+func (c *Comparison) compareApps(old, other view, began map[state.AppSlot]int32) {
+	var slots []state.AppSlot
+	other.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if !a.State.Ended() && old.st.Apps.Has(slot) && old.st.Apps.Get(slot).Live != a.Live {
 			slots = append(slots, slot)
 		}
 		return true
 	})
-	slices.SortFunc(slots, func(a, b uint32) int { return cmp.Compare(other.st.Apps.Get(a).ID.Seq, other.st.Apps.Get(b).ID.Seq) })
+	slices.SortFunc(slots, func(a, b state.AppSlot) int {
+		return cmp.Compare(other.st.Apps.Get(a).ID.Seq, other.st.Apps.Get(b).ID.Seq)
+	})
 	for _, slot := range slots {
 		before, after := old.st.Apps.Get(slot).Live, other.st.Apps.Get(slot).Live
 		list, total := &c.Gains, &c.Totals.Gains
@@ -245,7 +247,7 @@ func (c *Comparison) compareApps(old, other view, began map[uint32]int32) {
 }
 
 // shareOfApp returns what an application has and, with why, what it waits for.
-func (v view) shareOfApp(slot uint32, why bool) AppShare {
+func (v view) shareOfApp(slot state.AppSlot, why bool) AppShare {
 	a := v.st.Apps.Get(slot)
 	h := AppShare{Containers: a.Live, Used: v.cfg.Kinds.Format(a.Used), Outstanding: a.Outstanding}
 	if why {

@@ -1,6 +1,9 @@
 package input
 
-import "rmd/yarn"
+import (
+	"rmd/fsm/event"
+	"rmd/yarn"
+)
 
 // Kinds of inputs; append only.
 const (
@@ -74,7 +77,7 @@ type row struct {
 // Sign is a sign of life: of a node by its id, of nodes by their slots, or of an attempt.
 type Sign struct {
 	Node    yarn.NodeID
-	Slots   []uint32
+	Slots   []event.NodeSlot
 	Attempt yarn.AttemptID
 }
 

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"rmd/fsm/event"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -67,7 +68,7 @@ type RegisterNode struct {
 // and in NodesHeard.
 type RegisterNodeReply struct {
 	Done
-	Number  uint32
+	Number  event.NodeSlot
 	Kill    []yarn.ContainerID
 	CleanUp []yarn.ApplicationID
 	Total   yarn.Resource // set by an administrator; zero if none was set
@@ -107,23 +108,23 @@ type NodeHeartbeat struct {
 
 // NodesHeard says that the nodes with these numbers sent heartbeats that reported nothing new. The
 // planner runs a scheduling pass over each.
-type NodesHeard struct{ Nodes []uint32 }
+type NodesHeard struct{ Nodes []event.NodeSlot }
 
 // NodeSilence says which nodes have missed heartbeats, and which silent nodes are heard again although
 // the planner saw none of their heartbeats. The leader itself makes it from its timers.
 type NodeSilence struct {
 	Silent []SilentNode
-	Heard  []uint32
+	Heard  []event.NodeSlot
 }
 
 // SilentNode is a node that has sent nothing since a time.
 type SilentNode struct {
-	Node        uint32
+	Node        event.NodeSlot
 	SinceMillis int64
 }
 
 func (n *SilentNode) code(c *codec.Coder) {
-	c.U32(&n.Node)
+	codec.Slot(c, &n.Node)
 	c.I64(&n.SinceMillis)
 }
 
@@ -254,7 +255,7 @@ func (i *RegisterNode) Code(c *codec.Coder) {
 // Code implements Reply.
 func (r *RegisterNodeReply) Code(c *codec.Coder) {
 	r.code(c)
-	c.U32(&r.Number)
+	codec.Slot(c, &r.Number)
 	containerIDs(c, &r.Kill)
 	appIDs(c, &r.CleanUp)
 	c.Resource(&r.Total)
@@ -288,13 +289,13 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 
 // Code implements Input.
 func (i *NodesHeard) Code(c *codec.Coder) {
-	codec.List(c, &i.Nodes, func(c *codec.Coder, n *uint32) { c.U32(n) })
+	codec.List(c, &i.Nodes, func(c *codec.Coder, n *event.NodeSlot) { codec.Slot(c, n) })
 }
 
 // Code implements Input.
 func (i *NodeSilence) Code(c *codec.Coder) {
 	codec.List(c, &i.Silent, func(c *codec.Coder, n *SilentNode) { n.code(c) })
-	codec.List(c, &i.Heard, func(c *codec.Coder, n *uint32) { c.U32(n) })
+	codec.List(c, &i.Heard, func(c *codec.Coder, n *event.NodeSlot) { codec.Slot(c, n) })
 }
 
 // Code implements Input.

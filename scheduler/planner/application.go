@@ -179,7 +179,7 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
 	}
 	apps := int64(0)
-	if u := p.st.User(p.st.Queue(q.Path), p.st.NameID(user)); u != 0 {
+	if u := p.st.User(p.st.Queue(q.Path), p.st.Name(user)); u != 0 {
 		// As in YARN, non-runnable applications do not count.
 		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending)
 	}
@@ -295,7 +295,7 @@ func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
 }
 
 // endApplication ends an application whose attempt has ended, and lets others take its place.
-func (p *Planner) endApplication(slot uint32, to yarn.ApplicationState, final yarn.FinalStatus, text string) {
+func (p *Planner) endApplication(slot state.AppSlot, to yarn.ApplicationState, final yarn.FinalStatus, text string) {
 	a := p.st.Apps.Get(slot)
 	leaf := p.sched.LeafOf(a)
 	p.sched.Emit(&event.ApplicationEnded{App: a.ID.Seq, State: to, Final: final, Diagnostics: text})
@@ -413,7 +413,7 @@ func (p *Planner) forget() {
 		return
 	}
 	var seqs []uint32
-	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
+	p.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.State.Ended() && a.Containers == 0 {
 			seqs = append(seqs, a.ID.Seq)
 		}

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
 // checkAsks returns a fault if anything in a call is wrong, before any part of it takes effect. A
 // size above the queue's largest container is such a fault.
-func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
+func (p *Planner) checkAsks(slot state.AppSlot, in *input.Allocate) *input.Fault {
 	if fault := p.checkReleases(slot, in); fault != nil {
 		return fault
 	}
@@ -54,7 +55,7 @@ func (p *Planner) checkAsks(slot uint32, in *input.Allocate) *input.Fault {
 
 // ask stores what an attempt asks for. Counts are absolute. Asks for "*" come first, because those
 // for hosts and racks need their key. It drops asks for hosts and racks that are not admitted.
-func (p *Planner) ask(slot uint32, asks []input.Ask, admitted func(name string) bool) {
+func (p *Planner) ask(slot state.AppSlot, asks []input.Ask, admitted func(name string) bool) {
 	if len(asks) == 0 {
 		return
 	}
@@ -113,7 +114,7 @@ func rankOf(name string) int {
 }
 
 // unchanged reports whether an ask repeats what is stored, or removes what is not stored.
-func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool {
+func (p *Planner) unchanged(slot state.AppSlot, k *input.Ask, size yarn.Resource) bool {
 	a := p.st.Apps.Get(slot)
 	ask := p.st.Ask(a, k.Key)
 	if ask == 0 {
@@ -123,7 +124,7 @@ func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool 
 	if k.Name == yarn.Any {
 		return s.Count == k.Count && s.Relax == k.Relax && (s.Size == size || k.Count == 0)
 	}
-	loc := p.st.Location(s, p.st.NameID(k.Name))
+	loc := p.st.Location(s, p.st.Name(k.Name))
 	if loc == 0 {
 		return k.Count == 0 || s.Count == 0
 	}
@@ -132,7 +133,7 @@ func (p *Planner) unchanged(slot uint32, k *input.Ask, size yarn.Resource) bool 
 }
 
 // release ends containers that the AM returns.
-func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
+func (p *Planner) release(slot state.AppSlot, ids []yarn.ContainerID) {
 	for _, id := range ids {
 		c := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 		if c == 0 {
@@ -145,7 +146,7 @@ func (p *Planner) release(slot uint32, ids []yarn.ContainerID) {
 }
 
 // blacklist changes the attempt's blacklist. It does not add hosts and racks that are not admitted.
-func (p *Planner) blacklist(slot uint32, in *input.Allocate, admitted func(name string) bool) {
+func (p *Planner) blacklist(slot state.AppSlot, in *input.Allocate, admitted func(name string) bool) {
 	if len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {
 		return
 	}

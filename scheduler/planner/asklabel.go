@@ -70,7 +70,7 @@ func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
 }
 
 // labelAsk stores the label of a key that is asked for, if it changes.
-func (p *Planner) labelAsk(slot uint32, leaf int, k *input.Ask) {
+func (p *Planner) labelAsk(slot state.AppSlot, leaf int, k *input.Ask) {
 	if k.Name != yarn.Any || k.Count == 0 || !p.Config().LabelSettings.Enabled {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // current returns the application of an attempt, or a fault if it is not the running attempt.
-func (p *Planner) current(id yarn.AttemptID) (uint32, *input.Fault) {
+func (p *Planner) current(id yarn.AttemptID) (state.AppSlot, *input.Fault) {
 	slot := p.st.AppByID(id.App)
 	if slot == 0 {
 		return 0, input.NoSuchApp(id.App)
@@ -120,7 +120,7 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 }
 
 // answer builds response n from the state. Built again, it has the same content.
-func (p *Planner) answer(slot uint32, n int32) *input.AllocateReply {
+func (p *Planner) answer(slot state.AppSlot, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
 	r := &input.AllocateReply{Response: n, Nodes: p.sched.ClusterNodes(a), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
 	granted := 0
@@ -215,7 +215,7 @@ func excused(exit int32) bool {
 
 // attemptFailed ends an attempt that did not finish. Then it starts the next one, or ends the
 // application if there may be no more attempts.
-func (p *Planner) attemptFailed(slot uint32, text string, counts bool) {
+func (p *Planner) attemptFailed(slot state.AppSlot, text string, counts bool) {
 	a := p.st.Apps.Get(slot)
 	last := p.isLast(a, counts)
 	keep := a.KeepContainers && !last
@@ -247,7 +247,7 @@ func (p *Planner) whyFailed(a *state.App, text string) string {
 
 // endAttempt ends the current attempt. Its reservations and asks end at once, and so do its
 // containers unless they are kept for the next attempt.
-func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url string, keep, counts bool) {
+func (p *Planner) endAttempt(slot state.AppSlot, final yarn.FinalStatus, text, url string, keep, counts bool) {
 	a := p.st.Apps.Get(slot)
 	if a.AttemptState == state.AttemptNone || a.AttemptState == state.AttemptEnded {
 		return
@@ -261,8 +261,8 @@ func (p *Planner) endAttempt(slot uint32, final yarn.FinalStatus, text, url stri
 	p.sched.Emit(&event.AttemptEnded{App: p.st.Apps.Get(slot).ID.Seq, Final: final, Keep: keep, Counts: counts, Diagnostics: text, TrackingURL: url})
 }
 
-func (p *Planner) liveOf(slot uint32) []uint32 {
-	var out []uint32
+func (p *Planner) liveOf(slot state.AppSlot) []state.ContainerSlot {
+	var out []state.ContainerSlot
 	for c, k := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
 		if k.State.Live() {
 			out = append(out, c)
@@ -273,7 +273,7 @@ func (p *Planner) liveOf(slot uint32) []uint32 {
 
 // stopContainer ends a live container by a decision of the ResourceManager. If the container runs
 // on its node, the resource is freed when the node reports the end. Otherwise it is freed at once.
-func (p *Planner) stopContainer(slot uint32, exit int32, text string) {
+func (p *Planner) stopContainer(slot state.ContainerSlot, exit int32, text string) {
 	c := p.st.Containers.Get(slot)
 	ref, node := p.st.Ref(c), c.Node
 	p.sched.CancelIncrease(c)

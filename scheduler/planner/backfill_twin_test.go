@@ -240,7 +240,7 @@ func (r *lendingRun) step() {
 		r.do(&input.PreemptionRound{})
 	}
 	st := r.p.State()
-	for node := uint32(1); st.Nodes.Has(node); node++ {
+	for node := state.NodeSlot(1); st.Nodes.Has(node); node++ {
 		id := st.Nodes.Get(node).ID
 		r.do(r.heartbeat(r.p.State(), id))
 		for _, twin := range r.twins {

@@ -20,7 +20,7 @@ const (
 // checkDemand refuses a call after which the demand of an application could overflow sums, or the
 // state could take too much memory. It counts twice what the call repeats; real applications stay
 // far below the limits.
-func (p *Planner) checkDemand(slot uint32, in *input.Allocate) *input.Fault {
+func (p *Planner) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fault {
 	a := p.st.Apps.Get(slot)
 	demand := a.Pending
 	places := map[yarn.SchedulerKey]int32{} // looked up by key only
@@ -63,7 +63,7 @@ func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Reso
 
 // roomForUser refuses an unknown user if the state has too many names.
 func (p *Planner) roomForUser(user string) *input.Fault {
-	if p.st.NameID(user) == 0 && p.st.Names.Len() >= maxNames {
+	if p.st.Name(user) == 0 && p.st.Names.Len() >= maxNames {
 		return input.Faultf(input.TooLarge, "wait for applications of other users to be forgotten, or submit as a user that has some",
 			"the cluster has its maximum of %d names of users, hosts and racks", maxNames)
 	}
@@ -71,7 +71,7 @@ func (p *Planner) roomForUser(user string) *input.Fault {
 }
 
 // roomForNode refuses a new node if there are too many records of nodes.
-func (p *Planner) roomForNode(slot uint32) *input.Fault {
+func (p *Planner) roomForNode(slot state.NodeSlot) *input.Fault {
 	if slot != 0 || p.st.Nodes.Len() < maxNodes {
 		return nil
 	}
@@ -112,7 +112,7 @@ func uniform(v int64) (r yarn.Resource) {
 
 // changeTotal changes the total resource of a node. First it cancels the node's reservation if that
 // no longer fits.
-func (p *Planner) changeTotal(slot uint32, total yarn.Resource, set bool) {
+func (p *Planner) changeTotal(slot state.NodeSlot, total yarn.Resource, set bool) {
 	p.sched.CancelLarger(slot, total)
 	p.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: total, Set: set})
 	p.sched.NodeFreed(slot)

@@ -92,15 +92,10 @@ func (p *Planner) tick(in *input.Tick) input.Reply {
 	return in.NewReply()
 }
 
-// records is a table of the state.
-type records[T any] interface {
-	Each(f func(slot uint32, r *T) bool)
-}
-
 // earliest returns the earliest deadline in a table.
-func earliest[T any](t records[T], of func(*T) int64) int64 {
+func earliest[S ~uint32, T any](t *state.Table[S, T], of func(*T) int64) int64 {
 	first := int64(never)
-	t.Each(func(_ uint32, r *T) bool {
+	t.Each(func(_ S, r *T) bool {
 		first = min(first, of(r))
 		return true
 	})
@@ -108,8 +103,8 @@ func earliest[T any](t records[T], of func(*T) int64) int64 {
 }
 
 // passed returns the slots of the records whose deadline has passed.
-func passed[T any](t records[T], of func(*T) int64, now int64) (slots []uint32) {
-	t.Each(func(slot uint32, r *T) bool {
+func passed[S ~uint32, T any](t *state.Table[S, T], of func(*T) int64, now int64) (slots []S) {
+	t.Each(func(slot S, r *T) bool {
 		if of(r) <= now {
 			slots = append(slots, slot)
 		}

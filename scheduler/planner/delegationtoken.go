@@ -16,7 +16,10 @@ const maxDelegations = 100_000
 // roomForToken reports whether an owner may get one more token.
 func (p *Planner) roomForToken(owner string) bool {
 	return scheduler.MayAdd(1, p.st.Delegations.Len(), maxDelegations, func() (has int) {
-		p.st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool { has += boolToInt(t.Owner == owner); return true })
+		p.st.Delegations.Each(func(_ state.DelegationSlot, t *state.DelegationToken) bool {
+			has += boolToInt(t.Owner == owner)
+			return true
+		})
 		return has
 	}) > 0
 }

@@ -88,7 +88,7 @@ func (p *Planner) createQueues(to destination) int {
 }
 
 // idleEnd returns when a dynamic queue has been idle for too long.
-func (p *Planner) idleEnd(slot uint32, d *state.DynamicQueue) int64 {
+func (p *Planner) idleEnd(slot state.QueueSlot, d *state.DynamicQueue) int64 {
 	if d.IdleMillis == 0 || !p.Config().Queues[p.sched.IndexOf(slot)].AutoRemove {
 		return never
 	}
@@ -97,7 +97,7 @@ func (p *Planner) idleEnd(slot uint32, d *state.DynamicQueue) int64 {
 
 func (p *Planner) idleQueuesAt() int64 {
 	first := int64(never)
-	p.st.DynamicQueues.Each(func(slot uint32, d *state.DynamicQueue) bool {
+	p.st.DynamicQueues.Each(func(slot state.QueueSlot, d *state.DynamicQueue) bool {
 		first = min(first, p.idleEnd(slot, d))
 		return true
 	})
@@ -110,7 +110,7 @@ func (p *Planner) idleQueuesAt() int64 {
 // removed.
 func (p *Planner) removeIdleQueues(in *input.RemoveIdleQueues) input.Reply {
 	e := &event.QueuesRemoved{}
-	p.st.DynamicQueues.Each(func(slot uint32, d *state.DynamicQueue) bool {
+	p.st.DynamicQueues.Each(func(slot state.QueueSlot, d *state.DynamicQueue) bool {
 		if p.idleEnd(slot, d) <= p.now {
 			e.Paths = append(e.Paths, p.st.Queues.Get(slot).Path)
 		}

@@ -35,7 +35,7 @@ func TestExplainerFollows(t *testing.T) {
 func explainsLikeANewOne(t *rapid.T, x *explain.Explainer, st *state.State) {
 	before := st.Digest()
 	fresh := must(New(st, Options{}))
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		got, err := x.Explain(st, a.ID)
 		want, other := explain.Application(fresh.sched, a.ID)
 		if (err == nil) != (other == nil) || !reflect.DeepEqual(got, want) {

@@ -64,7 +64,7 @@ func (p *Planner) checkTaggedGang(tags []string, to destination) *input.Fault {
 
 // declareTagged declares the gang in the tags of a new application. The tags must have been
 // checked.
-func (p *Planner) declareTagged(slot uint32, tags []string) {
+func (p *Planner) declareTagged(slot state.AppSlot, tags []string) {
 	if g, _ := taggedGang(tags); g != nil {
 		p.sched.DeclareGang(slot, *g)
 	}
@@ -92,7 +92,7 @@ func (p *Planner) setGang(in *input.SetGang) input.Reply {
 }
 
 // declareGang declares an application's gang. Declaring the same gang again changes nothing.
-func (p *Planner) declareGang(slot uint32, text string) *input.Fault {
+func (p *Planner) declareGang(slot state.AppSlot, text string) *input.Fault {
 	g, fault := p.readGang(slot, text)
 	if fault == nil && !(p.st.Gangs.Has(slot) && p.st.Gangs.Get(slot).Spec == *g) {
 		p.sched.DeclareGang(slot, *g)
@@ -100,7 +100,7 @@ func (p *Planner) declareGang(slot uint32, text string) *input.Fault {
 	return fault
 }
 
-func (p *Planner) readGang(slot uint32, text string) (*yarn.Gang, *input.Fault) {
+func (p *Planner) readGang(slot state.AppSlot, text string) (*yarn.Gang, *input.Fault) {
 	g, fault := parseGang(text)
 	if fault == nil {
 		fault = p.checkGang(g, p.sched.LeafOf(p.st.Apps.Get(slot)))
@@ -123,7 +123,7 @@ func (p *Planner) gangsDue() {
 	}
 }
 
-func (p *Planner) gangTimedOut(app uint32) {
+func (p *Planner) gangTimedOut(app state.AppSlot) {
 	if g := p.st.Gangs.Get(app); !g.Spec.Ordinary {
 		text := timedOut(g)
 		p.endAttempt(app, yarn.FinalFailed, text, "", false, false)

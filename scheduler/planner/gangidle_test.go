@@ -152,7 +152,7 @@ func (p *idlePlay) measure() {
 			p.cost.worked += held
 		}
 	}
-	p.f.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	p.f.p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.Reservation != 0 {
 			p.cost.idle += n.Unallocated()[yarn.Memory]
 		}

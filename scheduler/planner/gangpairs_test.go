@@ -17,7 +17,7 @@ type floor struct {
 	tb    testing.TB
 	p     *Planner
 	nodes []yarn.NodeID
-	slots []uint32
+	slots []state.NodeSlot
 	now   int64
 }
 

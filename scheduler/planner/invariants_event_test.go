@@ -76,7 +76,7 @@ func (w *walk) step(e event.Event) {
 }
 
 // heard is invariant 40: a silent node gets nothing, and nothing is preempted for it.
-func (w *walk) heard(node uint32, what string) {
+func (w *walk) heard(node state.NodeSlot, what string) {
 	if n := w.st.Nodes.Get(node); n.Silent() {
 		w.m.fail("40: %s on %s, which is silent", what, n.ID)
 	}
@@ -112,13 +112,13 @@ func (w *walk) moved(e *event.ApplicationMoved) {
 }
 
 // placed checks what allocations and reservations have in common: invariants 5, 7, 17, 24 and 25.
-func (w *walk) placed(app uint32, key yarn.SchedulerKey, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
+func (w *walk) placed(app uint32, key yarn.SchedulerKey, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
 	st := w.st
 	a := st.Apps.Get(st.App(app))
 	return w.placedFor(a, st.Asks.Get(st.Ask(a, key)), node, what)
 }
 
-func (w *walk) placedFor(a *state.App, k *state.Ask, node uint32, what string) (*state.App, *state.Ask, *state.Node) {
+func (w *walk) placedFor(a *state.App, k *state.Ask, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
 	m, n := w.m, w.st.Nodes.Get(node)
 	switch {
 	case n.Reservation != 0:
@@ -216,13 +216,13 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	}
 	delete(m.promised, e.Reservation)
 	for label := range partitionsOf(w.st) {
-		w.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		w.st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 			if after.QueueUse(slot, label).Used != w.st.QueueUse(slot, label).Used {
 				m.fail("16: fulfilling r%d changed the use of %s", e.Reservation, q.Path)
 			}
 			return true
 		})
-		w.st.Users.Each(func(slot uint32, _ *state.User) bool {
+		w.st.Users.Each(func(slot state.UserSlot, _ *state.User) bool {
 			if after.UserUse(slot, label).Used != w.st.UserUse(slot, label).Used {
 				m.fail("16: fulfilling r%d changed the use of a user", e.Reservation)
 			}
@@ -246,7 +246,7 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 		return m.p.Config().Partition(label).Compute(st.PartitionTotal(id))
 	}
 	var all, leaf, user int64
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.State.Ended() {
 			return true
 		}
@@ -282,7 +282,7 @@ func (w *walk) started(e *event.AttemptStarted) {
 		}
 	}
 	var mine int64
-	st.Apps.Each(func(_ uint32, o *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, o *state.App) bool {
 		if o.User == a.User && o.Runnable() {
 			mine++
 		}
@@ -295,18 +295,18 @@ func (w *walk) started(e *event.AttemptStarted) {
 
 // slowUserLimit computes the user limit of 8.3 from the records alone, for the partition of a
 // label. lent: the partition's nodes are lent to asks without a label.
-func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App, label state.LabelID, lent bool) yarn.Resource {
+func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App, label state.LabelSlot, lent bool) yarn.Resource {
 	i := must(cfg.Lookup(st.Queues.Get(a.Queue).Path))
 	q, e, calc := &cfg.Queues[i], &tree.Capacities[i], cfg.Calculator
 	var dominant, activeUsed yarn.Resource
 	weight := new(big.Rat)
-	st.Users.Each(func(slot uint32, u *state.User) bool {
+	st.Users.Each(func(slot state.UserSlot, u *state.User) bool {
 		if u.Queue != a.Queue {
 			return true
 		}
 		dominant = dominant.Add(capacity.DominantPart(calc, tree.Cluster, st.UserUse(slot, label).Used))
 		var wants, activated bool
-		st.Apps.Each(func(_ uint32, o *state.App) bool {
+		st.Apps.Each(func(_ state.AppSlot, o *state.App) bool {
 			if o.UserSlot == slot {
 				wants, activated = wants || o.Outstanding > 0, activated || o.Activated() || o.AttemptState == state.AttemptFinishing
 			}

@@ -16,8 +16,8 @@ type nodeChoice struct {
 	cfg   *capacity.Config // of the label
 	app   *state.App
 	ask   *state.Ask
-	slot  uint32 // of the ask
-	label state.LabelID
+	slot  state.AskSlot // of the ask
+	label state.LabelSlot
 	lent  bool // among reserved nodes
 	order capacity.NodeOrder
 	kinds int // that the calculator compares
@@ -36,7 +36,7 @@ func (m *machine) checkFirstNodes() error {
 		}
 		for _, lent := range []bool{false, true} {
 			var err error
-			st.Asks.Each(func(slot uint32, k *state.Ask) bool {
+			st.Asks.Each(func(slot state.AskSlot, k *state.Ask) bool {
 				if a := st.Apps.Get(k.App); k.Count > 0 && k.IncreaseOf == 0 && a.Activated() {
 					c := nodeChoice{m: m, cfg: cfg, app: a, ask: k, slot: slot, label: label, lent: lent}
 					if got, want := probe.FirstNode(label, slot, lent), c.best(); got != want {
@@ -54,7 +54,7 @@ func (m *machine) checkFirstNodes() error {
 }
 
 // best returns the best node, or 0 if the ask may use none now.
-func (c *nodeChoice) best() (best uint32) {
+func (c *nodeChoice) best() (best state.NodeSlot) {
 	c.kinds = 1
 	if c.cfg.Calculator.Dominant {
 		c.kinds = len(c.cfg.Kinds)
@@ -67,7 +67,7 @@ func (c *nodeChoice) best() (best uint32) {
 		}
 	}
 	var first []int64
-	c.m.p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	c.m.p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if rank := c.rank(slot, n); rank != nil && (first == nil || slices.Compare(rank, first) < 0) {
 			best, first = slot, rank
 		}
@@ -78,7 +78,7 @@ func (c *nodeChoice) best() (best uint32) {
 
 // rank returns the properties of a node by which the order decides, the least first, or nil if the
 // ask cannot use the node now.
-func (c *nodeChoice) rank(slot uint32, n *state.Node) []int64 {
+func (c *nodeChoice) rank(slot state.NodeSlot, n *state.Node) []int64 {
 	at := c.locality(n)
 	if n.Label != c.label || !n.TakesContainers() || (n.Reservation != 0) != c.lent || at == 0 || !c.takes(n) || !c.asks(n) {
 		return nil
@@ -121,7 +121,7 @@ func (c *nodeChoice) asks(n *state.Node) bool {
 	if c.ask.Label == c.label {
 		return true
 	}
-	l := c.m.p.st.Labels.Get(uint32(max(c.label, 1)))
+	l := c.m.p.st.Labels.Get(max(c.label, 1))
 	return c.label != 0 && c.ask.Label == 0 && l.Listed && !l.Exclusive && (!c.ask.AM || c.cfg.LabelSettings.AMNonExclusive)
 }
 
@@ -147,7 +147,7 @@ func (c *nodeChoice) locality(n *state.Node) int64 {
 }
 
 // avoided returns 1 if the ask prefers other nodes.
-func (c *nodeChoice) avoided(slot uint32) int64 {
+func (c *nodeChoice) avoided(slot state.NodeSlot) int64 {
 	for _, v := range c.m.p.st.Avoided {
 		if v.Node == slot && v.App == c.app.ID.Seq && v.Key == c.ask.Key && v.UntilMillis > c.m.now {
 			return 1
@@ -169,11 +169,11 @@ func (c *nodeChoice) use(n *state.Node) (most int64) {
 
 // prolongs returns by how much the container would outlast those on a node: 0 if it would not,
 // otherwise one more than the doublings of a minute, and most if it has no end.
-func (c *nodeChoice) prolongs(slot uint32) int64 {
+func (c *nodeChoice) prolongs(slot state.NodeSlot) int64 {
 	const most = 64
 	probe, st := c.m.p.sched.Probe(), c.m.p.st
 	last, ends := c.m.now, true
-	st.Containers.Each(func(_ uint32, k *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool {
 		if k.OnNode && k.Node == slot {
 			end, ok := probe.EndOf(k)
 			last, ends = max(last, end), ends && ok

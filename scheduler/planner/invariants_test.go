@@ -50,11 +50,11 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 
 func (m *machine) checkNodes() error {
 	st, calc := m.p.st, m.p.Config().Calculator
-	held := map[uint32]int{}
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { held[r.Node]++; return true })
-	sums := map[uint32]yarn.Resource{}
+	held := map[state.NodeSlot]int{}
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool { held[r.Node]++; return true })
+	sums := map[state.NodeSlot]yarn.Resource{}
 	var err error
-	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if c.OnNode {
 			sums[c.Node] = sums[c.Node].Add(c.Size)
 		}
@@ -63,7 +63,7 @@ func (m *machine) checkNodes() error {
 		}
 		return err == nil
 	})
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch {
 		case held[slot] > 1 || (held[slot] == 1) != (n.Reservation != 0):
 			err = fmt.Errorf("1, 11: %d reservations name %s, which names %d", held[slot], n.ID, n.Reservation)
@@ -86,7 +86,7 @@ func (m *machine) checkNodes() error {
 func (m *machine) checkReservations() error {
 	st := m.p.st
 	var err error
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		a, n := st.Apps.Get(r.App), st.Nodes.Get(r.Node)
 		ask := st.AskFor(a, r.Key, r.IncreaseOf)
 		switch {
@@ -98,14 +98,14 @@ func (m *machine) checkReservations() error {
 			err = fmt.Errorf("9: nothing is outstanding under the key of r%d", r.Number)
 		case r.Members == 0 && st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
 			err = fmt.Errorf("10: r%d is for %v, %v is asked", r.Number, r.Size, st.Asks.Get(ask).Size)
-		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label && (st.Asks.Get(ask).Label != 0 || st.Labels.Get(uint32(n.Label)).Exclusive):
+		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label && (st.Asks.Get(ask).Label != 0 || st.Labels.Get(n.Label).Exclusive):
 			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.LabelName(n.Label), st.LabelName(st.Asks.Get(ask).Label))
 		case a.Blacklisted(n):
 			err = fmt.Errorf("17: r%d is on %s, which is blacklisted", r.Number, n.ID)
 		}
 		return err == nil
 	})
-	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		held := int32(0)
 		a := st.Apps.Get(k.App)
 		for _, r := range st.ReservationsOf(a) {
@@ -122,16 +122,16 @@ func (m *machine) checkReservations() error {
 }
 
 // part is an application, a queue or a user in one partition.
-type part struct {
-	slot  uint32
-	label state.LabelID
+type part[S ~uint32] struct {
+	slot  S
+	label state.LabelSlot
 }
 
 // partitionsOf yields 0, the default partition, and the labels that a state knows.
-func partitionsOf(st *state.State) iter.Seq[state.LabelID] {
-	return func(yield func(state.LabelID) bool) {
+func partitionsOf(st *state.State) iter.Seq[state.LabelSlot] {
+	return func(yield func(state.LabelSlot) bool) {
 		if yield(0) {
-			st.Labels.Each(func(label uint32, _ *state.Label) bool { return yield(state.LabelID(label)) })
+			st.Labels.Each(func(label state.LabelSlot, _ *state.Label) bool { return yield(label) })
 		}
 	}
 }
@@ -143,17 +143,17 @@ type ledger struct {
 }
 
 // ledgers sums the records of each application and partition.
-func (m *machine) ledgers() map[part]*ledger {
+func (m *machine) ledgers() map[part[state.AppSlot]]*ledger {
 	st := m.p.st
-	apps := map[part]*ledger{}
-	at := func(app uint32, label state.LabelID) *ledger {
-		p := part{app, label}
+	apps := map[part[state.AppSlot]]*ledger{}
+	at := func(app state.AppSlot, label state.LabelSlot) *ledger {
+		p := part[state.AppSlot]{app, label}
 		if apps[p] == nil {
 			apps[p] = &ledger{}
 		}
 		return apps[p]
 	}
-	st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if c.State.Live() {
 			l := at(c.App, st.Nodes.Get(c.Node).Label)
 			l.used = l.used.Add(c.Size)
@@ -161,29 +161,29 @@ func (m *machine) ledgers() map[part]*ledger {
 		}
 		return true
 	})
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		l := at(r.App, st.Nodes.Get(r.Node).Label)
 		l.reserved = l.reserved.Add(r.Size)
 		l.containers++
 		return true
 	})
-	st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		l := at(k.App, k.Label)
 		l.pending = l.pending.Add(k.Size.Times(k.Count))
 		return true
 	})
-	st.Apps.Each(func(slot uint32, _ *state.App) bool { at(slot, 0); return true })
+	st.Apps.Each(func(slot state.AppSlot, _ *state.App) bool { at(slot, 0); return true })
 	return apps
 }
 
 func (m *machine) checkApps() error {
 	var err error
-	sums := map[uint32]ledger{}
+	sums := map[state.AppSlot]ledger{}
 	for p, l := range m.ledgers() { // sums: the order is harmless
 		w := sums[p.slot]
 		sums[p.slot] = ledger{used: w.used.Add(l.used), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
 	}
-	m.p.st.Apps.Each(func(slot uint32, a *state.App) bool {
+	m.p.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		l := sums[slot]
 		if a.Used != l.used || a.Reserved != l.reserved || a.Pending != l.pending || a.Pending.Negative() {
 			err = fmt.Errorf("22: %s says %v %v %v, its records %+v", a.ID, a.Used, a.Reserved, a.Pending, l)
@@ -195,25 +195,25 @@ func (m *machine) checkApps() error {
 
 func (m *machine) checkQueues() error {
 	st := m.p.st
-	want, containers := map[part]ledger{}, map[uint32]int64{}
+	want, containers := map[part[state.QueueSlot]]ledger{}, map[state.QueueSlot]int64{}
 	for p, l := range m.ledgers() { // sums: the order is harmless
 		a := st.Apps.Get(p.slot)
 		if a.State.Ended() {
 			continue
 		}
 		for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
-			w := want[part{q, p.label}]
-			want[part{q, p.label}] = ledger{used: w.used.Add(l.used).Add(l.reserved), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
+			w := want[part[state.QueueSlot]{q, p.label}]
+			want[part[state.QueueSlot]{q, p.label}] = ledger{used: w.used.Add(l.used).Add(l.reserved), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
 			containers[q] += l.containers
 		}
 	}
 	var err error
-	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		if q.Containers != containers[slot] {
 			err = fmt.Errorf("23: %s counts %d containers, there are %d", q.Path, q.Containers, containers[slot])
 		}
 		for label := range partitionsOf(st) {
-			u, w := st.QueueUse(slot, label), want[part{slot, label}]
+			u, w := st.QueueUse(slot, label), want[part[state.QueueSlot]{slot, label}]
 			switch {
 			case u.Used != w.used:
 				err = fmt.Errorf("18, 19: %s uses %v of %q, its applications %v", q.Path, u.Used, st.LabelName(label), w.used)
@@ -230,35 +230,35 @@ func (m *machine) checkQueues() error {
 
 func (m *machine) checkUsers() error {
 	st := m.p.st
-	users, leaf := map[part]yarn.Resource{}, map[part]yarn.Resource{}
+	users, leaf := map[part[state.UserSlot]]yarn.Resource{}, map[part[state.QueueSlot]]yarn.Resource{}
 	for p, l := range m.ledgers() { // sums: the order is harmless
 		if a := st.Apps.Get(p.slot); !a.State.Ended() {
-			u := part{a.UserSlot, p.label}
+			u := part[state.UserSlot]{a.UserSlot, p.label}
 			users[u] = users[u].Add(l.used).Add(l.reserved)
 		}
 	}
-	am, active := map[part]yarn.Resource{}, map[uint32]int32{}
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	am, active := map[part[state.QueueSlot]]yarn.Resource{}, map[state.QueueSlot]int32{}
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if !a.State.Ended() && (a.Activated() || a.AttemptState == state.AttemptFinishing) {
 			active[a.Queue]++
 			if !a.Unmanaged {
-				am[part{a.Queue, a.AMLabel}] = am[part{a.Queue, a.AMLabel}].Add(a.AM)
+				am[part[state.QueueSlot]{a.Queue, a.AMLabel}] = am[part[state.QueueSlot]{a.Queue, a.AMLabel}].Add(a.AM)
 			}
 		}
 		return true
 	})
 	var err error
 	for label := range partitionsOf(st) {
-		st.Users.Each(func(slot uint32, u *state.User) bool {
+		st.Users.Each(func(slot state.UserSlot, u *state.User) bool {
 			used := st.UserUse(slot, label).Used
-			leaf[part{u.Queue, label}] = leaf[part{u.Queue, label}].Add(used)
-			if want := users[part{slot, label}]; used != want {
+			leaf[part[state.QueueSlot]{u.Queue, label}] = leaf[part[state.QueueSlot]{u.Queue, label}].Add(used)
+			if want := users[part[state.UserSlot]{slot, label}]; used != want {
 				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.NameOf(u.Name), st.Queues.Get(u.Queue).Path, used, st.LabelName(label), want)
 			}
 			return err == nil
 		})
-		st.Queues.Each(func(slot uint32, q *state.Queue) bool {
-			u, p := st.QueueUse(slot, label), part{slot, label}
+		st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
+			u, p := st.QueueUse(slot, label), part[state.QueueSlot]{slot, label}
 			switch {
 			case err != nil || !q.Leaf:
 			case leaf[p] != u.Used:
@@ -275,8 +275,8 @@ func (m *machine) checkUsers() error {
 // checkStates is invariant 30.
 func (m *machine) checkStates() error {
 	st := m.p.st
-	holds := map[uint32]bool{}
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	holds := map[state.QueueSlot]bool{}
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if !a.State.Ended() {
 			for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
 				holds[q] = true
@@ -285,7 +285,7 @@ func (m *machine) checkStates() error {
 		return true
 	})
 	var err error
-	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		if (q.State == yarn.QueueStopped && holds[slot]) || (q.State == yarn.QueueDraining && !holds[slot]) {
 			err = fmt.Errorf("30: %s is %s, applications in it: %v", q.Path, q.State, holds[slot])
 		}
@@ -337,7 +337,7 @@ func (m *machine) checkKept(before *state.State, events []event.Event) {
 			ended[e.Reservation] = true
 		}
 	}
-	before.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	before.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		slot := m.p.st.Reservation(r.Number)
 		if ended[r.Number] != (slot == 0) {
 			m.fail("15: r%d ended: %v, and is at slot %d", r.Number, ended[r.Number], slot)

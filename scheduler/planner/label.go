@@ -31,7 +31,7 @@ func (p *Planner) labelsOff() *input.Fault {
 // could not use the nodes with a label.
 func (p *Planner) checkLabelSettings(cfg *capacity.Config) error {
 	listed := 0
-	p.st.Labels.Each(func(_ uint32, l *state.Label) bool { listed += boolToInt(l.Listed); return true })
+	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { listed += boolToInt(l.Listed); return true })
 	if !cfg.LabelSettings.Enabled && listed > 0 {
 		return fmt.Errorf("yarn.node-labels.enabled: the cluster has %d labels; remove them before you disable labels", listed)
 	}
@@ -45,7 +45,7 @@ func (p *Planner) setLabels(in *input.SetLabels) input.Reply {
 	}
 	labels = slices.DeleteFunc(labels, func(l event.Label) bool {
 		id, listed := p.st.ListedLabel(l.Name)
-		return listed && p.st.Labels.Get(uint32(id)).Exclusive == l.Exclusive
+		return listed && p.st.Labels.Get(id).Exclusive == l.Exclusive
 	})
 	if len(labels) > 0 {
 		p.sched.Emit(&event.LabelsSet{Labels: labels})
@@ -77,7 +77,7 @@ func (p *Planner) checkLabels(labels []event.Label, change bool) *input.Fault {
 	for _, l := range labels {
 		id, listed := p.st.ListedLabel(l.Name)
 		before, twice := exclusive[l.Name]
-		if twice && before != l.Exclusive || !change && listed && id != 0 && p.st.Labels.Get(uint32(id)).Exclusive != l.Exclusive {
+		if twice && before != l.Exclusive || !change && listed && id != 0 && p.st.Labels.Get(id).Exclusive != l.Exclusive {
 			differ = append(differ, fmt.Sprintf("<%s:exclusivity=%t>", l.Name, l.Exclusive))
 		}
 		exclusive[l.Name] = l.Exclusive
@@ -228,7 +228,7 @@ func (p *Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
 // unknownNodes refuses a request that names nodes that never registered.
 func (p *Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
 	known := make(map[yarn.NodeID]bool, p.st.Nodes.Len()) // looked up by key only
-	p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		known[n.ID], known[yarn.NodeID{Host: n.ID.Host}] = true, true
 		return true
 	})
@@ -291,8 +291,8 @@ func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode
 // cancelRelabelled cancels the reservations of nodes whose label changes. to returns the new label
 // of a node.
 func (p *Planner) cancelRelabelled(to func(n *state.Node) string) {
-	var nodes []uint32
-	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	var nodes []state.NodeSlot
+	p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if n := p.st.Nodes.Get(r.Node); to(n) != p.st.LabelName(n.Label) {
 			nodes = append(nodes, r.Node)
 		}

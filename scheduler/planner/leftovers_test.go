@@ -58,14 +58,14 @@ func leavesNothing(t testing.TB, st *state.State) {
 		}
 	}
 	nodes := map[string]bool{}
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool { nodes[n.ID.Host], nodes[n.Rack] = true, true; return true })
-	st.Names.Each(func(_ uint32, n *state.Name) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { nodes[n.ID.Host], nodes[n.Rack] = true, true; return true })
+	st.Names.Each(func(_ state.NameSlot, n *state.Name) bool {
 		if !nodes[n.Text] {
 			t.Errorf("all work has ended and is forgotten, and the name %q is left", n.Text)
 		}
 		return true
 	})
-	st.Removable.Each(func(_ uint32, r *state.Removals) bool {
+	st.Removable.Each(func(_ state.RemovalsSlot, r *state.Removals) bool {
 		if len(r.Containers) > 0 {
 			t.Errorf("all work has ended and is forgotten, and a node has yet to remove %v", r.Containers)
 		}
@@ -89,12 +89,12 @@ func (w *world) endAll() {
 		w.t.Fatal(f)
 	}
 	var apps []yarn.ApplicationID
-	w.p.st.Apps.Each(func(_ uint32, a *state.App) bool { apps = append(apps, a.ID); return true })
+	w.p.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool { apps = append(apps, a.ID); return true })
 	for _, id := range apps {
 		w.plan(&input.KillApplication{ID: id})
 	}
 	var nodes []yarn.NodeID
-	w.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool { nodes = append(nodes, n.ID); return true })
+	w.p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { nodes = append(nodes, n.ID); return true })
 	for _, id := range nodes {
 		w.plan(&input.ExpireNode{ID: id})
 	}
@@ -110,7 +110,7 @@ func (w *world) strange() {
 	w.plan(&input.Tick{Entropy: testEntropy})
 	w.plan(&input.IssueDelegationToken{Owner: "mallory", Renewer: "mallory"})
 	leaf := ""
-	w.p.st.Queues.Each(func(_ uint32, q *state.Queue) bool {
+	w.p.st.Queues.Each(func(_ state.QueueSlot, q *state.Queue) bool {
 		if q.Leaf {
 			leaf = q.Path
 		}

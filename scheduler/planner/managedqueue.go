@@ -79,7 +79,7 @@ func (p *Planner) manage(which func(*capacity.Queue) bool, afresh bool) {
 		return
 	}
 	e := &event.QueuesActivated{}
-	var oldest map[uint32]uint32
+	var oldest map[state.QueueSlot]uint32
 	for i := range p.Config().Queues {
 		q := &p.Config().Queues[i]
 		if q.ChildrenBy() != capacity.Legacy || len(q.Children) == 0 || !which(q) {
@@ -97,9 +97,9 @@ func (p *Planner) manage(which func(*capacity.Queue) bool, afresh bool) {
 
 // oldestApps returns the sequence number of the oldest application that has not ended, by the slot
 // of its queue. It is never iterated.
-func (p *Planner) oldestApps() map[uint32]uint32 {
-	oldest := map[uint32]uint32{}
-	p.st.Apps.Each(func(_ uint32, a *state.App) bool {
+func (p *Planner) oldestApps() map[state.QueueSlot]uint32 {
+	oldest := map[state.QueueSlot]uint32{}
+	p.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if first, ok := oldest[a.Queue]; !a.State.Ended() && (!ok || a.ID.Seq < first) {
 			oldest[a.Queue] = a.ID.Seq
 		}
@@ -112,7 +112,7 @@ func (p *Planner) oldestApps() map[uint32]uint32 {
 // deactivated. Leaves with applications are activated while there is room, in the order of their
 // oldest applications. With afresh, active leaves compete with the others; without it, they stay
 // active.
-func (p *Planner) manageBelow(parent *capacity.Queue, afresh bool, oldest map[uint32]uint32, e *event.QueuesActivated) {
+func (p *Planner) manageBelow(parent *capacity.Queue, afresh bool, oldest map[state.QueueSlot]uint32, e *event.QueuesActivated) {
 	type leaf struct {
 		path   string
 		first  uint32

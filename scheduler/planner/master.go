@@ -11,7 +11,7 @@ import (
 
 // finishing returns the application whose current attempt has this id and has unregistered; 0 if
 // there is none.
-func (p *Planner) finishing(id yarn.AttemptID) uint32 {
+func (p *Planner) finishing(id yarn.AttemptID) state.AppSlot {
 	slot := p.st.AppByID(id.App)
 	if slot == 0 {
 		return 0
@@ -25,14 +25,14 @@ func (p *Planner) finishing(id yarn.AttemptID) uint32 {
 // endsByItself reports whether the AM of an unregistered attempt ends its container itself. On a
 // Hadoop NodeManager it does, and the NodeManager reports the end. Other nodes get a command to end
 // it.
-func (p *Planner) endsByItself(slot uint32) bool {
+func (p *Planner) endsByItself(slot state.AppSlot) bool {
 	c := p.st.Master(p.st.Apps.Get(slot))
 	return c != 0 && p.st.Containers.Get(c).State.Live() && p.st.Nodes.Get(p.st.Containers.Get(c).Node).NodeManager
 }
 
 // finished ends an attempt that has unregistered, and its remaining containers. The final status
 // that its AM sent remains.
-func (p *Planner) finished(slot uint32) {
+func (p *Planner) finished(slot state.AppSlot) {
 	a := p.st.Apps.Get(slot)
 	final, d := a.Final, a.Details()
 	p.endAttempt(slot, final, d.Diagnostics, d.TrackingURL, false, false)
@@ -41,9 +41,9 @@ func (p *Planner) finished(slot uint32) {
 
 // resync handles the second registration of an AM that is registered. The AM will repeat all its
 // asks. So containers that it was never told about are ended, since it will ask for them again.
-func (p *Planner) resync(slot uint32) {
+func (p *Planner) resync(slot state.AppSlot) {
 	p.sched.CancelAll(slot, yarn.CancelAskGone)
-	var untold []uint32
+	var untold []state.ContainerSlot
 	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
 		if k.GrantedIn == 0 && k.State.Live() && !k.AM {
 			untold = append(untold, c)
@@ -69,7 +69,7 @@ func (p *Planner) runsUnreported(c *state.Container) bool {
 
 // awaited returns the application whose current attempt waits for the launch of its AM container; 0
 // if it no longer waits or never did.
-func (p *Planner) awaited(id yarn.AttemptID, container uint64) uint32 {
+func (p *Planner) awaited(id yarn.AttemptID, container uint64) state.AppSlot {
 	slot := p.st.AppByID(id.App)
 	if slot == 0 {
 		return 0
@@ -147,7 +147,7 @@ func (p *Planner) isLast(a *state.App, counts bool) bool {
 }
 
 // report records an AM's progress and tracking URL if the whole percent or the URL has changed.
-func (p *Planner) report(slot uint32, in *input.Allocate) {
+func (p *Planner) report(slot state.AppSlot, in *input.Allocate) {
 	a := p.st.Apps.Get(slot)
 	progress := min(in.Progress, 10_000)
 	if progress/100 == a.Progress/100 && (in.TrackingURL == "" || in.TrackingURL == a.Details().TrackingURL) {
@@ -158,7 +158,7 @@ func (p *Planner) report(slot uint32, in *input.Allocate) {
 
 // checkReleases refuses a call that releases containers of others, or that blacklists all nodes. It
 // accepts containers that no longer exist; release ignores them.
-func (p *Planner) checkReleases(slot uint32, in *input.Allocate) *input.Fault {
+func (p *Planner) checkReleases(slot state.AppSlot, in *input.Allocate) *input.Fault {
 	a := p.st.Apps.Get(slot)
 	for _, id := range in.Releases {
 		if id.App != a.ID || (id.Attempt != a.Attempt && !a.KeepContainers) {

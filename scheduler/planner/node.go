@@ -66,7 +66,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 }
 
 // reconcile ends the containers that a node no longer has when it registers again.
-func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
+func (p *Planner) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
 	for _, c := range in.Containers {
 		has[c.Container] = true
@@ -79,8 +79,8 @@ func (p *Planner) reconcile(slot uint32, in *input.RegisterNode) {
 	}
 }
 
-func (p *Planner) containersOn(node uint32) []uint32 {
-	var slots []uint32
+func (p *Planner) containersOn(node state.NodeSlot) []state.ContainerSlot {
+	var slots []state.ContainerSlot
 	for c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
 		slots = append(slots, c)
 	}
@@ -179,7 +179,7 @@ func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason strin
 
 // health changes the state of a node that reports itself unhealthy or healthy again, and reports
 // whether it is healthy again. An unhealthy node loses its containers, as a lost node does.
-func (p *Planner) health(slot uint32, unhealthy bool, report string) (recovered bool) {
+func (p *Planner) health(slot state.NodeSlot, unhealthy bool, report string) (recovered bool) {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
@@ -197,7 +197,7 @@ func (p *Planner) health(slot uint32, unhealthy bool, report string) (recovered 
 // stopNode ends the use of a node: its reservation and its containers end at once. As in YARN,
 // applications are activated before the attempts end whose AMs ran on the node, since the use by
 // other queues has fallen.
-func (p *Planner) stopNode(slot uint32, to yarn.NodeState, report string) {
+func (p *Planner) stopNode(slot state.NodeSlot, to yarn.NodeState, report string) {
 	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	text := "Container released on a *" + lower(to) + "* node"
 	var masters []event.ContainerRef
@@ -228,7 +228,7 @@ func lower(s yarn.NodeState) string {
 // finishDrain decommissions a draining node that no application needs any more. Until then it keeps
 // the node's total equal to its allocated resource, so that nothing else fits. The node has no
 // reservation since the drain began.
-func (p *Planner) finishDrain(slot uint32) {
+func (p *Planner) finishDrain(slot state.NodeSlot) {
 	n := p.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
 		return
@@ -299,7 +299,7 @@ func (p *Planner) drainNodes(in *input.DrainNodes) input.Reply {
 	if len(in.IDs) == 0 {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name one at least", "there are no nodes to drain"))
 	}
-	slots := make([]uint32, len(in.IDs))
+	slots := make([]state.NodeSlot, len(in.IDs))
 	for i, id := range in.IDs {
 		if slots[i] = p.st.Node(id); slots[i] == 0 {
 			return input.Refuse(in, p.noSuchNode(id))
@@ -313,7 +313,7 @@ func (p *Planner) drainNodes(in *input.DrainNodes) input.Reply {
 
 // beginDrain starts the drain of a node, or changes the deadline of its drain. It reports whether
 // anything changes. A node that is not usable is decommissioned at once.
-func (p *Planner) beginDrain(slot uint32, deadline int64) bool {
+func (p *Planner) beginDrain(slot state.NodeSlot, deadline int64) bool {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioned:
@@ -331,14 +331,14 @@ func (p *Planner) beginDrain(slot uint32, deadline int64) bool {
 }
 
 // drain starts a graceful decommission. A deadline of 0 means none.
-func (p *Planner) drain(slot uint32, deadline int64, report string) {
+func (p *Planner) drain(slot state.NodeSlot, deadline int64, report string) {
 	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 
 // recommission lets a node come back. The node must register again, with the containers that it
 // still runs.
-func (p *Planner) recommission(slot uint32) {
+func (p *Planner) recommission(slot state.NodeSlot) {
 	to := yarn.NodeRunning
 	if p.st.Nodes.Get(slot).Count == 0 {
 		to = yarn.NodeRebooted
@@ -375,7 +375,7 @@ func (p *Planner) drainsDue() {
 }
 
 // decommission ends a drain before the node's containers have ended.
-func (p *Planner) decommission(slot uint32, why string) {
+func (p *Planner) decommission(slot state.NodeSlot, why string) {
 	if report := p.st.Nodes.Get(slot).Report; report == hostRefused {
 		why = report // setHosts finds by this report the nodes that may come back
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -71,7 +72,7 @@ func TestNodesHeardEqualsHeartbeats(t *testing.T) {
 			}
 		}
 	}
-	all := &input.NodesHeard{Nodes: []uint32{0, 999_999}}
+	all := &input.NodesHeard{Nodes: []state.NodeSlot{0, 999_999}}
 	now := one.now + 1
 	var beats []byte
 	for _, id := range one.nodes {

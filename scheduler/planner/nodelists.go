@@ -16,7 +16,7 @@ const hostRefused = "refused by the lists of hosts"
 
 // refusedHost returns a fault if the lists of hosts do not let a node register. A draining node may
 // register, since its containers may run until the deadline.
-func (p *Planner) refusedHost(slot uint32, id yarn.NodeID) *input.Fault {
+func (p *Planner) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Fault {
 	if p.st.Hosts.Allowed(id.Host) || (slot != 0 && p.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
 		return nil
 	}
@@ -31,8 +31,8 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 	}
 	p.listHosts(in.Include, in.Exclude)
 	reply, lists := &input.SetHostsReply{}, &p.st.Hosts
-	var leaving, returning []uint32
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	var leaving, returning []state.NodeSlot
+	p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch allowed := lists.Allowed(n.ID.Host); {
 		case !allowed && n.Heard():
 			leaving = append(leaving, slot)
@@ -85,7 +85,7 @@ func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fa
 // refuseNode makes a node leave that the lists refuse. It reports whether the node was not leaving
 // before. Without graceful, a node that no list names is shut down instead of decommissioned, so
 // that it may be forgotten.
-func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
+func (p *Planner) refuseNode(slot state.NodeSlot, graceful bool, timeout int64) bool {
 	n := p.st.Nodes.Get(slot)
 	switch {
 	case !graceful && p.untracked(n.ID.Host):
@@ -103,7 +103,7 @@ func (p *Planner) refuseNode(slot uint32, graceful bool, timeout int64) bool {
 
 // redrain changes the deadline of a drain to the timeout of the lists, counted from the start of
 // the drain: the lists may be set repeatedly.
-func (p *Planner) redrain(slot uint32, n *state.Node, timeout int64) {
+func (p *Planner) redrain(slot state.NodeSlot, n *state.Node, timeout int64) {
 	if deadline := after(n.DrainSinceMillis, timeout); deadline != n.DeadlineMillis {
 		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
 	}
@@ -166,7 +166,7 @@ func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
 }
 
 // dropNode removes the record of a node that may be forgotten.
-func (p *Planner) dropNode(slot uint32) {
+func (p *Planner) dropNode(slot state.NodeSlot) {
 	n := p.st.Nodes.Get(slot)
 	id := n.ID
 	if n.Label != 0 && p.Config().LabelSettings.Distributed() {

@@ -108,7 +108,7 @@ func TestUnlistedHostsDrain(t *testing.T) {
 		Containers: []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}}); f != nil || h.node(0).State != yarn.NodeDecommissioning {
 		t.Errorf("a node that drains restarts: %v, %s", f, h.node(0).State)
 	}
-	h.must(t, &input.NodesHeard{Nodes: []uint32{2}})
+	h.must(t, &input.NodesHeard{Nodes: []state.NodeSlot{2}})
 	if h.node(1).State != yarn.NodeDecommissioned || h.again(1) == nil {
 		t.Errorf("the empty one is %s", h.node(1).State)
 	}

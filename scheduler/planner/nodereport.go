@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -17,7 +18,7 @@ const toldAtOnce = 200
 
 // find returns the slot of a container that a node reports; 0 if the cluster has no such container
 // on that node.
-func (p *Planner) find(node uint32, id yarn.ContainerID) uint32 {
+func (p *Planner) find(node state.NodeSlot, id yarn.ContainerID) state.ContainerSlot {
 	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
 		return 0
@@ -26,7 +27,7 @@ func (p *Planner) find(node uint32, id yarn.ContainerID) uint32 {
 }
 
 // take records what a node reports about a container.
-func (p *Planner) take(slot uint32, s *input.ContainerStatus) {
+func (p *Planner) take(slot state.ContainerSlot, s *input.ContainerStatus) {
 	c := p.st.Containers.Get(slot)
 	switch {
 	case s.State == yarn.ContainerCompleted:
@@ -40,7 +41,7 @@ func (p *Planner) take(slot uint32, s *input.ContainerStatus) {
 
 // statuses records what a node reports about its containers. It returns the containers that the
 // node must kill, because the cluster does not know them.
-func (p *Planner) statuses(node uint32, all []input.ContainerStatus, full bool) (kill []yarn.ContainerID) {
+func (p *Planner) statuses(node state.NodeSlot, all []input.ContainerStatus, full bool) (kill []yarn.ContainerID) {
 	if full {
 		p.round++
 	}
@@ -64,7 +65,7 @@ func (p *Planner) statuses(node uint32, all []input.ContainerStatus, full bool) 
 }
 
 // met marks a container as part of the current full report.
-func (p *Planner) met(slot uint32) {
+func (p *Planner) met(slot state.ContainerSlot) {
 	for int(slot) >= len(p.named) {
 		p.named = append(p.named, 0)
 	}
@@ -74,7 +75,7 @@ func (p *Planner) met(slot uint32) {
 // missing ends the containers that a node had and that its full report lacks. A container that the
 // node has never reported may not have arrived yet, so it is kept. A container that is being killed
 // ends with the exit status of that decision.
-func (p *Planner) missing(node uint32) {
+func (p *Planner) missing(node state.NodeSlot) {
 	var lost []event.ContainerRef
 	for slot, c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
 		if named := int(slot) < len(p.named) && p.named[slot] == p.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
@@ -90,7 +91,7 @@ func (p *Planner) missing(node uint32) {
 
 // ackCommands removes the commands that a node has acknowledged. Since reports may be repeated, it
 // ignores commands that were removed before.
-func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
+func (p *Planner) ackCommands(node state.NodeSlot, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
 	for _, id := range in.CleanupsAcked {
 		if slot := p.st.NodeApplication(id, node); slot != 0 && p.st.NodeApplications.Get(slot).Slot == 0 {
@@ -109,7 +110,7 @@ func (p *Planner) ackCommands(node uint32, in *input.NodeHeartbeat) {
 }
 
 // ackRemovals removes the completed containers that a node has been told to forget.
-func (p *Planner) ackRemovals(node uint32, through uint64) {
+func (p *Planner) ackRemovals(node state.NodeSlot, through uint64) {
 	if first, list := p.st.Removals(node); through >= first && through-first < uint64(len(list)) {
 		p.sched.Emit(&event.RemovalsAcked{Node: node, Through: through})
 	}
@@ -121,7 +122,7 @@ func byID(a, b yarn.ApplicationID) int {
 
 // commands adds to a reply what the node must launch, kill, signal, resize and clean up, according
 // to the state. Commands that the node has not acknowledged are sent again.
-func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
+func (p *Planner) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply) {
 	n := p.st.Nodes.Get(slot)
 	if n.TotalSet {
 		reply.Total = n.SetTotal
@@ -148,7 +149,7 @@ func (p *Planner) commands(slot uint32, reply *input.NodeHeartbeatReply) {
 	}
 }
 
-func (p *Planner) cleanUps(node uint32) []yarn.ApplicationID {
+func (p *Planner) cleanUps(node state.NodeSlot) []yarn.ApplicationID {
 	n := p.st.Nodes.Get(node)
 	out := make([]yarn.ApplicationID, 0, min(n.PendingCleanups, toldAtOnce))
 	for slot := n.NodeApplications; slot != 0 && len(out) < cap(out); slot = p.st.NodeApplications.Get(slot).NextOnNode() {

@@ -92,7 +92,7 @@ func (h *house) state(id yarn.ContainerID) yarn.ContainerState {
 	return 0
 }
 
-func (h *house) anyNode(id yarn.ContainerID) uint32 {
+func (h *house) anyNode(id yarn.ContainerID) state.NodeSlot {
 	if slot := h.p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}); slot != 0 {
 		return h.p.st.Containers.Get(slot).Node
 	}
@@ -176,7 +176,7 @@ func TestDrainWaitsForApplications(t *testing.T) {
 		if h.beat(0); h.node(0).State != yarn.NodeDecommissioning || h.node(0).Count != 0 || !h.node(0).Total.IsZero() {
 			t.Fatalf("its containers have ended, the application has not: %s with a total of %s", h.node(0).State, h.node(0).Total)
 		}
-		h.must(t, &input.NodesHeard{Nodes: []uint32{1}})
+		h.must(t, &input.NodesHeard{Nodes: []state.NodeSlot{1}})
 	}
 	h.finish(at)
 	r := h.beat(0)

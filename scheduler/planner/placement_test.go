@@ -87,7 +87,9 @@ node add n1 80G`)
 			t.Fatal(r.Refused())
 		}
 	}
-	ofSubmission := func(slot uint32, a *state.App) placement.Submission { return explain.SubmissionOf(w.p.st, slot, a) }
+	ofSubmission := func(slot state.AppSlot, a *state.App) placement.Submission {
+		return explain.SubmissionOf(w.p.st, slot, a)
+	}
 	compare := func(more ...string) *explain.Landings {
 		var props []capacity.Property
 		for _, p := range w.props {

@@ -13,7 +13,7 @@ const preempted = "Container preempted by scheduler"
 
 // killPreempted ends a warned container. If it is an AM, its attempt ends too, which does not count
 // against the application. If the AM does not know the container yet, its ask is restored.
-func (p *Planner) killPreempted(slot uint32) {
+func (p *Planner) killPreempted(slot state.ContainerSlot) {
 	c := p.st.Containers.Get(slot)
 	ref, live := p.st.Ref(c), c.State.Live()
 	switch {
@@ -30,7 +30,7 @@ func (p *Planner) killPreempted(slot uint32) {
 
 // preempting returns the preemption warning that response n has for a container; false if it has
 // none.
-func (p *Planner) preempting(slot uint32, c *state.Container, n int32) (input.Preempting, bool) {
+func (p *Planner) preempting(slot state.ContainerSlot, c *state.Container, n int32) (input.Preempting, bool) {
 	if !p.st.Preemptions.Has(slot) || p.st.Preemptions.Get(slot).ToldIn != n {
 		return input.Preempting{}, false
 	}

@@ -313,7 +313,7 @@ func (m *machine) submitTwice(t *rapid.T) {
 	m.registerAttempt(first.ID)
 }
 
-func (m *machine) app(t *rapid.T) (uint32, *state.App) {
+func (m *machine) app(t *rapid.T) (state.AppSlot, *state.App) {
 	var live []yarn.ApplicationID
 	for _, id := range m.apps {
 		if slot := m.p.st.AppByID(id); slot != 0 && !m.p.st.Apps.Get(slot).State.Ended() {
@@ -483,7 +483,10 @@ func (m *machine) configure(t *rapid.T) {
 
 func (m *machine) cancel(t *rapid.T) {
 	var numbers []uint64
-	m.p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { numbers = append(numbers, r.Number); return true })
+	m.p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
+		numbers = append(numbers, r.Number)
+		return true
+	})
 	if len(numbers) > 0 {
 		m.plan(&input.CancelReservation{Number: rapid.SampledFrom(numbers).Draw(t, "reservation")})
 	}

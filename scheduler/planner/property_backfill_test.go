@@ -68,11 +68,11 @@ func (w *walk) waitsUntil(r *state.Reservation, until int64) bool {
 func (m *machine) checkLeases() {
 	st := m.p.State()
 	type late struct {
-		slot     uint32
+		slot     state.ContainerSlot
 		deadline int64
 	}
 	var over []late
-	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+	st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		if st.Preemptions.Has(slot) && l.DeadlineMillis == 0 {
 			m.fail("41: %s is to give its room back now, and runs on", st.ContainerID(st.Containers.Get(slot)))
 		}

@@ -38,7 +38,7 @@ func (m *machine) windDown() {
 	if n := m.p.sched.Queue(0); !n.Used.IsZero() || !n.Pending.IsZero() || n.Containers != 0 {
 		m.fail("all applications are dead and root uses %v", n.Used)
 	}
-	m.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	m.p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.Count > 0 {
 			m.fail("all applications are dead and %s holds %d containers", n.ID, n.Count)
 		}
@@ -47,7 +47,7 @@ func (m *machine) windDown() {
 }
 
 // lastAsker returns the slot of a registered application, or 0.
-func (m *machine) lastAsker() uint32 {
+func (m *machine) lastAsker() state.AppSlot {
 	for _, id := range m.apps {
 		if slot := m.p.st.AppByID(id); slot != 0 && m.p.st.Apps.Get(slot).AttemptState == state.AttemptRegistered {
 			return slot
@@ -85,7 +85,7 @@ func (m *machine) askNothing(a *state.App) {
 
 // servesTheLast checks that an ask of the smallest size is served within one sweep if it is the
 // only ask and a node has room that its queues allow.
-func (m *machine) servesTheLast(slot uint32) {
+func (m *machine) servesTheLast(slot state.AppSlot) {
 	m.askNothing(m.p.st.Apps.Get(slot))
 	m.sweep(true)
 	a := m.p.st.Apps.Get(slot)
@@ -120,7 +120,7 @@ func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 		return false
 	}
 	fits := false
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		fits = fits || (n.Label == 0 && n.State == yarn.NodeRunning && n.Report != state.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
 			calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) > 0)
 		return true

@@ -81,7 +81,7 @@ func (m *machine) limits(t *rapid.T) {
 
 // served says to what a pass on a node of a fork gives the node first.
 type served struct {
-	app      uint32
+	app      state.AppSlot
 	key      yarn.SchedulerKey
 	reserved bool // it gets a reservation
 }
@@ -91,7 +91,7 @@ type explainWalk struct {
 	m      *machine
 	st     *state.State
 	now    int64
-	first  map[uint32]served // by node; without the nodes that give nothing
+	first  map[state.NodeSlot]served // by node; without the nodes that give nothing
 	counts map[string]int
 }
 
@@ -131,9 +131,9 @@ func (w *explainWalk) fail(x *explain.Explanation, format string, args ...any) {
 func (w *explainWalk) planner(st *state.State) *Planner { return must(New(st.Fork(), w.m.opt)) }
 
 // firsts sends the heartbeat of each node to a fork of its own.
-func (w *explainWalk) firsts(st *state.State) map[uint32]served {
-	out := map[uint32]served{}
-	st.Nodes.Each(func(node uint32, n *state.Node) bool {
+func (w *explainWalk) firsts(st *state.State) map[state.NodeSlot]served {
+	out := map[state.NodeSlot]served{}
+	st.Nodes.Each(func(node state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() {
 			p := w.planner(st)
 			p.sched.Begin(w.now)
@@ -174,7 +174,7 @@ func servedBy(st *state.State, e event.Event) (served, bool) {
 }
 
 // servesAsk reports whether some pass gives a node to an ask first.
-func servesAsk(first map[uint32]served, app uint32, key yarn.SchedulerKey) bool {
+func servesAsk(first map[state.NodeSlot]served, app state.AppSlot, key yarn.SchedulerKey) bool {
 	for _, s := range first {
 		if s.app == app && s.key == key && !s.reserved {
 			return true
@@ -184,7 +184,7 @@ func servesAsk(first map[uint32]served, app uint32, key yarn.SchedulerKey) bool 
 }
 
 // firstAsk returns an application's first outstanding ask.
-func firstAsk(st *state.State, app uint32) (uint32, *state.Ask) {
+func firstAsk(st *state.State, app state.AppSlot) (state.AskSlot, *state.Ask) {
 	for ask, k := range st.AsksOf(st.Apps.Get(app)) {
 		if k.Count > 0 {
 			return ask, k
@@ -193,7 +193,7 @@ func firstAsk(st *state.State, app uint32) (uint32, *state.Ask) {
 	return 0, nil
 }
 
-func (w *explainWalk) application(slot uint32, x *explain.Explanation) {
+func (w *explainWalk) application(slot state.AppSlot, x *explain.Explanation) {
 	a := w.st.Apps.Get(slot)
 	w.claims("reason " + x.Reason)
 	switch {
@@ -219,7 +219,7 @@ func (w *explainWalk) application(slot uint32, x *explain.Explanation) {
 }
 
 // ask checks the reason of one ask.
-func (w *explainWalk) ask(x *explain.Explanation, ask uint32, k *state.Ask, reason, text string, never bool) {
+func (w *explainWalk) ask(x *explain.Explanation, ask state.AskSlot, k *state.Ask, reason, text string, never bool) {
 	serves := servesAsk(w.first, k.App, k.Key)
 	if k.IncreaseOf != 0 || w.sameKey(k) > 1 {
 		return // passes do not tell an ask for an increase from others under its key
@@ -231,7 +231,7 @@ func (w *explainWalk) ask(x *explain.Explanation, ask uint32, k *state.Ask, reas
 		w.claims("never")
 		w.neverStarts(x, k)
 	}
-	leaf := func(app uint32) uint32 { return w.st.Apps.Get(app).Queue }
+	leaf := func(app state.AppSlot) state.QueueSlot { return w.st.Apps.Get(app).Queue }
 	first := func(is func(s served) bool) bool {
 		for node, n := range w.first {
 			if is(n) && w.mayUse(k, w.st.Nodes.Get(node)) {
@@ -251,7 +251,7 @@ func (w *explainWalk) ask(x *explain.Explanation, ask uint32, k *state.Ask, reas
 			w.fail(x, "no other application is served first: %+v", w.first)
 		}
 	case scheduler.NodeReservedByOther.String():
-		if !w.reserved(func(app uint32) bool { return app != k.App }) {
+		if !w.reserved(func(app state.AppSlot) bool { return app != k.App }) {
 			w.fail(x, "no node is reserved for another application")
 		}
 	case scheduler.HoldsReservations.String():
@@ -277,7 +277,7 @@ func (w *explainWalk) sameKey(k *state.Ask) (n int) {
 
 // nothingFirst reports whether the pass on some node gives nothing.
 func (w *explainWalk) nothingFirst() (nothing bool) {
-	w.st.Nodes.Each(func(node uint32, n *state.Node) bool {
+	w.st.Nodes.Each(func(node state.NodeSlot, n *state.Node) bool {
 		if _, some := w.first[node]; n.TakesContainers() && !some {
 			nothing = true
 		}
@@ -286,8 +286,8 @@ func (w *explainWalk) nothingFirst() (nothing bool) {
 	return nothing
 }
 
-func (w *explainWalk) reserved(by func(app uint32) bool) (is bool) {
-	w.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { is = is || by(r.App); return true })
+func (w *explainWalk) reserved(by func(app state.AppSlot) bool) (is bool) {
+	w.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool { is = is || by(r.App); return true })
 	return is
 }
 
@@ -297,7 +297,7 @@ func (w *explainWalk) mayUse(k *state.Ask, n *state.Node) bool {
 		return false
 	}
 	if k.Label != n.Label {
-		label := w.st.Labels.Get(uint32(max(n.Label, 1)))
+		label := w.st.Labels.Get(max(n.Label, 1))
 		if k.Label != 0 || n.Label == 0 || !label.Listed || label.Exclusive || k.AM {
 			return false
 		}
@@ -315,7 +315,7 @@ func (w *explainWalk) mayUse(k *state.Ask, n *state.Node) bool {
 }
 
 // nodes counts the nodes with each reason.
-func (w *explainWalk) nodes(x *explain.Explanation, ask uint32, k *state.Ask) {
+func (w *explainWalk) nodes(x *explain.Explanation, ask state.AskSlot, k *state.Ask) {
 	calc, a := w.m.p.Config().Calculator, w.st.Apps.Get(k.App)
 	want := map[string]int{}
 	lends := false
@@ -323,7 +323,7 @@ func (w *explainWalk) nodes(x *explain.Explanation, ask uint32, k *state.Ask) {
 		lends = lends || q.Backfill != capacity.BackfillOff
 	}
 	room := 0
-	w.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	w.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if !n.Serving() || !w.mayUse(k, n) {
 			return true
 		}
@@ -375,13 +375,13 @@ func (w *explainWalk) nodes(x *explain.Explanation, ask uint32, k *state.Ask) {
 }
 
 // limits compares the use that limits name with the sum over containers and reservations.
-func (w *explainWalk) limits(x *explain.Explanation, slot uint32, k *state.Ask) {
+func (w *explainWalk) limits(x *explain.Explanation, slot state.AppSlot, k *state.Ask) {
 	a := w.st.Apps.Get(slot)
 	for _, l := range x.Limits {
 		path, of := strings.CutPrefix(l.Name, "maximum of ")
 		path, _, _ = strings.Cut(path, " ")
 		var used yarn.Resource
-		w.st.Apps.Each(func(_ uint32, o *state.App) bool {
+		w.st.Apps.Each(func(_ state.AppSlot, o *state.App) bool {
 			queue := w.st.Queues.Get(o.Queue).Path
 			mine := of && (queue == path || strings.HasPrefix(queue, path+"."))
 			if !of {
@@ -442,14 +442,14 @@ func (w *explainWalk) neverStarts(x *explain.Explanation, k *state.Ask) {
 	now := w.now
 	plan := func(in input.Input) { now += 10; p.Plan(now, input.Request{Input: in}) }
 	app := w.st.Apps.Get(k.App)
-	w.st.Apps.Each(func(slot uint32, a *state.App) bool {
+	w.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if slot != k.App && !a.State.Ended() {
 			plan(&input.KillApplication{ID: a.ID})
 		}
 		return true
 	})
 	var ids []yarn.NodeID
-	w.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	w.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State != yarn.NodeDecommissioned && n.State != yarn.NodeShutdown {
 			ids = append(ids, n.ID)
 		}
@@ -469,7 +469,7 @@ func (w *explainWalk) neverStarts(x *explain.Explanation, k *state.Ask) {
 				}
 			}
 			now += 10
-			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []uint32{p.st.Node(id)}}})
+			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{p.st.Node(id)}}})
 			for _, e := range events {
 				if s, ok := servedBy(w.st, e); ok && !s.reserved && s.app == k.App && s.key == k.Key && p.st.App(app.ID.Seq) == k.App {
 					w.fail(x, "it starts when all nodes are empty and serve: %+v (had %d)", e, before)
@@ -486,7 +486,7 @@ func (w *explainWalk) withoutReservations(x *explain.Explanation, k *state.Ask) 
 	if w.st.Reservations.Len() == 0 {
 		w.fail(x, "there are no reservations")
 	}
-	w.cancel(p, func(uint32) bool { return true })
+	w.cancel(p, func(state.AppSlot) bool { return true })
 	w.claims("without reservations")
 	y := must(explain.Application(must(scheduler.New(p.st, w.m.opt.Eager)), w.st.Apps.Get(k.App).ID))
 	if y.Reason == scheduler.ReservedElsewhere.String() {
@@ -495,9 +495,9 @@ func (w *explainWalk) withoutReservations(x *explain.Explanation, k *state.Ask) 
 }
 
 // cancel cancels the reservations of applications.
-func (w *explainWalk) cancel(p *Planner, of func(app uint32) bool) {
+func (w *explainWalk) cancel(p *Planner, of func(app state.AppSlot) bool) {
 	var numbers []uint64
-	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if of(r.App) {
 			numbers = append(numbers, r.Number)
 		}
@@ -531,7 +531,7 @@ func (w *explainWalk) rootFull(st *state.State, k *state.Ask) bool {
 
 // unlimited returns a fork in which the queues of an application have no maximum, or nil if the tree
 // has absolute ones.
-func (w *explainWalk) unlimited(app uint32) *state.State {
+func (w *explainWalk) unlimited(app state.AppSlot) *state.State {
 	if w.m.labelled || strings.Contains(strings.Join(w.m.tree(), " "), "[") {
 		return nil
 	}
@@ -549,7 +549,7 @@ func (w *explainWalk) unlimited(app uint32) *state.State {
 }
 
 // waitsForStart checks why an application is not activated or may not run.
-func (w *explainWalk) waitsForStart(slot uint32, a *state.App, x *explain.Explanation) {
+func (w *explainWalk) waitsForStart(slot state.AppSlot, a *state.App, x *explain.Explanation) {
 	p := w.planner(w.st)
 	p.sched.Begin(w.now)
 	if a.AttemptState == state.AttemptPending {
@@ -570,7 +570,7 @@ func (w *explainWalk) waitsForStart(slot uint32, a *state.App, x *explain.Explan
 }
 
 // alternative does what an alternative supposes.
-func (w *explainWalk) alternative(slot uint32, x *explain.Explanation, alt explain.Alternative) {
+func (w *explainWalk) alternative(slot state.AppSlot, x *explain.Explanation, alt explain.Alternative) {
 	p := w.planner(w.st)
 	p.sched.Begin(w.now)
 	ask, k := firstAsk(w.st, slot)
@@ -588,7 +588,7 @@ func (w *explainWalk) alternative(slot uint32, x *explain.Explanation, alt expla
 	}, alt.If) + fmt.Sprintf(": %v", alt.Now))
 	switch {
 	case alt.If == "no node were reserved for others":
-		w.cancel(p, func(app uint32) bool { return app != slot })
+		w.cancel(p, func(app state.AppSlot) bool { return app != slot })
 	case alt.If == "it had no blacklist":
 		var names []string
 		for _, id := range a.Blacklist {
@@ -596,7 +596,7 @@ func (w *explainWalk) alternative(slot uint32, x *explain.Explanation, alt expla
 		}
 		apply(&event.BlacklistChanged{App: a.ID.Seq, Remove: names})
 	case alt.If == "the silent nodes sent heartbeats":
-		w.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+		w.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 			if n.Silent() && n.Heard() {
 				apply(&event.NodeSilenceChanged{Node: slot})
 			}
@@ -626,7 +626,7 @@ func (w *explainWalk) alternative(slot uint32, x *explain.Explanation, alt expla
 }
 
 // resize changes the size of an ask to the one that a text says.
-func (w *explainWalk) resize(p *Planner, ask uint32, k *state.Ask, text string) {
+func (w *explainWalk) resize(p *Planner, ask state.AskSlot, k *state.Ask, text string) {
 	var size yarn.Resource
 	kinds := w.m.p.Config().Kinds
 	for _, part := range strings.Split(text, " · ") {

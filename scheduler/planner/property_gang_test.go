@@ -33,8 +33,8 @@ func (m *machine) declareGang(t *rapid.T) {
 // have reservations or none, and the nodes match the gang's constraints.
 func (m *machine) checkGangs() (err error) {
 	st := m.p.st
-	st.Gangs.Each(func(app uint32, g *state.Gang) bool {
-		nodes := map[uint32]int64{}
+	st.Gangs.Each(func(app state.AppSlot, g *state.Gang) bool {
+		nodes := map[state.NodeSlot]int64{}
 		held := int64(0)
 		for _, r := range st.GangReservations(app) {
 			nodes[r.Node] += int64(r.Members)
@@ -64,7 +64,7 @@ func (m *machine) checkStarted() error {
 			continue
 		}
 		g := m.p.st.Gangs.Get(m.p.st.App(started.App))
-		nodes, left := map[uint32]int64{}, g.Spec.Count
+		nodes, left := map[state.NodeSlot]int64{}, g.Spec.Count
 		for _, e := range m.events[i:] {
 			if c, ok := e.(*event.ContainerAllocated); ok && c.App == started.App && c.Key == g.Key && left > 0 {
 				nodes[c.Node]++
@@ -81,8 +81,8 @@ func (m *machine) checkStarted() error {
 	return nil
 }
 
-func (m *machine) gangShape(g *yarn.Gang, nodes map[uint32]int64, now bool) error {
-	racks := map[state.NameID]bool{}
+func (m *machine) gangShape(g *yarn.Gang, nodes map[state.NodeSlot]int64, now bool) error {
+	racks := map[state.NameSlot]bool{}
 	for node, members := range nodes {
 		racks[m.p.st.Nodes.Get(node).RackID] = true
 		if g.PerNode != 0 && members != g.PerNode {

@@ -111,7 +111,7 @@ func (w *world) checkLabels(t *rapid.T, before *state.State) {
 	for _, e := range w.events {
 		walk.step(e)
 	}
-	w.p.st.Labels.Each(func(slot uint32, l *state.Label) bool {
+	w.p.st.Labels.Each(func(slot state.LabelSlot, l *state.Label) bool {
 		cfg := w.p.Config().Partition(l.Name)
 		if err := checkCapacities(cfg, cfg.Compute(l.Total)); err != nil {
 			t.Fatalf("label %s: %v", l.Name, err)
@@ -131,7 +131,7 @@ type labelWalk struct {
 	pre  *state.State // the state before an exchange's cancellation, else st
 	cfg  *capacity.Config
 	// asked returns what preemption has asked to end in a queue. Nil means nothing.
-	asked func(queue uint32) yarn.Resource
+	asked func(queue state.QueueSlot) yarn.Resource
 }
 
 func (w *labelWalk) step(e event.Event) {
@@ -190,28 +190,28 @@ func (w *labelWalk) activated(a *state.App) {
 // mayUse checks that an ask may use a node, and reports whether the node is lent to it.
 func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 	lent = k.Label != n.Label
-	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(uint32(n.Label)).Exclusive) {
+	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(n.Label).Exclusive) {
 		w.fail("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.LabelName(n.Label), w.st.LabelName(k.Label), k.AM)
 	}
 	return lent
 }
 
 // capacitiesOf computes the configuration and the capacities of a partition from the records alone.
-func capacitiesOf(cfg *capacity.Config, st *state.State, label state.LabelID) (*capacity.Config, *capacity.Tree) {
+func capacitiesOf(cfg *capacity.Config, st *state.State, label state.LabelSlot) (*capacity.Config, *capacity.Tree) {
 	if label != 0 {
 		cfg = cfg.Partition(st.LabelName(label))
-		return cfg, cfg.Compute(st.Labels.Get(uint32(label)).Total)
+		return cfg, cfg.Compute(st.Labels.Get(label).Total)
 	}
 	total := st.Meta.Cluster
-	st.Labels.Each(func(_ uint32, l *state.Label) bool { total = total.Sub(l.Total); return true })
+	st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { total = total.Sub(l.Total); return true })
 	return cfg, cfg.Compute(total)
 }
 
 // awaiting sums the reservations of a queue and its descendants on nodes of a label that wait for
 // warned containers. They do not count if the queue may use all nodes.
-func (w *labelWalk) awaiting(queue uint32, label state.LabelID) (sum yarn.Resource) {
+func (w *labelWalk) awaiting(queue state.QueueSlot, label state.LabelSlot) (sum yarn.Resource) {
 	counted := map[uint64]bool{}
-	w.st.Preemptions.Each(func(_ uint32, p *state.Preemption) bool {
+	w.st.Preemptions.Each(func(_ state.ContainerSlot, p *state.Preemption) bool {
 		if p.Reservation == 0 || p.Cause == yarn.PreemptLease || counted[p.Reservation] {
 			return true
 		}

@@ -53,7 +53,7 @@ func (m *machine) registerAgain(t *rapid.T) {
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {
 		return
 	}
-	was, events, keeps := a.Response, len(m.log), []uint32{}
+	was, events, keeps := a.Response, len(m.log), []state.ContainerSlot{}
 	for _, c := range m.p.liveOf(slot) {
 		if k := m.p.st.Containers.Get(c); k.GrantedIn != 0 || k.AM || k.Attempt != a.Attempt {
 			keeps = append(keeps, c)
@@ -150,7 +150,10 @@ func (m *machine) report(t *rapid.T) {
 
 func (m *machine) tokens(t *rapid.T) {
 	var all []uint32
-	m.p.st.Delegations.Each(func(_ uint32, d *state.DelegationToken) bool { all = append(all, d.Sequence); return true })
+	m.p.st.Delegations.Each(func(_ state.DelegationSlot, d *state.DelegationToken) bool {
+		all = append(all, d.Sequence)
+		return true
+	})
 	by := rapid.SampledFrom([]string{"u0", "u1", ""}).Draw(t, "by")
 	switch what := rapid.IntRange(0, 2).Draw(t, "what"); {
 	case what == 0 || len(all) == 0:

@@ -31,9 +31,12 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 	}
 }
 
+// nodeSlots draws the slot of a node, which need not exist.
+var nodeSlots = rapid.Map(rapid.Uint32Range(0, 6), func(n uint32) state.NodeSlot { return state.NodeSlot(n) })
+
 // heard sends a batch of heartbeats that report nothing.
 func (m *machine) heard(t *rapid.T) {
-	in := &input.NodesHeard{Nodes: rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 6).Draw(t, "numbers")}
+	in := &input.NodesHeard{Nodes: rapid.SliceOfN(nodeSlots, 0, 6).Draw(t, "numbers")}
 	m.plan(in)
 	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) { // The state has changed since the turn of the earlier ones.
 		m.checkServed(m.p.st.Nodes.Get(in.Nodes[n-1]).ID)
@@ -43,8 +46,8 @@ func (m *machine) heard(t *rapid.T) {
 // silence marks nodes that have missed heartbeats, and ends such marks. Some of the nodes do not
 // exist, or are silent already.
 func (m *machine) silence(t *rapid.T) {
-	in := &input.NodeSilence{Heard: rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 2).Draw(t, "heard")}
-	for _, n := range rapid.SliceOfN(rapid.Uint32Range(0, 6), 0, 3).Draw(t, "silent") {
+	in := &input.NodeSilence{Heard: rapid.SliceOfN(nodeSlots, 0, 2).Draw(t, "heard")}
+	for _, n := range rapid.SliceOfN(nodeSlots, 0, 3).Draw(t, "silent") {
 		in.Silent = append(in.Silent, input.SilentNode{Node: n, SinceMillis: rapid.Int64Range(0, m.now+10).Draw(t, "since")})
 	}
 	m.plan(in)
@@ -57,7 +60,10 @@ func (m *machine) silence(t *rapid.T) {
 
 func (m *machine) container(t *rapid.T) (yarn.ContainerID, bool) {
 	var all []yarn.ContainerID
-	m.p.st.Containers.Each(func(_ uint32, c *state.Container) bool { all = append(all, m.p.st.ContainerID(c)); return true })
+	m.p.st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
+		all = append(all, m.p.st.ContainerID(c))
+		return true
+	})
 	if len(all) == 0 {
 		return yarn.ContainerID{}, false
 	}
@@ -85,9 +91,9 @@ func (m *machine) unused(t *rapid.T) {
 	}
 }
 
-func (m *machine) nodeOf(id yarn.ContainerID) uint32 {
-	var node uint32
-	m.p.st.Containers.Each(func(_ uint32, c *state.Container) bool {
+func (m *machine) nodeOf(id yarn.ContainerID) state.NodeSlot {
+	var node state.NodeSlot
+	m.p.st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if m.p.st.ContainerID(c) == id {
 			node = c.Node
 		}
@@ -104,7 +110,7 @@ func (m *machine) hostLists(t *rapid.T) {
 		in.Include = slices.Clone(hosts[:4])
 	}
 	m.plan(in)
-	m.p.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	m.p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.Serving() && !m.p.st.Hosts.Allowed(n.ID.Host) {
 			m.fail("%s is refused and serves", n.ID)
 		}

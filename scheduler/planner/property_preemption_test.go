@@ -136,7 +136,7 @@ func (m *machine) checkPreempted(before *state.State, events []event.Event) {
 }
 
 // recalled reports whether a container had to give back a lease.
-func (m *machine) recalled(before *state.State, slot uint32, ref event.ContainerRef) bool {
+func (m *machine) recalled(before *state.State, slot state.ContainerSlot, ref event.ContainerRef) bool {
 	if slot != 0 && before.Preemptions.Has(slot) && before.Preemptions.Get(slot).Cause == yarn.PreemptLease {
 		return true
 	}
@@ -174,7 +174,7 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 	}
 }
 
-func (m *machine) roomOn(node uint32) yarn.Resource {
+func (m *machine) roomOn(node state.NodeSlot) yarn.Resource {
 	room := m.p.st.Nodes.Get(node).Unallocated()
 	for slot, c := range m.p.st.ContainersOn(m.p.st.Nodes.Get(node)) {
 		if !c.State.Live() || m.p.st.Leases.Has(slot) {
@@ -226,7 +226,7 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 	}
 	i := must(cfg.Lookup(path))
 	var q *state.Queue
-	before.Queues.Each(func(_ uint32, k *state.Queue) bool {
+	before.Queues.Each(func(_ state.QueueSlot, k *state.Queue) bool {
 		if k.Path == path {
 			q = k
 		}
@@ -239,7 +239,7 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 
 // ranked sums what a queue has lost by priority in this batch. Preemption for other causes may
 // still take as much as before.
-func (m *machine) ranked(before *state.State, queue uint32) (sum yarn.Resource) {
+func (m *machine) ranked(before *state.State, queue state.QueueSlot) (sum yarn.Resource) {
 	for _, e := range m.events {
 		e, ok := e.(*event.ContainerReleased)
 		if !ok || e.ExitStatus != yarn.ExitPreempted {
@@ -281,8 +281,8 @@ func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.
 
 // askedOf sums what rounds have asked to end in a queue and its descendants, except for the given
 // causes.
-func (m *machine) askedOf(st *state.State, queue uint32, without ...yarn.PreemptionCause) (asked yarn.Resource) {
-	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+func (m *machine) askedOf(st *state.State, queue state.QueueSlot, without ...yarn.PreemptionCause) (asked yarn.Resource) {
+	st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		if p.Cause == yarn.PreemptLease || slices.Contains(without, p.Cause) {
 			return true
 		}
@@ -299,7 +299,7 @@ func (m *machine) askedOf(st *state.State, queue uint32, without ...yarn.Preempt
 
 // asked sums what rounds have asked to end in a queue and its descendants before this event, or
 // anywhere in the same batch. An eager pass in the batch may have withdrawn a warning.
-func (w *walk) asked(queue uint32) (asked yarn.Resource) {
+func (w *walk) asked(queue state.QueueSlot) (asked yarn.Resource) {
 	if !w.m.round {
 		return asked
 	}

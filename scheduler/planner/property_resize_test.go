@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -13,7 +14,7 @@ import (
 
 // updates draws the size changes that an AM asks for, mostly for its own containers with the right
 // version.
-func (m *machine) updates(t *rapid.T, slot uint32, in *input.Allocate) {
+func (m *machine) updates(t *rapid.T, slot state.AppSlot, in *input.Allocate) {
 	if rapid.IntRange(0, 2).Draw(t, "updates") > 0 {
 		return
 	}

@@ -89,7 +89,7 @@ func (p *Planner) holdsApps(path string) bool {
 	if q.Leaf {
 		return q.Apps() > 0
 	}
-	return slices.ContainsFunc(q.Children, func(c uint32) bool { return p.holdsApps(p.st.Queues.Get(c).Path) })
+	return slices.ContainsFunc(q.Children, func(c state.QueueSlot) bool { return p.holdsApps(p.st.Queues.Get(c).Path) })
 }
 
 func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
@@ -184,8 +184,8 @@ func (p *Planner) reconfigured() {
 }
 
 func (p *Planner) cancelUnservable() {
-	var nodes []uint32
-	p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
+	var nodes []state.NodeSlot
+	p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
 	for _, n := range nodes {
 		p.sched.CancelUnservable(n)
 	}

@@ -2,13 +2,14 @@ package planner
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 )
 
 // recover adds the containers that another ResourceManager allocated to migrated applications, and
 // records which applications have files on the node. Only the first registration of a node has such
 // containers. Later, the node has only containers that this cluster has allocated or ended.
-func (p *Planner) recover(node uint32, in *input.RegisterNode) {
+func (p *Planner) recover(node state.NodeSlot, in *input.RegisterNode) {
 	if p.st.Meta.ImportEpoch == 0 {
 		return
 	}

@@ -14,7 +14,7 @@ const forgottenPerTick = 20
 // are due and that AMs have yet to be told of.
 func (p *Planner) replacedAt() int64 {
 	first := int64(never)
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if end := p.replacedEnd(slot, n); end < first && (end > p.now || p.st.Forgettable(slot)) {
 			first = end
 		}
@@ -24,7 +24,7 @@ func (p *Planner) replacedAt() int64 {
 }
 
 // replacedEnd returns when a node is to be forgotten, or never if it was not replaced.
-func (p *Planner) replacedEnd(slot uint32, n *state.Node) int64 {
+func (p *Planner) replacedEnd(slot state.NodeSlot, n *state.Node) int64 {
 	if n.Heard() || !p.sched.Replaced(slot) {
 		return never
 	}
@@ -32,8 +32,8 @@ func (p *Planner) replacedEnd(slot uint32, n *state.Node) int64 {
 }
 
 func (p *Planner) forgetReplaced() {
-	var due []uint32
-	p.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	var due []state.NodeSlot
+	p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if p.replacedEnd(slot, n) <= p.now && p.st.Forgettable(slot) {
 			due = append(due, slot)
 		}

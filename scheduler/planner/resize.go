@@ -20,12 +20,12 @@ import (
 // update makes the valid updates of a call and returns errors for the others. With again, the call
 // is a repetition: its updates have been made or asked for already, so nothing changes. A container
 // that the call also releases keeps its size until its node has ended it, as in YARN.
-func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []input.UpdateError) {
+func (p *Planner) update(app state.AppSlot, in *input.Allocate, again bool) (errs []input.UpdateError) {
 	if len(in.Updates) == 0 {
 		return nil
 	}
-	valid := make([]uint32, len(in.Updates))                      // container slots; 0: not valid
-	taken := make(map[uint32]bool)                                // looked up by key only
+	valid := make([]state.ContainerSlot, len(in.Updates))         // container slots; 0: not valid
+	taken := make(map[state.ContainerSlot]bool)                   // looked up by key only
 	released := make(map[yarn.ContainerID]bool, len(in.Releases)) // looked up by key only
 	for _, id := range in.Releases {
 		released[id] = true
@@ -59,7 +59,7 @@ func (p *Planner) update(app uint32, in *input.Allocate, again bool) (errs []inp
 
 // updatable returns a live container of an application that its AM knows: one that it has received,
 // or its own. 0 if there is no such container.
-func (p *Planner) updatable(app uint32, id yarn.ContainerID) uint32 {
+func (p *Planner) updatable(app state.AppSlot, id yarn.ContainerID) state.ContainerSlot {
 	slot := p.st.ContainerByID(id)
 	if slot == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (p *Planner) updatable(app uint32, id yarn.ContainerID) uint32 {
 // whyNot returns the reason why an update is not valid, with checks in YARN's order; empty if it is
 // valid. There are no opportunistic containers, so a demotion is refused with NotSupported, and a
 // promotion changes nothing.
-func (p *Planner) whyNot(app, slot uint32, u *input.Update, taken, again bool) string {
+func (p *Planner) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.Update, taken, again bool) string {
 	if slot == 0 {
 		return input.UnknownContainer
 	}
@@ -108,7 +108,7 @@ func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool 
 // resize changes a container's size, or asks for the change. As in YARN, an increase uses the
 // larger of the old and new size for each kind. A decrease uses the smaller one, unlike in YARN, so
 // that no kind grows without a check of the limits.
-func (p *Planner) resize(app, slot uint32, u *input.Update) {
+func (p *Planner) resize(app state.AppSlot, slot state.ContainerSlot, u *input.Update) {
 	c := p.st.Containers.Get(slot)
 	size := p.normalize(u.Size, int(p.sched.LeafOf(p.st.Apps.Get(app))))
 	if u.Type == input.DecreaseResource {
@@ -119,7 +119,7 @@ func (p *Planner) resize(app, slot uint32, u *input.Update) {
 }
 
 // shrink lowers the size of a container, and cancels its increase if it had asked for one.
-func (p *Planner) shrink(slot uint32, size yarn.Resource) {
+func (p *Planner) shrink(slot state.ContainerSlot, size yarn.Resource) {
 	c := p.st.Containers.Get(slot)
 	p.sched.Emit(&event.ContainerDecreased{Container: p.st.Ref(c), Size: size})
 	p.sched.NodeFreed(c.Node)
@@ -128,7 +128,7 @@ func (p *Planner) shrink(slot uint32, size yarn.Resource) {
 
 // askToGrow asks for the increase of a container to a size, in place of an earlier increase. A size
 // equal to the present one withdraws the earlier increase.
-func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
+func (p *Planner) askToGrow(app state.AppSlot, slot state.ContainerSlot, size yarn.Resource) {
 	c := p.st.Containers.Get(slot)
 	more, ask := size.Sub(c.Size), p.st.AskFor(p.st.Apps.Get(app), c.Key, slot)
 	var asked yarn.Resource
@@ -148,7 +148,7 @@ func (p *Planner) askToGrow(app, slot uint32, size yarn.Resource) {
 }
 
 // confirmSizes records the sizes on a node of containers that have grown.
-func (p *Planner) confirmSizes(node uint32, said []input.ContainerSize) {
+func (p *Planner) confirmSizes(node state.NodeSlot, said []input.ContainerSize) {
 	for i := range said {
 		slot := p.find(node, said[i].Container)
 		if slot == 0 || said[i].Size.Negative() {
@@ -164,7 +164,7 @@ func (p *Planner) confirmSizes(node uint32, said []input.ContainerSize) {
 }
 
 // ackSizes removes the resize orders that a node has acknowledged.
-func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
+func (p *Planner) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
 	for _, o := range told {
 		slot := p.find(node, o.Container)
 		if slot == 0 {
@@ -178,7 +178,7 @@ func (p *Planner) ackSizes(node uint32, told []input.SizeOrder) {
 }
 
 // rollBack takes from a container the increase that its node has not confirmed in time.
-func (p *Planner) rollBack(slot uint32) {
+func (p *Planner) rollBack(slot state.ContainerSlot) {
 	r := p.st.Resize(p.st.Containers.Get(slot))
 	p.shrink(slot, r.Confirmed)
 }

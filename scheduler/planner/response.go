@@ -64,7 +64,7 @@ const (
 
 // window returns the responseWindow of the current attempt of an application. The pointer is valid
 // until the next call of window.
-func (p *Planner) window(slot uint32) *responseWindow {
+func (p *Planner) window(slot state.AppSlot) *responseWindow {
 	for int(slot) >= len(p.windows) {
 		p.windows = append(p.windows, responseWindow{})
 	}
@@ -175,7 +175,7 @@ func (t *responseWindow) count(response int32) {
 }
 
 // unheard reports whether response n has content. An AM that has not received it must get it.
-func (p *Planner) unheard(slot uint32, n int32) bool {
+func (p *Planner) unheard(slot state.AppSlot, n int32) bool {
 	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
 		if k.GrantedIn == n || k.CompletedIn == n {
 			return true

@@ -269,7 +269,7 @@ func (a *air) drain() {
 			a.fail("%d containers were granted under %v", n, key)
 		}
 	}
-	a.lead.st.Containers.Each(func(_ uint32, k *state.Container) bool {
+	a.lead.st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool {
 		if id := a.lead.st.ContainerID(k); k.State.Live() && !a.told[id] {
 			a.fail("nobody was told of %s", id)
 		}

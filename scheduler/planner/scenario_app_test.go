@@ -12,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-func (w *world) app(name string) (uint32, *state.App) {
+func (w *world) app(name string) (state.AppSlot, *state.App) {
 	slot := w.p.st.AppByID(w.apps[name])
 	if slot == 0 {
 		w.t.Fatalf("there is no application %q", name)
@@ -89,7 +89,7 @@ func doLaunch(w *world, a args, _ *strings.Builder) {
 	w.launch(slot)
 }
 
-func (w *world) launch(slot uint32) {
+func (w *world) launch(slot state.AppSlot) {
 	w.direct(func(p *Planner) {
 		for _, c := range p.liveOf(slot) {
 			p.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -156,7 +157,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 		since := w.now - 1000*must(strconv.ParseInt(a.get("for", "3"), 10, 64))
 		w.refused(out, w.plan(&input.NodeSilence{Silent: []input.SilentNode{{Node: w.p.st.Node(id), SinceMillis: since}}}))
 	case "heard":
-		w.refused(out, w.plan(&input.NodeSilence{Heard: []uint32{w.p.st.Node(id)}}))
+		w.refused(out, w.plan(&input.NodeSilence{Heard: []state.NodeSlot{w.p.st.Node(id)}}))
 	case "unhealthy":
 		w.plan(&input.NodeHeartbeat{ID: id, Unhealthy: true})
 	case "resize":

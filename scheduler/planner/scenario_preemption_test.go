@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
 // warn NAME NUMBER … [attempt=N] [for=rN] [queue=Q]: warns containers, as a preemption round does.
 func doWarn(w *world, a args, out *strings.Builder) {
 	number, _ := strconv.ParseUint(strings.TrimPrefix(a.get("for", ""), "r"), 10, 64)
-	w.eachContainer(a, func(p *Planner, slot uint32) {
+	w.eachContainer(a, func(p *Planner, slot state.ContainerSlot) {
 		p.sched.AskPreemption(slot, event.PreemptionAsked{Reservation: number, Queue: "root." + a.get("queue", "a"), Cause: yarn.PreemptGuarantee, DeadlineMillis: p.now + 15_000})
 	})
 	w.show(out, all)
@@ -36,7 +37,7 @@ func doLost(w *world, a args, out *strings.Builder) {
 	out.WriteByte('\n')
 }
 
-func (w *world) eachContainer(a args, f func(p *Planner, slot uint32)) {
+func (w *world) eachContainer(a args, f func(p *Planner, slot state.ContainerSlot)) {
 	_, app := w.app(a.need(0))
 	attempt := must(strconv.ParseUint(a.get("attempt", strconv.Itoa(int(app.Attempt))), 10, 32))
 	var ids []event.ContainerRef

@@ -47,7 +47,7 @@ func doKey(w *world, a args, out *strings.Builder) {
 
 // res: shows every reservation.
 func doRes(w *world, _ args, out *strings.Builder) {
-	w.p.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	w.p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		a := w.p.st.Apps.Get(r.App)
 		fmt.Fprintf(out, "r%d %s @%d #%d %s on %s, re-reservations %d\n", r.Number, w.names[a.ID.Seq], r.Key.Priority, r.Container, w.size(r.Size),
 			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.AskFor(a, r.Key, r.IncreaseOf)).ReReservations)

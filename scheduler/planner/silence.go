@@ -2,6 +2,7 @@ package planner
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -29,7 +30,7 @@ func (p *Planner) nodeSilence(in *input.NodeSilence) input.Reply {
 
 // heardAgain ends the mark of a silent node, before anything is allocated there. Its room counts as
 // freed, because asks that wait may fit.
-func (p *Planner) heardAgain(node uint32) {
+func (p *Planner) heardAgain(node state.NodeSlot) {
 	if p.st.Nodes.Get(node).Silent() {
 		p.sched.Emit(&event.NodeSilenceChanged{Node: node})
 		p.sched.NodeFreed(node)

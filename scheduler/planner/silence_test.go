@@ -16,7 +16,7 @@ func TestNextAMGoesElsewhere(t *testing.T) {
 	r := newRig(t).dialed()
 	r.ok(&input.RegisterNode{ID: nodeNamed("n1"), Rack: "r", Total: yarn.NewResource(4096, 4)})
 	id := r.started(nil)
-	on := func() uint32 {
+	on := func() state.NodeSlot {
 		a := r.app(id)
 		slot := r.p.st.Master(a)
 		if slot == 0 {
@@ -24,7 +24,7 @@ func TestNextAMGoesElsewhere(t *testing.T) {
 		}
 		return r.p.st.Containers.Get(slot).Node
 	}
-	for n, want := range []uint32{1, 2, 1} {
+	for n, want := range []state.NodeSlot{1, 2, 1} {
 		if got := on(); got != want {
 			t.Errorf("attempt %d is on node %d, want %d", n+1, got, want)
 		}
@@ -40,7 +40,7 @@ func TestNextAMGoesElsewhere(t *testing.T) {
 func TestSilenceOfNoNode(t *testing.T) {
 	r := newRig(t)
 	for _, n := range []input.SilentNode{{Node: 0, SinceMillis: 5}, {Node: 9, SinceMillis: 5}, {Node: 1}, {Node: 1, SinceMillis: -1}} {
-		if _, events := r.do(&input.NodeSilence{Silent: []input.SilentNode{n}, Heard: []uint32{0, 1, 9}}); len(events) > 0 {
+		if _, events := r.do(&input.NodeSilence{Silent: []input.SilentNode{n}, Heard: []state.NodeSlot{0, 1, 9}}); len(events) > 0 {
 			t.Errorf("%+v leads to %v", n, kindsOf(events))
 		}
 	}

@@ -39,7 +39,7 @@ func older(a, b int32) bool {
 }
 
 // heard records a report if it begins a session or has led to events.
-func (p *Planner) heard(slot uint32, in *input.NodeHeartbeat) {
+func (p *Planner) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
 	if in.HeartbeatSession == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (p *Planner) heard(slot uint32, in *input.NodeHeartbeat) {
 
 // elsewhere refuses a registration if the planner has since accepted a report or registration of
 // the node.
-func (p *Planner) elsewhere(slot uint32, in *input.RegisterNode) *input.Fault {
+func (p *Planner) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Fault {
 	if slot == 0 || in.HeartbeatSession == 0 {
 		return nil
 	}

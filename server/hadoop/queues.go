@@ -16,7 +16,7 @@ type queueView struct{ conf frontend.QueueConf }
 
 // indexOf returns the index of the queue in a slot, or −1 if the configuration does not have the
 // queue.
-func indexOf(st *state.State, conf *capacity.Config, slot uint32) int {
+func indexOf(st *state.State, conf *capacity.Config, slot state.QueueSlot) int {
 	if conf == nil || !st.Queues.Has(slot) {
 		return -1
 	}
@@ -28,7 +28,7 @@ func indexOf(st *state.State, conf *capacity.Config, slot uint32) int {
 }
 
 // Find implements client.Queues.
-func (q *queueView) Find(st *state.State, name string) uint32 {
+func (q *queueView) Find(st *state.State, name string) state.QueueSlot {
 	if slot := st.Queue(name); slot != 0 {
 		return slot
 	}
@@ -44,7 +44,7 @@ func (q *queueView) Find(st *state.State, name string) uint32 {
 }
 
 // Queue implements client.Queues.
-func (q *queueView) Queue(st *state.State, slot uint32) (client.Queue, bool) {
+func (q *queueView) Queue(st *state.State, slot state.QueueSlot) (client.Queue, bool) {
 	p := q.conf.At(st, 0)
 	i := indexOf(st, p.Conf, slot)
 	if i < 0 {
@@ -69,10 +69,10 @@ func (q *queueView) Queue(st *state.State, slot uint32) (client.Queue, bool) {
 
 // labels returns, for each label that queue i may use or uses, the queue's share of the label's
 // nodes. slot is the slot of queue i.
-func (q *queueView) labels(st *state.State, slot uint32, i int) (out []client.Partition) {
-	st.Labels.Each(func(id uint32, l *state.Label) bool {
-		p := q.conf.At(st, state.LabelID(id))
-		if l.Listed && p.Conf.Queues[i].MayUse(l.Name) || st.QueueUse(slot, state.LabelID(id)) != (state.Use{}) {
+func (q *queueView) labels(st *state.State, slot state.QueueSlot, i int) (out []client.Partition) {
+	st.Labels.Each(func(id state.LabelSlot, l *state.Label) bool {
+		p := q.conf.At(st, id)
+		if l.Listed && p.Conf.Queues[i].MayUse(l.Name) || st.QueueUse(slot, id) != (state.Use{}) {
 			out = append(out, show(p, l.Name, i))
 		}
 		return true
@@ -93,7 +93,7 @@ func show(p frontend.Partition, label string, i int) client.Partition {
 }
 
 // May implements client.Queues.
-func (q *queueView) May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool) {
+func (q *queueView) May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool) {
 	conf := q.conf.Of(st)
 	i := indexOf(st, conf, slot)
 	switch {

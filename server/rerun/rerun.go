@@ -109,7 +109,7 @@ func record(ctx context.Context, log view.LogReader, gpu int, d *api.Rerun) (*re
 func nodesOf(st *state.State) []trace.Node {
 	gpu := st.Kinds().Index(yarn.GPUName)
 	var out []trace.Node
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State == yarn.NodeRunning {
 			k := trace.Node{Name: fmt.Sprintf("%s-%d", n.ID.Host, n.ID.Port), Rack: n.Rack, MemoryMB: n.Total[yarn.Memory], VCores: n.Total[yarn.VCores]}
 			if gpu >= 0 {
@@ -194,7 +194,7 @@ func (d *submitter) observe(context.Context) (workload.Observation, error) {
 		out.Outcomes.Causes[cause] = int64(n)
 	}
 	gpu := st.Kinds().Index(yarn.GPUName)
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		idle := yarn.ComponentMax(yarn.ComponentMin(r.Size, st.Nodes.Get(r.Node).Unallocated()), yarn.Resource{})
 		out.Reserved.MemoryMB += r.Size[yarn.Memory]
 		out.Reserved.VCores += r.Size[yarn.VCores]

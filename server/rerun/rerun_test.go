@@ -85,7 +85,7 @@ func (r *recorder) pass(millis int64) {
 	}
 	r.now += millis
 	var beats []input.NodeHeartbeat
-	r.p.State().Nodes.Each(func(_ uint32, n *state.Node) bool {
+	r.p.State().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		hb := input.NodeHeartbeat{ID: n.ID}
 		if n.Containers != 0 {
 			k := r.p.State().Containers.Get(n.Containers)

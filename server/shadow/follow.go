@@ -82,14 +82,14 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 }
 
 // passes returns the ways of the passes on a node.
-func (s *Shadow) passes(node uint32) []way {
+func (s *Shadow) passes(node state.NodeSlot) []way {
 	return []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
 		s.pass(func(sched *scheduler.Scheduler) { sched.PreferringPass(node) })}
 }
 
 // gangs returns the ways in which a gang starts, cancels its reservations or makes new ones: by a
 // pass on a node that the gang has reserved, or by a pass on any other node.
-func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
+func (s *Shadow) gangs(app state.AppSlot, start bool) (ways []way) {
 	st := s.own.State()
 	if app == 0 || !st.Gangs.Has(app) {
 		return nil
@@ -103,7 +103,7 @@ func (s *Shadow) gangs(app uint32, start bool) (ways []way) {
 }
 
 // holder returns the application of a reservation, or 0 if there is none.
-func (s *Shadow) holder(reservation uint64) uint32 {
+func (s *Shadow) holder(reservation uint64) state.AppSlot {
 	st := s.own.State()
 	if slot := st.Reservation(reservation); slot != 0 {
 		return st.Reservations.Get(slot).App
@@ -196,9 +196,9 @@ func firstDifference(decided, events []event.Event) string {
 
 // nodeOf returns the node of the pass that begins with the events, or 0 if they name none. gave is
 // the node of a reservation that the pass has given up, or 0.
-func (s *Shadow) nodeOf(events []event.Event) (node, gave uint32) {
+func (s *Shadow) nodeOf(events []event.Event) (node, gave state.NodeSlot) {
 	st := s.own.State()
-	container := func(ref event.ContainerRef) uint32 {
+	container := func(ref event.ContainerRef) state.NodeSlot {
 		if slot := st.Container(ref); slot != 0 {
 			return st.Containers.Get(slot).Node
 		}
@@ -298,8 +298,8 @@ func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event
 }
 
 // serving returns the nodes that accept containers.
-func serving(sched *scheduler.Scheduler) (nodes []uint32) {
-	sched.State().Nodes.Each(func(slot uint32, n *state.Node) bool {
+func serving(sched *scheduler.Scheduler) (nodes []state.NodeSlot) {
+	sched.State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}

@@ -59,7 +59,7 @@ func (c *course) act(j *job) {
 }
 
 // leaveApp removes an application that has ended on both sides.
-func (c *course) leaveApp(j *job, slot uint32) {
+func (c *course) leaveApp(j *job, slot state.AppSlot) {
 	if slot != 0 && j.forgotten {
 		c.emit(func() { c.p.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
 	}
@@ -67,7 +67,7 @@ func (c *course) leaveApp(j *job, slot uint32) {
 }
 
 // clearAway reports the ends of containers that the shadow has released.
-func (c *course) clearAway(slot uint32) {
+func (c *course) clearAway(slot state.AppSlot) {
 	st := c.p.State()
 	var refs []event.ContainerRef
 	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
@@ -200,7 +200,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 		c.advance(now)
 	}
 	st := c.p.State()
-	nodeID := func(slot uint32) yarn.NodeID { return real.Nodes.Get(slot).ID }
+	nodeID := func(slot state.NodeSlot) yarn.NodeID { return real.Nodes.Get(slot).ID }
 	app := func(seq uint32) (yarn.ApplicationID, bool) {
 		slot := st.App(seq)
 		if slot == 0 {
@@ -327,14 +327,14 @@ func (c *course) registration(e *event.NodeRegistered) input.Input {
 
 // silence returns the input that marks a node as silent or ends the mark, or nil if the shadow does
 // not have the node.
-func silence(slot uint32, e *event.NodeSilenceChanged) input.Input {
+func silence(slot state.NodeSlot, e *event.NodeSilenceChanged) input.Input {
 	switch {
 	case slot == 0:
 		return nil
 	case e.SinceMillis != 0:
 		return &input.NodeSilence{Silent: []input.SilentNode{{Node: slot, SinceMillis: e.SinceMillis}}}
 	}
-	return &input.NodeSilence{Heard: []uint32{slot}}
+	return &input.NodeSilence{Heard: []state.NodeSlot{slot}}
 }
 
 // nodeChange returns the input that brings a node into a state, or nil.

@@ -99,7 +99,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 		warned: map[event.ContainerRef]warned{}, masters: map[uint32]int64{}}
 	st := sched.State()
 	m.at = st.Meta.NowMillis
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		for _, k := range st.AsksOf(a) {
 			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // the wait begins now
 				m.asks[asker{a.ID.Seq, k.Key}] = &waits{left: k.Count}
@@ -108,7 +108,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 		}
 		return true
 	})
-	st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+	st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		if p.Cause != yarn.PreemptLease {
 			m.warn(st, st.Ref(st.Containers.Get(slot)))
 		}

@@ -71,7 +71,7 @@ type run struct{ from, to int64 } // to is 0 while the container runs
 
 func newRecord(st *state.State, o Options) *record {
 	r := &record{jobs: map[uint32]*job{}, running: map[event.ContainerRef]place{}}
-	st.Apps.Each(func(_ uint32, a *state.App) bool {
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if !a.State.Ended() {
 			r.known(st, a)
 		}
@@ -246,7 +246,7 @@ func countOf(st *state.State, app uint32, key yarn.SchedulerKey, name string) in
 	if name == yarn.Any {
 		return k.Count
 	}
-	if l := st.Location(k, st.NameID(name)); l != 0 {
+	if l := st.Location(k, st.Name(name)); l != 0 {
 		return st.Locations.Get(l).Count
 	}
 	return 0

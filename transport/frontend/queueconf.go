@@ -58,7 +58,7 @@ func (q *QueueConf) of(st *state.State) *capacity.Config {
 
 // At returns the configuration of a partition, or an empty Partition if the state has no
 // configuration.
-func (q *QueueConf) At(st *state.State, label state.LabelID) Partition {
+func (q *QueueConf) At(st *state.State, label state.LabelSlot) Partition {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	conf := q.of(st)

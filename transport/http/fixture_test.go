@@ -194,7 +194,7 @@ func story(t testing.TB) *history {
 	h.apply(t, configured(t, 1, capacity.DemoProperties(), "first"))
 	changed := append(capacity.DemoProperties(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications", Value: "7"})
 	h.apply(t, configured(t, 2, changed, "bound online"))
-	for i := uint32(1); i <= 3; i++ {
+	for i := state.NodeSlot(1); i <= 3; i++ {
 		h.apply(t, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: "sim-0" + string('0'+rune(i)), Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), Version: "3.4.2"})
 	}
 	submit(t, h, 1, "root.online", "alice")

@@ -24,7 +24,7 @@ func TestForecast(t *testing.T) {
 	})
 	var id string
 	st, _ := b.h.Fork()
-	st.Apps.Each(func(_ uint32, a *state.App) bool { id = a.ID.String(); return false })
+	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool { id = a.ID.String(); return false })
 	if r := b.ask("GET", "/v1/apps/"+id+"/forecast", ""); r.Code != http.StatusOK || asked != id {
 		t.Errorf("status %d, asked for %q instead of %q", r.Code, asked, id)
 	}

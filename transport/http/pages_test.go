@@ -408,7 +408,7 @@ func largeBench(b *testing.B) (*bench, *heldClock) {
 		w.h.apply(b, batch...)
 	}
 	var nodes []event.Event
-	for i := uint32(4); i <= 10_000; i++ {
+	for i := state.NodeSlot(4); i <= 10_000; i++ {
 		if nodes = append(nodes, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: fmt.Sprintf("host-%05d", i), Port: 8041}, HTTPPort: 8042, Rack: fmt.Sprintf("/r%d", i%100), Total: gpu(65536, 16, 4), Version: "3.4.2"}); len(nodes) == 200 || i == 10_000 {
 			w.h.apply(b, nodes...)
 			nodes = nil

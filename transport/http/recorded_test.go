@@ -310,7 +310,7 @@ func says(t *testing.T, b *bench, parts map[string][]string) {
 func TestManyNodes(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 600 { // more than one part of an answer
-		b.h.apply(t, &event.NodeRegistered{Node: uint32(4 + i), ID: yarn.NodeID{Host: fmt.Sprint("h", i), Port: 1}, Rack: "/r", Total: gpu(1, 1, 1)})
+		b.h.apply(t, &event.NodeRegistered{Node: state.NodeSlot(4 + i), ID: yarn.NodeID{Host: fmt.Sprint("h", i), Port: 1}, Rack: "/r", Total: gpu(1, 1, 1)})
 	}
 	var d struct {
 		Nodes struct{ Node []struct{ ID string } }

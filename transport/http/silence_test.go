@@ -15,8 +15,8 @@ func TestSilentNodeIsShown(t *testing.T) {
 	b := newBench(t, nil)
 	st, _ := b.h.Fork()
 	now := st.Meta.NowMillis
-	node := uint32(0)
-	for n := uint32(1); n < st.Nodes.Cap(); n++ {
+	node := event.NodeSlot(0)
+	for n := event.NodeSlot(1); n < st.Nodes.Cap(); n++ {
 		if st.Nodes.Has(n) && st.Nodes.Get(n).TakesContainers() && st.Nodes.Get(n).Reservation == 0 {
 			node = n
 		}

@@ -16,13 +16,13 @@ func Overdue(st *state.State) (found []string) {
 			found = append(found, fmt.Sprintf(format, args...)+fmt.Sprintf(" since %d", due))
 		}
 	}
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State == yarn.NodeDecommissioning && n.DeadlineMillis > 0 {
 			note(n.DeadlineMillis, "the drain of node %s is over", n.ID)
 		}
 		return true
 	})
-	st.Apps.Each(func(slot uint32, a *state.App) bool {
+	st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if a.State.Ended() {
 			return true
 		}
@@ -36,7 +36,7 @@ func Overdue(st *state.State) (found []string) {
 		}
 		return true
 	})
-	st.Delegations.Each(func(_ uint32, t *state.DelegationToken) bool {
+	st.Delegations.Each(func(_ state.DelegationSlot, t *state.DelegationToken) bool {
 		note(t.ExpiresMillis, "delegation token %d is over", t.Sequence)
 		return true
 	})

@@ -41,7 +41,7 @@ func (d *differ) report(id, format string, args ...any) {
 }
 
 func (d *differ) applications() {
-	d.st.Apps.Each(func(_ uint32, a *state.App) bool {
+	d.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		want, ok := d.l.AppByID(a.ID)
 		if !ok || want.Forgotten || want.Name != a.Details().Name || want.Priority() != a.Priority || want.State.Ended() != a.State.Ended() {
 			d.report("S9", "the state has %s as %s, priority %d, %s; the ledger %+v", a.ID, a.Details().Name, a.Priority, a.State, want)
@@ -55,7 +55,7 @@ func (d *differ) applications() {
 
 func (d *differ) containers() {
 	live, placed := 0, 0
-	d.st.Containers.Each(func(_ uint32, c *state.Container) bool {
+	d.st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if c.State.Live() {
 			live++
 		}
@@ -74,7 +74,7 @@ func (d *differ) containers() {
 }
 
 func (d *differ) nodes() {
-	d.st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	d.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		got := ledger.Node{ID: n.ID, Label: d.st.LabelName(n.Label), Total: n.Total, Used: n.Allocated}
 		if n.Reservation != 0 {
 			got.Reservation = d.st.Reservations.Get(n.Reservation).Number
@@ -87,9 +87,12 @@ func (d *differ) nodes() {
 }
 
 func (d *differ) queues() {
-	labels := []state.LabelID{0}
-	d.st.Labels.Each(func(slot uint32, _ *state.Label) bool { labels = append(labels, state.LabelID(slot)); return true })
-	d.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	labels := []state.LabelSlot{0}
+	d.st.Labels.Each(func(slot state.LabelSlot, _ *state.Label) bool {
+		labels = append(labels, slot)
+		return true
+	})
+	d.st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		for _, label := range labels {
 			has := d.st.QueueUse(slot, label)
 			if used, reserved, _ := d.l.Queue(q.Path, d.st.LabelName(label)); used != has.Used || reserved != has.Reserved {
@@ -119,7 +122,7 @@ func (d *differ) dynamicQueues() {
 
 // compareAskLabels compares the labels of the asks.
 func (d *differ) compareAskLabels() {
-	d.st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+	d.st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		if k.IncreaseOf != 0 || k.Count == 0 {
 			return true
 		}
@@ -133,7 +136,7 @@ func (d *differ) compareAskLabels() {
 
 // warnings compares the standing warnings: container, reservation, queue and deadline.
 func (d *differ) warnings() {
-	d.st.Preemptions.Each(func(slot uint32, p *state.Preemption) bool {
+	d.st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		ref := d.st.Ref(d.st.Containers.Get(slot))
 		got := ledger.Warning{Reservation: p.Reservation, Queue: p.Queue, DeadlineMillis: p.DeadlineMillis}
 		if want, ok := d.l.Warning(ref); !ok || want != got {
@@ -147,7 +150,7 @@ func (d *differ) warnings() {
 }
 
 func (d *differ) reservations() {
-	d.st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	d.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		id := d.st.Apps.Get(r.App).ID
 		want, ok := d.l.Held(r.Number)
 		container := yarn.ContainerID{App: id, Attempt: r.Attempt, Number: r.Container}

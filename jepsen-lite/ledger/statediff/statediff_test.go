@@ -22,7 +22,7 @@ func cluster() [][]event.Event {
 	ask := func(app uint32, size yarn.Resource) event.Event {
 		return &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: 3, Size: size, Relax: true}
 	}
-	give := func(app uint32, number uint64, node uint32) event.Event {
+	give := func(app uint32, number uint64, node state.NodeSlot) event.Event {
 		return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 	}
 	log := [][]event.Event{{
@@ -31,7 +31,7 @@ func cluster() [][]event.Event {
 			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning}, {Path: "root.users", State: yarn.QueueRunning}}},
 		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
 	}}
-	for n := uint32(1); n <= 2; n++ {
+	for n := state.NodeSlot(1); n <= 2; n++ {
 		log = append(log, []event.Event{&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)}, Rack: "/r", Total: yarn.NewResource(10240, 8)}})
 	}
 	for app := uint32(1); app <= 2; app++ {

@@ -66,7 +66,7 @@ func TestLabels(t *testing.T) {
 	must(h.add(label("gpu", true)))
 	st := h.planner.State()
 	for name, exclusive := range map[string]bool{"old": true, "gpu": true, "spot": false, "plain": true} {
-		if id, ok := st.ListedLabel(name); !ok || st.Labels.Get(uint32(id)).Exclusive != exclusive {
+		if id, ok := st.ListedLabel(name); !ok || st.Labels.Get(id).Exclusive != exclusive {
 			t.Errorf("label %s: listed %v", name, ok)
 		}
 	}

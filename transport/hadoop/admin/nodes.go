@@ -71,7 +71,7 @@ func (s *Service) decommissioning(ctx context.Context, c *ipc.Call, _ *proto.Che
 		return nil, err
 	}
 	out := &proto.CheckForDecommissioningNodesResponseProto{}
-	s.cfg.Reader.Fork().Nodes.Each(func(_ uint32, n *state.Node) bool {
+	s.cfg.Reader.Fork().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State == yarn.NodeDecommissioning {
 			out.DecommissioningNodes = append(out.DecommissioningNodes, wire.NodeIDProto(n.ID))
 		}

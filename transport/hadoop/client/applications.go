@@ -57,14 +57,14 @@ func spanOf(from, to *int64) span {
 // it, and those whose queue has one of the paths.
 type queueFilter struct {
 	paths map[string]bool
-	under map[uint32]bool // slots of the leaves
+	under map[state.QueueSlot]bool // slots of the leaves
 }
 
 func (v *view) queueFilter(names []string) *queueFilter {
 	if len(names) == 0 {
 		return nil
 	}
-	f := &queueFilter{paths: make(map[string]bool, len(names)), under: map[uint32]bool{}}
+	f := &queueFilter{paths: make(map[string]bool, len(names)), under: map[state.QueueSlot]bool{}}
 	for _, name := range names {
 		slot := v.s.cfg.Queues.Find(v.st, name)
 		if slot == 0 {
@@ -72,13 +72,13 @@ func (v *view) queueFilter(names []string) *queueFilter {
 			continue
 		}
 		f.paths[v.queuePath(slot)] = true
-		v.leaves(slot, func(leaf uint32) { f.under[leaf] = true })
+		v.leaves(slot, func(leaf state.QueueSlot) { f.under[leaf] = true })
 	}
 	return f
 }
 
 // leaves calls f for every leaf of a subtree.
-func (v *view) leaves(slot uint32, f func(leaf uint32)) {
+func (v *view) leaves(slot state.QueueSlot, f func(leaf state.QueueSlot)) {
 	q := v.st.Queues.Get(slot)
 	if q.Leaf {
 		f(slot)
@@ -178,17 +178,20 @@ func (s *Service) applications(ctx context.Context, c *ipc.Call, req *proto.GetA
 }
 
 // pick returns the slots of the applications that pass, by sequence number.
-func (v *view) pick(f *filter) []uint32 {
-	type ref struct{ seq, slot uint32 }
+func (v *view) pick(f *filter) []state.AppSlot {
+	type ref struct {
+		seq  uint32
+		slot state.AppSlot
+	}
 	var refs []ref
-	v.st.Apps.Each(func(slot uint32, a *state.App) bool {
+	v.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if f.pass(v, a) {
 			refs = append(refs, ref{a.ID.Seq, slot})
 		}
 		return true
 	})
 	slices.SortFunc(refs, func(a, b ref) int { return cmp.Compare(a.seq, b.seq) })
-	out := make([]uint32, len(refs))
+	out := make([]state.AppSlot, len(refs))
 	for i, r := range refs {
 		out[i] = r.slot
 	}

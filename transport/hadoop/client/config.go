@@ -31,12 +31,12 @@ type Access interface {
 type Queues interface {
 	// Find returns the slot of the queue with a path, or with a short name that only one queue has.
 	// It returns 0 if there is no such queue or the name is ambiguous.
-	Find(st *state.State, name string) uint32
+	Find(st *state.State, name string) state.QueueSlot
 	// Queue returns the queue in a slot. It returns false if the configuration does not have it.
-	Queue(st *state.State, slot uint32) (Queue, bool)
+	Queue(st *state.State, slot state.QueueSlot) (Queue, bool)
 	// May returns the rights of a user in the queue in a slot, by the ACLs of the queue, of the
 	// queues above it, and of the cluster.
-	May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool)
+	May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool)
 	// Maximum returns the largest container that the configuration allows.
 	Maximum(st *state.State) yarn.Resource
 	// Preprocess returns what the submission preprocessor sets for the client's host: a label, a

@@ -91,7 +91,7 @@ func (h *house) conf(st *state.State) (*capacity.Config, *capacity.Tree) {
 	return c, h.tree
 }
 
-func (h *house) Find(st *state.State, name string) uint32 {
+func (h *house) Find(st *state.State, name string) state.QueueSlot {
 	c, _ := h.conf(st)
 	i, err := c.Lookup(name)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *house) Find(st *state.State, name string) uint32 {
 	return st.Queue(c.Queues[i].Path)
 }
 
-func (h *house) Queue(st *state.State, slot uint32) (Queue, bool) {
+func (h *house) Queue(st *state.State, slot state.QueueSlot) (Queue, bool) {
 	if slot == 0 || !st.Queues.Has(slot) {
 		return Queue{}, false
 	}
@@ -129,8 +129,8 @@ func (h *house) Queue(st *state.State, slot uint32) (Queue, bool) {
 
 // labelsOf returns the effective minimum of queue i for each label.
 func labelsOf(st *state.State, c *capacity.Config, i int) (out []Partition) {
-	st.Labels.Each(func(id uint32, l *state.Label) bool {
-		eff := c.Partition(l.Name).Compute(st.PartitionTotal(state.LabelID(id))).Capacities[i].EffMin
+	st.Labels.Each(func(id state.LabelSlot, l *state.Label) bool {
+		eff := c.Partition(l.Name).Compute(st.PartitionTotal(id)).Capacities[i].EffMin
 		out = append(out, Partition{Label: l.Name, EffectiveMin: eff})
 		return true
 	})
@@ -146,7 +146,7 @@ func (h *house) Preprocess(st *state.State, host func() string) (label, queue, t
 	return give.Label, give.Queue, give.Tag
 }
 
-func (h *house) May(st *state.State, slot uint32, user string, groups []string) (submit, administer bool) {
+func (h *house) May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool) {
 	c, _ := h.conf(st)
 	i, err := c.Lookup(st.Queues.Get(slot).Path)
 	if err != nil {

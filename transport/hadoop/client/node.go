@@ -18,7 +18,7 @@ func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetC
 		return nil, err
 	}
 	var by [yarn.NodeShutdown + 1]int32
-	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	v.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if int(n.State) < len(by) {
 			by[n.State]++
 		}
@@ -49,7 +49,7 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 		put(&want, s)
 	}
 	out := &proto.GetClusterNodesResponseProto{}
-	v.st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	v.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if want == nil || want[n.State] {
 			out.NodeReports = append(out.NodeReports, v.nodeReport(n))
 		}

@@ -44,7 +44,7 @@ func (v *view) queueApps(name string) []*proto.ApplicationReportProto {
 
 // queueTree returns a queue, with its children if children is true, and with all descendants if
 // recursive is true as well.
-func (v *view) queueTree(slot uint32, sums map[uint32]*queueSum, children, recursive bool) *proto.QueueInfoProto {
+func (v *view) queueTree(slot state.QueueSlot, sums map[state.QueueSlot]*queueSum, children, recursive bool) *proto.QueueInfoProto {
 	p := v.queueProto(slot, sums[slot])
 	if children {
 		for _, child := range v.st.Queues.Get(slot).Children {
@@ -54,7 +54,7 @@ func (v *view) queueTree(slot uint32, sums map[uint32]*queueSum, children, recur
 	return p
 }
 
-func (v *view) queueProto(slot uint32, sum *queueSum) *proto.QueueInfoProto {
+func (v *view) queueProto(slot state.QueueSlot, sum *queueSum) *proto.QueueInfoProto {
 	q, conf := v.st.Queues.Get(slot), v.queue(slot)
 	return &proto.QueueInfoProto{
 		SchedulerType:                new("CapacityScheduler"),
@@ -151,13 +151,13 @@ func (s *queueSum) addGone(g *state.EndedApps) {
 }
 
 // queueSums counts the applications of every queue since it was created.
-func (v *view) queueSums() map[uint32]*queueSum {
-	sums := map[uint32]*queueSum{}
-	v.st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+func (v *view) queueSums() map[state.QueueSlot]*queueSum {
+	sums := map[state.QueueSlot]*queueSum{}
+	v.st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		sums[slot] = &queueSum{users: int64(q.ActiveUsers)}
 		return true
 	})
-	v.st.Apps.Each(func(_ uint32, a *state.App) bool {
+	v.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if s := sums[a.Queue]; s != nil {
 			s.count(a)
 		}
@@ -172,7 +172,7 @@ func (v *view) queueSums() map[uint32]*queueSum {
 	return sums
 }
 
-func (v *view) sumUp(slot uint32, sums map[uint32]*queueSum) {
+func (v *view) sumUp(slot state.QueueSlot, sums map[state.QueueSlot]*queueSum) {
 	for _, child := range v.st.Queues.Get(slot).Children {
 		v.sumUp(child, sums)
 		sums[slot].add(sums[child])
@@ -205,8 +205,8 @@ func (s *Service) queueUserACLs(ctx context.Context, c *ipc.Call, _ *proto.GetQu
 	}
 	out := &proto.GetQueueUserAclsInfoResponseProto{}
 	groups := s.cfg.Access.Groups(v.user)
-	var walk func(slot uint32)
-	walk = func(slot uint32) {
+	var walk func(slot state.QueueSlot)
+	walk = func(slot state.QueueSlot) {
 		q := v.st.Queues.Get(slot)
 		p := &proto.QueueUserACLInfoProto{QueueName: new(q.Path)}
 		submit, administer := s.cfg.Queues.May(v.st, slot, v.user, groups)

@@ -20,7 +20,7 @@ type view struct {
 	acls   bool   // yarn.acl.enable
 	admin  bool
 	groups []string // only with acls
-	queues map[uint32]*queue
+	queues map[state.QueueSlot]*queue
 }
 
 // queue is a queue that a view has looked up.
@@ -50,7 +50,7 @@ func shortName(user string) string {
 }
 
 // queue returns the queue in a slot. The view looks up each queue once.
-func (v *view) queue(slot uint32) *queue {
+func (v *view) queue(slot state.QueueSlot) *queue {
 	if q := v.queues[slot]; q != nil {
 		return q
 	}
@@ -62,7 +62,7 @@ func (v *view) queue(slot uint32) *queue {
 		}
 	}
 	if v.queues == nil {
-		v.queues = make(map[uint32]*queue, 4)
+		v.queues = make(map[state.QueueSlot]*queue, 4)
 	}
 	v.queues[slot] = q
 	return q
@@ -70,7 +70,7 @@ func (v *view) queue(slot uint32) *queue {
 
 // queuePath returns the path of the queue in a slot. It is "" if the queue was removed, which is
 // possible after an application has ended.
-func (v *view) queuePath(slot uint32) string {
+func (v *view) queuePath(slot state.QueueSlot) string {
 	if !v.st.Queues.Has(slot) {
 		return ""
 	}

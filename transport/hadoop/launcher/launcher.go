@@ -109,7 +109,7 @@ func (l *Launcher) follow(ctx context.Context) error {
 // look starts the launches that are needed and cancels those that are not. It visits the nodes with
 // pending commands.
 func (l *Launcher) look(ctx context.Context, st *state.State) {
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if !n.NodeManager || n.PendingCommands == 0 {
 			return true
 		}

@@ -179,7 +179,7 @@ func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM,
 	if out.AmRmToken, err = m.amToken(who, reply.Response); err != nil {
 		return err
 	}
-	var nodes []uint32
+	var nodes []state.NodeSlot
 	nodes, a.nodesSent = m.nodes.after(m.st, a.nodesTold)
 	out.UpdatedNodes = nodeReports(m.st, nodes)
 	return nil

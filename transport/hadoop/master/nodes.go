@@ -32,7 +32,7 @@ type nodeLog struct {
 
 // nodeChange is a change of a node and the log time at which it was seen.
 type nodeChange struct {
-	node uint32
+	node state.NodeSlot
 	at   int64
 }
 
@@ -63,7 +63,7 @@ func (l *nodeLog) lookLocked(st *state.State) {
 		l.looked, l.since = true, st.Meta.NowMillis
 	}
 	l.changes = st.Meta.NodeChanges
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		for int(slot) >= len(l.seen) {
 			l.seen = append(l.seen, 0)
 		}
@@ -102,7 +102,7 @@ func (l *nodeLog) begin(attemptMillis int64, fresh bool) uint64 {
 
 // after returns the nodes that have changed after a position, sorted by number, and the next
 // position. If the state is older than the log, it returns no nodes and the same position.
-func (l *nodeLog) after(st *state.State, position uint64) ([]uint32, uint64) {
+func (l *nodeLog) after(st *state.State, position uint64) ([]state.NodeSlot, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lookLocked(st)
@@ -110,11 +110,11 @@ func (l *nodeLog) after(st *state.State, position uint64) ([]uint32, uint64) {
 	if position == end || st.Meta.NodeChanges < l.changes {
 		return nil, position
 	}
-	var nodes []uint32
+	var nodes []state.NodeSlot
 	if position < l.base || position > end {
 		for slot, s := range l.seen {
 			if s != 0 && usability(s) != proto.NodeUpdateTypeProto_NODE_USABLE {
-				nodes = append(nodes, uint32(slot))
+				nodes = append(nodes, state.NodeSlot(slot))
 			}
 		}
 		return nodes, end
@@ -127,7 +127,7 @@ func (l *nodeLog) after(st *state.State, position uint64) ([]uint32, uint64) {
 }
 
 // nodeReports returns the reports of nodes in their present state.
-func nodeReports(st *state.State, nodes []uint32) []*proto.NodeReportProto {
+func nodeReports(st *state.State, nodes []state.NodeSlot) []*proto.NodeReportProto {
 	kinds := st.Kinds()
 	out := make([]*proto.NodeReportProto, 0, len(nodes))
 	for _, slot := range nodes {

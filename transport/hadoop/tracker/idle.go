@@ -3,6 +3,8 @@ package tracker
 import (
 	"math/bits"
 	"sync"
+
+	"rmd/fsm/state"
 )
 
 // idleNodes collects the numbers of nodes with idle heartbeats. A node is in it at most once, so it
@@ -17,7 +19,7 @@ type idleNodes struct {
 
 func newIdleNodes() idleNodes { return idleNodes{wake: make(chan struct{}, 1)} }
 
-func (h *idleNodes) add(node uint32) {
+func (h *idleNodes) add(node state.NodeSlot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := int(node / 64)
@@ -37,15 +39,15 @@ func (h *idleNodes) add(node uint32) {
 }
 
 // take removes and returns the numbers of at most limit nodes, sorted.
-func (h *idleNodes) take(limit int) []uint32 {
+func (h *idleNodes) take(limit int) []state.NodeSlot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]uint32, 0, min(h.n, limit))
+	out := make([]state.NodeSlot, 0, min(h.n, limit))
 	for w := 0; w < len(h.bits) && len(out) < cap(out); w++ {
 		for h.bits[w] != 0 && len(out) < cap(out) {
 			i := bits.TrailingZeros64(h.bits[w])
 			h.bits[w] &^= 1 << i
-			out = append(out, uint32(w*64+i))
+			out = append(out, state.NodeSlot(w*64+i))
 		}
 	}
 	h.n -= len(out)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
@@ -19,7 +20,7 @@ func grown(t *testing.T) (*cluster, *nm, yarn.AttemptID, yarn.ContainerID) {
 	n.running = ids
 	n.beat()
 	c.must(&input.Allocate{Attempt: at, Response: 2, Updates: []input.Update{{Container: ids[0], Type: input.IncreaseResource, Size: yarn.NewResource(3072, 1)}}})
-	c.must(&input.NodesHeard{Nodes: []uint32{c.slot(n.id)}})
+	c.must(&input.NodesHeard{Nodes: []state.NodeSlot{c.slot(n.id)}})
 	c.took()
 	return c, n, at, ids[0]
 }

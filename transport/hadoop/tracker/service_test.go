@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/ipc"
@@ -26,7 +27,7 @@ func (d submitter) Do(ctx context.Context, req input.Request) (input.Reply, uint
 // batches records the nodes of each NodesHeard.
 type batches struct {
 	mu  sync.Mutex
-	all [][]uint32
+	all [][]state.NodeSlot
 }
 
 func (b *batches) take(in input.Input) input.Reply {
@@ -36,7 +37,7 @@ func (b *batches) take(in input.Input) input.Reply {
 	return in.NewReply()
 }
 
-func (b *batches) want(t *testing.T, want ...[]uint32) {
+func (b *batches) want(t *testing.T, want ...[]state.NodeSlot) {
 	t.Helper()
 	synctest.Wait()
 	b.mu.Lock()
@@ -62,18 +63,18 @@ func TestIdleNodesBatched(t *testing.T) {
 			c.Submitter = submitter(func(_ context.Context, in input.Input) (input.Reply, error) { return got.take(in), nil })
 		})
 		running(t, s)
-		for _, n := range []uint32{200, 3, 1, 64, 3, 2} {
+		for _, n := range []state.NodeSlot{200, 3, 1, 64, 3, 2} {
 			s.idle.add(n)
 		}
 		time.Sleep(s.cfg.BatchInterval - time.Millisecond)
 		got.want(t)
 		time.Sleep(time.Millisecond)
-		got.want(t, []uint32{1, 2, 3}, []uint32{64, 200})
+		got.want(t, []state.NodeSlot{1, 2, 3}, []state.NodeSlot{64, 200})
 		time.Sleep(time.Minute)
-		got.want(t, []uint32{1, 2, 3}, []uint32{64, 200})
+		got.want(t, []state.NodeSlot{1, 2, 3}, []state.NodeSlot{64, 200})
 		s.idle.add(3)
 		time.Sleep(s.cfg.BatchInterval)
-		got.want(t, []uint32{1, 2, 3}, []uint32{64, 200}, []uint32{3})
+		got.want(t, []state.NodeSlot{1, 2, 3}, []state.NodeSlot{64, 200}, []state.NodeSlot{3})
 	})
 }
 
@@ -96,13 +97,13 @@ func TestIdleBatchesWithoutLeader(t *testing.T) {
 		s.idle.add(9)
 		for range 3 {
 			time.Sleep(time.Second)
-			for n := range uint32(3) {
+			for n := range state.NodeSlot(3) {
 				s.idle.add(n + 1)
 			}
 		}
 		leader.Store(true)
 		time.Sleep(2 * time.Second)
-		got.want(t, []uint32{1, 2, 3})
+		got.want(t, []state.NodeSlot{1, 2, 3})
 	})
 }
 
@@ -120,7 +121,7 @@ func TestIdleHeartbeatsReachLeader(t *testing.T) {
 		time.Sleep(s.cfg.BatchInterval)
 		synctest.Wait()
 		in := c.took()
-		if len(in) != 1 || !slices.Equal(in[0].(*input.NodesHeard).Nodes, []uint32{c.slot(n.id), c.slot(m.id)}) {
+		if len(in) != 1 || !slices.Equal(in[0].(*input.NodesHeard).Nodes, []state.NodeSlot{c.slot(n.id), c.slot(m.id)}) {
 			t.Fatalf("inputs are %v", in)
 		}
 	})

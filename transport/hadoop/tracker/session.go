@@ -17,7 +17,7 @@ type session struct {
 	id yarn.NodeID
 
 	mu     sync.Mutex
-	number uint32 // of the node in the state
+	number state.NodeSlot // of the node in the state
 	// registered is the time of the registration on which the session is based. If the state has
 	// another one, the node has registered at another replica since.
 	registered int64

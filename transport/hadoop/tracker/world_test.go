@@ -158,21 +158,21 @@ func (c *cluster) node(id yarn.NodeID) *state.Node {
 }
 
 // slot returns a node's number in the state.
-func (c *cluster) slot(id yarn.NodeID) uint32 {
+func (c *cluster) slot(id yarn.NodeID) state.NodeSlot {
 	c.node(id)
 	return c.Fork().Node(id)
 }
 
 // app submits an application with an unmanaged AM and allocates containers to it. node must be the
 // only node of the cluster.
-func (c *cluster) app(node uint32, containers int) (yarn.AttemptID, []yarn.ContainerID) {
+func (c *cluster) app(node state.NodeSlot, containers int) (yarn.AttemptID, []yarn.ContainerID) {
 	c.tb.Helper()
 	r := c.must(&input.SubmitApplication{User: "u", Queue: "default", Unmanaged: true}).(*input.SubmitApplicationReply)
 	at := yarn.AttemptID{App: r.ID, Attempt: 1}
 	c.must(&input.RegisterAttempt{Attempt: at})
 	ask := input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(containers), Size: yarn.NewResource(1024, 1), Relax: true}
 	c.must(&input.Allocate{Attempt: at, Asks: []input.Ask{ask}})
-	c.must(&input.NodesHeard{Nodes: []uint32{node}})
+	c.must(&input.NodesHeard{Nodes: []state.NodeSlot{node}})
 	reply := c.must(&input.Allocate{Attempt: at, Response: 1}).(*input.AllocateReply)
 	var ids []yarn.ContainerID
 	for _, g := range reply.Granted {

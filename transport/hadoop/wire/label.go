@@ -24,7 +24,7 @@ func Label(expression *string, st *state.State) string {
 
 // LabelProtos encodes the labels of a cluster, by number.
 func LabelProtos(st *state.State) (out []*proto.NodeLabelProto) {
-	st.Labels.Each(func(_ uint32, l *state.Label) bool {
+	st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool {
 		if l.Listed {
 			out = append(out, &proto.NodeLabelProto{Name: new(l.Name), IsExclusive: new(l.Exclusive)})
 		}
@@ -34,7 +34,7 @@ func LabelProtos(st *state.State) (out []*proto.NodeLabelProto) {
 }
 
 // NodeLabels returns the labels of a node: one or none.
-func NodeLabels(st *state.State, label state.LabelID) []string {
+func NodeLabels(st *state.State, label state.LabelSlot) []string {
 	if label == 0 {
 		return nil
 	}

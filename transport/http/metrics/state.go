@@ -227,7 +227,7 @@ func (g *gauges) apps() {
 
 // queueName returns the name of a queue in metrics. Dynamic queues share the name of the configured
 // queue above them, followed by .*, because there may be very many and they come and go.
-func queueName(st *state.State, slot uint32) string {
+func queueName(st *state.State, slot state.QueueSlot) string {
 	if !st.Queues.Has(slot) {
 		return "" // the queue of an ended application may be gone
 	}
@@ -241,7 +241,7 @@ func queueName(st *state.State, slot uint32) string {
 func (g *gauges) queues() {
 	for _, p := range g.v.Partitions() {
 		below := map[string]*queueFigures{} // of dynamic leaf queues
-		g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+		g.v.State.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 			dynamic := g.v.State.DynamicQueues.Has(slot)
 			switch name := queueName(g.v.State, slot); {
 			case !p.Shows(slot):
@@ -270,7 +270,7 @@ type queueFigures struct {
 	amRatio                 float64
 }
 
-func (g *gauges) figures(p *view.Partition, slot uint32, q *state.Queue) queueFigures {
+func (g *gauges) figures(p *view.Partition, slot state.QueueSlot, q *state.Queue) queueFigures {
 	use := p.Use(slot)
 	f := queueFigures{used: use.Used, reserved: use.Reserved, pending: use.Pending}
 	i := g.v.Configured(q.Path)
@@ -339,7 +339,7 @@ func (g *gauges) reservations() {
 		buckets[b] = 0
 	}
 	var sum float64
-	g.v.State.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	g.v.State.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		byQueue[queueName(g.v.State, g.v.State.Apps.Get(r.App).Queue)]++
 		age := float64(max(g.v.State.Meta.NowMillis-r.MadeMillis, 0)) / 1000
 		sum += age
@@ -377,7 +377,7 @@ func (g *gauges) preemption() {
 		g.count(descLost, float64(t.ResourceSeconds[i]), name)
 	}
 	warned := map[string]int{} // by queue
-	st.Preemptions.Each(func(slot uint32, _ *state.Preemption) bool {
+	st.Preemptions.Each(func(slot state.ContainerSlot, _ *state.Preemption) bool {
 		warned[queueName(st, st.Apps.Get(st.Containers.Get(slot).App).Queue)]++
 		return true
 	})
@@ -387,7 +387,7 @@ func (g *gauges) preemption() {
 // byLeaf sends a count for each leaf queue, including those with 0.
 func (g *gauges) byLeaf(d *prometheus.Desc, counts map[string]int) {
 	shown := map[string]bool{}
-	g.v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	g.v.State.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		if name := queueName(g.v.State, slot); q.Leaf && !shown[name] {
 			shown[name] = true
 			g.set(d, float64(counts[name]), name)
@@ -397,12 +397,12 @@ func (g *gauges) byLeaf(d *prometheus.Desc, counts map[string]int) {
 }
 
 func (g *gauges) nodes() {
-	counts, rooms := map[state.LabelID]*[yarn.NodeShutdown + 1]int{}, g.v.Rooms()
-	silent := map[state.LabelID]int{}
+	counts, rooms := map[state.LabelSlot]*[yarn.NodeShutdown + 1]int{}, g.v.Rooms()
+	silent := map[state.LabelSlot]int{}
 	for _, p := range g.v.Partitions() {
 		counts[p.Label] = new([yarn.NodeShutdown + 1]int)
 	}
-	g.v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	g.v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		counts[n.Label][n.State]++
 		if n.Silent() {
 			silent[n.Label]++

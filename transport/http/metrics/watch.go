@@ -53,7 +53,7 @@ func (m *Metrics) watchOnce(ctx context.Context, r Reader, reservations map[uint
 	defer sub.Close()
 	st, _ := r.Fork()
 	clear(reservations)
-	st.Reservations.Each(func(_ uint32, k *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, k *state.Reservation) bool {
 		reservations[k.Number] = queueOf(st, st.Apps.Get(k.App))
 		return true
 	})
@@ -134,7 +134,7 @@ func (t *tally) follow(c *state.Change, now int64) {
 }
 
 // waited records how long an application waited for its first container.
-func (m *Metrics) waited(st *state.State, slot uint32, now int64) {
+func (m *Metrics) waited(st *state.State, slot state.AppSlot, now int64) {
 	a := st.Apps.Get(slot)
 	size := "small"
 	for _, k := range st.ContainersOf(a) {

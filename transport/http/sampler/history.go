@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rmd/api"
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -41,7 +42,7 @@ func (s *Sampler) size(r yarn.Resource) api.Resource {
 }
 
 // Queue returns the last hour of the queue in a slot.
-func (s *Sampler) Queue(slot uint32, path string, now time.Time) *api.History {
+func (s *Sampler) Queue(slot state.QueueSlot, path string, now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	since, known := s.queues.since(slot, path)
@@ -58,7 +59,7 @@ func (s *Sampler) Queue(slot uint32, path string, now time.Time) *api.History {
 
 // Node returns the last hour of the node in a slot. There are no samples while there was no contact
 // with the node.
-func (s *Sampler) Node(slot uint32, id yarn.NodeID, now time.Time) *api.History {
+func (s *Sampler) Node(slot state.NodeSlot, id yarn.NodeID, now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	since, known := s.nodes.since(slot, id)

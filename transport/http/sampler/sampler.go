@@ -75,8 +75,8 @@ type Sampler struct {
 	began   int64 // time of the first sample
 	kinds   yarn.Kinds
 	samples []sample
-	queues  slots[string]
-	nodes   slots[yarn.NodeID]
+	queues  slots[state.QueueSlot, string]
+	nodes   slots[state.NodeSlot, yarn.NodeID]
 }
 
 // New returns a sampler for one sample every step.
@@ -84,13 +84,13 @@ func New(step time.Duration) *Sampler { return &Sampler{step: step} }
 
 // slots says which object each slot has, and since when, because a slot can be reused for another
 // object.
-type slots[K comparable] []struct {
+type slots[S ~uint32, K comparable] []struct {
 	key   K
 	since int64
 }
 
 // set records which object a slot has at a time.
-func (s *slots[K]) set(slot uint32, key K, millis int64) {
+func (s *slots[S, K]) set(slot S, key K, millis int64) {
 	for int(slot) >= len(*s) {
 		*s = append(*s, struct {
 			key   K
@@ -104,7 +104,7 @@ func (s *slots[K]) set(slot uint32, key K, millis int64) {
 
 // since returns the time since which a slot has had an object. It returns false if the slot does
 // not have it.
-func (s slots[K]) since(slot uint32, key K) (int64, bool) {
+func (s slots[S, K]) since(slot S, key K) (int64, bool) {
 	if int(slot) >= len(s) || s[slot].key != key {
 		return 0, false
 	}
@@ -172,14 +172,14 @@ func (s *Sampler) detailOf(millis int64, st *state.State, sum *summary.Summary) 
 	d := &detail{queues: make([]queueUse, st.Queues.Cap()), nodes: make([]nodeUse, st.Nodes.Cap())}
 	d.steps = max((len(d.queues)*queueUseBytes+len(d.nodes)*nodeUseBytes+detailBudget-1)/detailBudget, 1)
 	tallies := sum.Tree()
-	st.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		s.queues.set(slot, q.Path, millis)
 		u, use := &d.queues[slot], st.TotalUse(slot)
 		u.used, u.reserved = shares(use.Used.Sub(use.Reserved), use.Reserved, st.Meta.Cluster)
 		u.waiting = int32(tallies[slot].ForAM())
 		return true
 	})
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		s.nodes.set(slot, n.ID, millis)
 		d.nodes[slot] = nodeUse{unknown, unknown}
 		if !n.Heard() {

@@ -64,17 +64,17 @@ func (w *world) configure(v uint64, queues ...string) {
 	w.apply(e)
 }
 
-func (w *world) register(n uint32) { w.apply(registered(n)) }
+func (w *world) register(n state.NodeSlot) { w.apply(registered(n)) }
 
-func registered(n uint32) *event.NodeRegistered {
+func registered(n state.NodeSlot) *event.NodeRegistered {
 	return &event.NodeRegistered{Node: n, ID: nodeID(n), HTTPPort: 1, Rack: "/r", Total: yarn.NewResource(10_000, 10), Version: "v"}
 }
 
-func nodeID(n uint32) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprint("n", n), Port: 1} }
+func nodeID(n state.NodeSlot) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprint("n", n), Port: 1} }
 
 // run submits an application that gets a container of the given size on a node at once, and asks
 // for another.
-func (w *world) run(seq uint32, queue string, node uint32, memory, vcores int64) {
+func (w *world) run(seq uint32, queue string, node state.NodeSlot, memory, vcores int64) {
 	key := yarn.SchedulerKey{Priority: 1}
 	w.apply(&event.ApplicationSubmitted{App: seq, User: "u", Queue: "root." + queue, Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: seq, Attempt: 1},
 		&event.AttemptActivated{App: seq}, &event.AttemptRegistered{App: seq},
@@ -82,7 +82,9 @@ func (w *world) run(seq uint32, queue string, node uint32, memory, vcores int64)
 }
 
 func (w *world) queue(path string) *api.History { return w.s.Queue(w.st.Queue(path), path, w.at) }
-func (w *world) node(n uint32) *api.History     { return w.s.Node(w.st.Node(nodeID(n)), nodeID(n), w.at) }
+func (w *world) node(n state.NodeSlot) *api.History {
+	return w.s.Node(w.st.Node(nodeID(n)), nodeID(n), w.at)
+}
 
 // values formats samples as used/reserved/waiting/decisions. – stands for a missing value.
 func values(h *api.History) string {
@@ -279,7 +281,7 @@ func large(t testing.TB, n int) *world {
 	w.configure(1, names...)
 	var all []event.Event
 	for i := range n {
-		all = append(all, registered(uint32(i+1)))
+		all = append(all, registered(state.NodeSlot(i+1)))
 	}
 	w.apply(all...)
 	return w

@@ -7,9 +7,10 @@ import (
 
 // App has the fields of an application that summaries need. Seq is 0 if there is none.
 type App struct {
-	Slot, Seq   uint32
-	Queue       uint32
-	User        state.NameID
+	Slot        state.AppSlot
+	Seq         uint32
+	Queue       state.QueueSlot
+	User        state.NameSlot
 	State       yarn.ApplicationState
 	Shown       yarn.ApplicationState // as in YARN's reports
 	Attempt     state.AttemptState
@@ -28,7 +29,7 @@ type App struct {
 }
 
 // appOf returns the App of an application's record.
-func appOf(st *state.State, slot uint32) App {
+func appOf(st *state.State, slot state.AppSlot) App {
 	a := st.Apps.Get(slot)
 	return App{Slot: slot, Seq: a.ID.Seq, Queue: a.Queue, User: a.User, State: a.State, Shown: a.Shown(), Attempt: a.AttemptState,
 		Unmanaged: a.Unmanaged, Live: a.Live, Reserving: a.Reserving, Priority: a.Priority, Outstanding: a.Outstanding,

@@ -16,12 +16,12 @@ type place struct {
 // places has the places of all nodes.
 type places struct {
 	bySlot []place
-	order  []uint32 // slots by host and port
-	racks  []string // sorted
+	order  []state.NodeSlot // slots by host and port
+	racks  []string         // sorted
 }
 
 // Nodes returns the slots of all nodes, sorted by host and port.
-func (c *Summary) Nodes() []uint32 { return c.places.order }
+func (c *Summary) Nodes() []state.NodeSlot { return c.places.order }
 
 // Racks returns the names of all racks, sorted.
 func (c *Summary) Racks() []string { return c.places.racks }
@@ -32,12 +32,12 @@ func (p *places) step(old, now *state.State) *places {
 		return p
 	}
 	out := &places{bySlot: make([]place, now.Nodes.Cap())}
-	now.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	now.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		out.bySlot[slot] = place{ID: n.ID, Rack: n.Rack}
 		out.order, out.racks = append(out.order, slot), append(out.racks, n.Rack)
 		return true
 	})
-	slices.SortFunc(out.order, func(a, b uint32) int {
+	slices.SortFunc(out.order, func(a, b state.NodeSlot) int {
 		return out.bySlot[a].ID.Compare(out.bySlot[b].ID)
 	})
 	slices.Sort(out.racks)
@@ -50,7 +50,7 @@ func (p *places) hold(old, now *state.State) bool {
 	if old.Nodes.Len() != now.Nodes.Len() || old.Nodes.Cap() != now.Nodes.Cap() {
 		return false
 	}
-	for slot := uint32(1); slot < now.Nodes.Cap(); slot++ {
+	for slot := state.NodeSlot(1); slot < now.Nodes.Cap(); slot++ {
 		n := now.Nodes.Get(slot)
 		if old.Nodes.Get(slot) == n {
 			continue

@@ -27,7 +27,7 @@ type Room struct {
 
 // Spot is what is free on a node that could take a container.
 type Spot struct {
-	Slot uint32
+	Slot state.NodeSlot
 	Free yarn.Resource
 }
 
@@ -50,7 +50,7 @@ func (c *Summary) Rooms(calc yarn.Calculator, least yarn.Resource) []Room {
 // containers, do not count as used by root.
 func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room {
 	rooms := make([]Room, max(st.Labels.Cap(), 1))
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if !n.TakesContainers() {
 			return true
 		}

@@ -26,7 +26,7 @@ func newRoomStory(t testing.TB, nodes int) *roomStory {
 	s.apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Kinds: []string{"memory-mb", "vcores", "gpu"}, Dominant: true, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
 	for n := range nodes {
-		s.apply(&event.NodeRegistered{Node: uint32(n + 1), ID: nodeNamed(n + 1), HTTPPort: 1, Rack: "/r", Total: yarn.Resource{8192, 8, 2}, Version: "v"})
+		s.apply(&event.NodeRegistered{Node: state.NodeSlot(n + 1), ID: nodeNamed(n + 1), HTTPPort: 1, Rack: "/r", Total: yarn.Resource{8192, 8, 2}, Version: "v"})
 	}
 	return s
 }
@@ -43,14 +43,14 @@ func (s *roomStory) apply(events ...event.Event) {
 }
 
 // run gives a new application a container on a node.
-func (s *roomStory) run(app, node uint32, size yarn.Resource) {
+func (s *roomStory) run(app uint32, node state.NodeSlot, size yarn.Resource) {
 	s.t.Helper()
 	key := s.ask(app, size)
 	s.apply(&event.ContainerAllocated{App: app, Number: 1, Key: key, Node: node, Locality: yarn.OffSwitch})
 }
 
 // reserve reserves a node for a new application.
-func (s *roomStory) reserve(app, node uint32, size yarn.Resource) {
+func (s *roomStory) reserve(app uint32, node state.NodeSlot, size yarn.Resource) {
 	s.t.Helper()
 	key := s.ask(app, size)
 	s.apply(&event.ReservationMade{Reservation: 1, App: app, Number: 1, Key: key, Node: node})

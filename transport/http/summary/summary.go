@@ -18,9 +18,9 @@ type Summary struct {
 	st    *state.State
 	index uint64
 
-	chunks  []*chunk // applications by slot
-	order   []uint32 // slots by sequence number, which is the order of submission
-	tallies []Tally  // by the queue's slot; 0 is for queues that are gone
+	chunks  []*chunk        // applications by slot
+	order   []state.AppSlot // slots by sequence number, which is the order of submission
+	tallies []Tally         // by the queue's slot; 0 is for queues that are gone
 	all     Tally
 	places  *places
 
@@ -32,7 +32,7 @@ type Summary struct {
 var nothing = &Summary{st: state.New(), places: &places{}}
 
 // App returns the application in a slot, which must have one.
-func (c *Summary) App(slot uint32) *App { return &c.chunks[slot/chunkSize][slot%chunkSize] }
+func (c *Summary) App(slot state.AppSlot) *App { return &c.chunks[slot/chunkSize][slot%chunkSize] }
 
 // Index returns the index of the version of the state.
 func (c *Summary) Index() uint64 { return c.index }
@@ -44,7 +44,7 @@ func (c *Summary) Len() int { return len(c.order) }
 func (c *Summary) All() *Tally { return &c.all }
 
 // Queue returns the tally of one leaf queue.
-func (c *Summary) Queue(slot uint32) Tally {
+func (c *Summary) Queue(slot state.QueueSlot) Tally {
 	if int(slot) < len(c.tallies) {
 		return c.tallies[slot]
 	}
@@ -54,8 +54,8 @@ func (c *Summary) Queue(slot uint32) Tally {
 // Tree returns the tallies of all queues by slot, each including the queues below it.
 func (c *Summary) Tree() []Tally {
 	out := make([]Tally, c.st.Queues.Cap())
-	var walk func(slot uint32)
-	walk = func(slot uint32) {
+	var walk func(slot state.QueueSlot)
+	walk = func(slot state.QueueSlot) {
 		out[slot] = c.Queue(slot)
 		for _, k := range c.st.Queues.Get(slot).Children {
 			walk(k)
@@ -84,7 +84,7 @@ func (c *Summary) Each(newest bool, f func(a *App) bool) {
 
 // From is like Each, but begins after a sequence number. 0 means all.
 func (c *Summary) From(after uint32, newest bool, f func(a *App) bool) {
-	i, found := slices.BinarySearchFunc(c.order, after, func(slot, seq uint32) int { return cmp.Compare(c.App(slot).Seq, seq) })
+	i, found := slices.BinarySearchFunc(c.order, after, func(slot state.AppSlot, seq uint32) int { return cmp.Compare(c.App(slot).Seq, seq) })
 	switch {
 	case after == 0:
 		c.Each(newest, f)
@@ -103,16 +103,16 @@ func (c *Summary) From(after uint32, newest bool, f func(a *App) bool) {
 // step returns the summary of another version of the state.
 func (c *Summary) step(st *state.State, index uint64) *Summary {
 	n := &Summary{st: st, index: index, all: c.all}
-	n.tallies = make([]Tally, max(st.Queues.Cap(), 1, uint32(len(c.tallies))))
+	n.tallies = make([]Tally, max(st.Queues.Cap(), 1, state.QueueSlot(len(c.tallies))))
 	copy(n.tallies, c.tallies)
 	n.chunks = make([]*chunk, (st.Apps.Cap()+chunkSize-1)/chunkSize)
 	m := &move{from: c, to: n}
 	for i := range n.chunks {
-		if i < len(c.chunks) && sameRecords(&c.st.Apps, &st.Apps, uint32(i)*chunkSize) {
+		if i < len(c.chunks) && sameRecords(&c.st.Apps, &st.Apps, state.AppSlot(i)*chunkSize) {
 			n.chunks[i] = c.chunks[i]
 			continue
 		}
-		n.chunks[i] = m.chunk(uint32(i))
+		n.chunks[i] = m.chunk(state.AppSlot(i))
 	}
 	for i := len(n.chunks); i < len(c.chunks); i++ {
 		m.drop(c.chunks[i])
@@ -124,7 +124,7 @@ func (c *Summary) step(st *state.State, index uint64) *Summary {
 
 // sameRecords reports whether two versions of a table have the same records in a chunk of slots. It
 // compares their addresses: neither version writes to records that both share.
-func sameRecords[T any](a, b *state.Table[T], from uint32) bool {
+func sameRecords[S ~uint32, T any](a, b *state.Table[S, T], from S) bool {
 	if a.Cap() < from+chunkSize || b.Cap() < from+chunkSize {
 		return false
 	}
@@ -139,19 +139,19 @@ func sameRecords[T any](a, b *state.Table[T], from uint32) bool {
 // move is the change from one summary to another.
 type move struct {
 	from, to *Summary
-	fresh    []uint32 // slots of applications that only the new summary has
-	gone     bool     // the old summary has applications that the new one does not have
+	fresh    []state.AppSlot // slots of applications that only the new summary has
+	gone     bool            // the old summary has applications that the new one does not have
 }
 
 // chunk makes a chunk of the new summary.
-func (m *move) chunk(i uint32) *chunk {
+func (m *move) chunk(i state.AppSlot) *chunk {
 	var old chunk
 	if int(i) < len(m.from.chunks) {
 		old = *m.from.chunks[i]
 	}
 	out := new(chunk)
 	for k := range out {
-		slot := i*chunkSize + uint32(k)
+		slot := i*chunkSize + state.AppSlot(k)
 		if m.to.st.Apps.Has(slot) {
 			out[k] = appOf(m.to.st, slot)
 		}
@@ -193,18 +193,18 @@ func (m *move) drop(old *chunk) {
 }
 
 // order returns the new order of submission.
-func (m *move) order() []uint32 {
+func (m *move) order() []state.AppSlot {
 	old, to := m.from.order, m.to
 	if !m.gone && len(m.fresh) == 0 {
 		return old
 	}
-	out := make([]uint32, 0, len(old)+len(m.fresh))
+	out := make([]state.AppSlot, 0, len(old)+len(m.fresh))
 	for _, slot := range old {
 		if int(slot/chunkSize) < len(to.chunks) && to.App(slot).Seq == m.from.App(slot).Seq {
 			out = append(out, slot)
 		}
 	}
-	bySeq := func(a, b uint32) int { return cmp.Compare(to.App(a).Seq, to.App(b).Seq) }
+	bySeq := func(a, b state.AppSlot) int { return cmp.Compare(to.App(a).Seq, to.App(b).Seq) }
 	slices.SortFunc(m.fresh, bySeq)
 	inOrder := len(out) == 0 || len(m.fresh) == 0 || bySeq(out[len(out)-1], m.fresh[0]) < 0
 	if out = append(out, m.fresh...); !inOrder {

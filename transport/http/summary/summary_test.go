@@ -82,7 +82,7 @@ func (s *story) step() {
 	case n == 17 && s.nodes < 6:
 		s.addNode()
 	default:
-		s.p.State().Nodes.Each(func(_ uint32, n *state.Node) bool { s.do(&input.NodeHeartbeat{ID: n.ID}); return true })
+		s.p.State().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { s.do(&input.NodeHeartbeat{ID: n.ID}); return true })
 	}
 }
 
@@ -90,9 +90,9 @@ func (s *story) step() {
 func agree(t *testing.T, c *Summary, st *state.State) {
 	t.Helper()
 	var all Tally
-	byQueue := map[uint32]Tally{}
+	byQueue := map[state.QueueSlot]Tally{}
 	var seqs []uint32
-	st.Apps.Each(func(slot uint32, a *state.App) bool {
+	st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		k := appOf(st, slot)
 		if *c.App(slot) != k {
 			t.Fatalf("application %d: %+v, want %+v", a.ID.Seq, *c.App(slot), k)

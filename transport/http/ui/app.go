@@ -99,13 +99,13 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 	if err != nil {
 		return err
 	}
-	t := top{most: appContainers, desc: desc}
+	t := top[state.ContainerSlot]{most: appContainers, desc: desc}
 	for place, slot := range q.v.ContainersOf(a, 0, 0) { // the order of allocation breaks ties
-		t.add(row{key: containerKey(sorted, q.v.State.Containers.Get(slot)), id: uint64(place) + 1, slot: slot}, after)
+		t.add(position{key: containerKey(sorted, q.v.State.Containers.Get(slot)), id: uint64(place) + 1}, slot, after)
 	}
 	rows, next := t.page()
 	for _, r := range rows {
-		d.Containers = append(d.Containers, q.containerRow(r.slot))
+		d.Containers = append(d.Containers, q.containerRow(r.item))
 	}
 	d.Pager = q.pager("container", t.all, len(rows), next)
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
@@ -115,7 +115,7 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 }
 
 // containerRow returns a container with the address of its log at its NodeManager.
-func (q *query) containerRow(slot uint32) containerRow {
+func (q *query) containerRow(slot state.ContainerSlot) containerRow {
 	st := q.v.State
 	c := st.Containers.Get(slot)
 	r := containerRow{Container: q.v.Container(c)}

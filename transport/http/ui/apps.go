@@ -24,7 +24,7 @@ type appRow struct {
 	Final    string
 }
 
-func (q *query) appRow(slot uint32) appRow {
+func (q *query) appRow(slot state.AppSlot) appRow {
 	st := q.v.State
 	a := st.Apps.Get(slot)
 	why := coarse(q.v, a)
@@ -71,7 +71,7 @@ type stateCount struct {
 type appFilter struct {
 	states map[string]bool
 	under  []bool // by the queue's slot; nil selects all
-	user   state.NameID
+	user   state.NameSlot
 	named  bool // only applications of user
 	find   string
 }
@@ -84,7 +84,7 @@ func (q *query) appFilter() (appFilter, error) {
 		return f, err
 	}
 	if user := q.q.Get("user"); user != "" {
-		f.user, f.named = st.NameID(user), true
+		f.user, f.named = st.Name(user), true
 	}
 	if name := q.q.Get("queue"); name != "" {
 		slot, err := q.v.FindQueue(name)
@@ -149,7 +149,7 @@ func applications(q *query) (any, error) {
 		return nil, err
 	}
 	st := q.v.State
-	t := top{most: q.u.cfg.PageRows, desc: desc}
+	t := top[state.AppSlot]{most: q.u.cfg.PageRows, desc: desc}
 	var byState [yarn.AppKilled + 1]int
 	var wanted [yarn.AppKilled + 1]bool
 	for s := range wanted {
@@ -161,7 +161,7 @@ func applications(q *query) (any, error) {
 		}
 		byState[a.State]++
 		if wanted[a.State] {
-			t.add(row{key: appKey(st.Meta.NowMillis, sorted, a), id: uint64(a.Seq), slot: a.Slot}, after)
+			t.add(position{key: appKey(st.Meta.NowMillis, sorted, a), id: uint64(a.Seq)}, a.Slot, after)
 		}
 		return true
 	})
@@ -173,7 +173,7 @@ func applications(q *query) (any, error) {
 	d := appsData{Index: q.v.Index, User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"), All: q.q.Get("all") == "1",
 		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named || f.under != nil || f.find != ""}
 	for _, r := range rows {
-		d.Rows = append(d.Rows, q.appRow(r.slot))
+		d.Rows = append(d.Rows, q.appRow(r.item))
 	}
 	d.Heads = q.appHeads(sorted, desc, d.All)
 	d.AllLink = q.with("all", map[bool]string{false: "1", true: ""}[d.All])
@@ -204,18 +204,18 @@ const maxDynamicChoices = 200
 
 // queueChoices returns the paths of the queues that a form offers, sorted.
 func (q *query) queueChoices(chosen string) []choice {
-	return choices(q.queuePaths(func(slot uint32, k *state.Queue) bool { return k.Path == chosen || q.offered(slot) }), chosen)
+	return choices(q.queuePaths(func(slot state.QueueSlot, k *state.Queue) bool { return k.Path == chosen || q.offered(slot) }), chosen)
 }
 
 // offered reports whether a form offers a queue.
-func (q *query) offered(slot uint32) bool {
+func (q *query) offered(slot state.QueueSlot) bool {
 	return q.v.State.DynamicQueues.Len() <= maxDynamicChoices || !q.v.State.DynamicQueues.Has(slot)
 }
 
 // queuePaths returns the paths of the wanted queues, sorted.
-func (q *query) queuePaths(wanted func(slot uint32, k *state.Queue) bool) []string {
+func (q *query) queuePaths(wanted func(slot state.QueueSlot, k *state.Queue) bool) []string {
 	var paths []string
-	q.v.State.Queues.Each(func(slot uint32, k *state.Queue) bool {
+	q.v.State.Queues.Each(func(slot state.QueueSlot, k *state.Queue) bool {
 		if wanted(slot, k) {
 			paths = append(paths, k.Path)
 		}
@@ -227,7 +227,7 @@ func (q *query) queuePaths(wanted func(slot uint32, k *state.Queue) bool) []stri
 
 // leafChoices returns the paths of the leaf queues that a form offers, without one queue.
 func (q *query) leafChoices(but string) []choice {
-	return choices(q.queuePaths(func(slot uint32, k *state.Queue) bool { return k.Leaf && k.Path != but && q.offered(slot) }), "")
+	return choices(q.queuePaths(func(slot state.QueueSlot, k *state.Queue) bool { return k.Leaf && k.Path != but && q.offered(slot) }), "")
 }
 
 func (q *query) appHeads(sorted string, desc, all bool) []column {

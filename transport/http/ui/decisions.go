@@ -9,6 +9,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/transport/http/view"
 )
 
@@ -21,9 +22,10 @@ type decisionRow struct {
 // decisionFilter selects events. The zero value selects all decisions.
 type decisionFilter struct {
 	app, node, queue string
-	seq, slot        uint32       // number of the application, slot of the node
-	kinds            []event.Kind // nil selects those that people read about
-	all              bool         // select every kind
+	seq              uint32
+	slot             state.NodeSlot // number of the application, slot of the node
+	kinds            []event.Kind   // nil selects those that people read about
+	all              bool           // select every kind
 }
 
 var reservationKinds = []event.Kind{event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"rmd/api"
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -17,7 +18,7 @@ var dynamicKeys = []string{"apps", "created", "used"}
 
 // dynamicBelow lists the dynamic children of a queue, by default those with the most applications
 // first. It computes the details only of those on the page, because there may be very many.
-func (q *query) dynamicBelow(parent uint32, total api.Resource) (d dynamicQueues, err error) {
+func (q *query) dynamicBelow(parent state.QueueSlot, total api.Resource) (d dynamicQueues, err error) {
 	sorted, desc, err := q.sorting(dynamicKeys, "-apps")
 	if err != nil {
 		return d, err
@@ -28,23 +29,23 @@ func (q *query) dynamicBelow(parent uint32, total api.Resource) (d dynamicQueues
 	}
 	st, sums := q.v.State, q.v.QueueSums()
 	sums.MostDynamic = 0
-	t := top{most: q.u.cfg.PageRows, desc: desc}
+	t := top[state.QueueSlot]{most: q.u.cfg.PageRows, desc: desc}
 	for _, slot := range st.Queues.Get(parent).Children {
 		if !st.DynamicQueues.Has(slot) {
 			continue
 		}
-		r := row{id: st.DynamicQueues.Get(slot).Number, slot: slot}
+		at := position{id: st.DynamicQueues.Get(slot).Number}
 		switch sorted {
 		case "apps":
-			r.key = int64(sums.Apps[slot])
+			at.key = int64(sums.Apps[slot])
 		case "used":
-			r.key = st.Queues.Get(slot).Used[yarn.Memory]
+			at.key = st.Queues.Get(slot).Used[yarn.Memory]
 		}
-		t.add(r, after)
+		t.add(at, slot, after)
 	}
 	rows, next := t.page()
 	for _, r := range rows {
-		k := q.v.QueueOf(r.slot, sums)
+		k := q.v.QueueOf(r.item, sums)
 		d.Rows = append(d.Rows, newQueueRow(&k, 0, total))
 	}
 	d.Pager = q.pager("dynamic queue", t.all, len(rows), next)

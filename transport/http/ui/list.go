@@ -11,29 +11,37 @@ import (
 	"rmd/api"
 )
 
-// row is a record in a sorted list. Rows are sorted by key and then by id, which is unique.
-type row struct {
-	key  int64
-	id   uint64
-	slot uint32
+// position is the place of a row in a sorted list. Rows are sorted by key and then by id, which is
+// unique.
+type position struct {
+	key int64
+	id  uint64
 }
 
-func compareRows(a, b row) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) }
+// row is an item of a sorted list.
+type row[T any] struct {
+	position
+	item T
+}
+
+func comparePositions(a, b position) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
+}
 
 // top selects the first rows of a list from many rows in any order. It needs the memory of a few
 // pages, and a page makes only one pass over a table.
-type top struct {
+type top[T any] struct {
 	most int
 	desc bool
-	rows []row
-	last *row // the first row after a full page; rows after it are dropped
-	all  int  // rows that passed the filter, including those before the cursor
+	rows []row[T]
+	last *position // the first row after a full page; rows after it are dropped
+	all  int       // rows that passed the filter, including those before the cursor
 }
 
 // cursor is the row after which a page begins. The address has it as KEY.ID, so pages do not shift
 // when other rows come or go.
 type cursor struct {
-	row
+	position
 	set bool
 }
 
@@ -48,41 +56,41 @@ func (q *query) cursor() (cursor, error) {
 	if !ok || err1 != nil || err2 != nil {
 		return cursor{}, bad("the address does not name a page of this list", "begin at the first page")
 	}
-	return cursor{row{key: k, id: i}, true}, nil
+	return cursor{position{key: k, id: i}, true}, nil
 }
 
-func (r row) String() string { return fmt.Sprintf("%d.%d", r.key, r.id) }
+func (p position) String() string { return fmt.Sprintf("%d.%d", p.key, p.id) }
 
-func (t *top) order(a, b row) int {
+func (t *top[T]) order(a, b position) int {
 	if t.desc {
-		return compareRows(b, a)
+		return comparePositions(b, a)
 	}
-	return compareRows(a, b)
+	return comparePositions(a, b)
 }
 
-// add adds a row that has passed the filter.
-func (t *top) add(r row, after cursor) {
+// add adds an item that has passed the filter.
+func (t *top[T]) add(at position, item T, after cursor) {
 	t.all++
-	if after.set && t.order(r, after.row) <= 0 || t.last != nil && t.order(r, *t.last) >= 0 {
+	if after.set && t.order(at, after.position) <= 0 || t.last != nil && t.order(at, *t.last) >= 0 {
 		return
 	}
-	t.rows = append(t.rows, r)
+	t.rows = append(t.rows, row[T]{at, item})
 	if len(t.rows) >= 4*t.most+64 {
 		t.cut()
 	}
 }
 
-func (t *top) cut() {
-	slices.SortFunc(t.rows, t.order)
+func (t *top[T]) cut() {
+	slices.SortFunc(t.rows, func(a, b row[T]) int { return t.order(a.position, b.position) })
 	t.rows = t.rows[:min(len(t.rows), t.most+1)]
 	if len(t.rows) > t.most {
-		last := t.rows[t.most]
+		last := t.rows[t.most].position
 		t.last = &last
 	}
 }
 
 // page returns the rows of the page and the cursor of the next page, or "".
-func (t *top) page() ([]row, string) {
+func (t *top[T]) page() ([]row[T], string) {
 	t.cut()
 	if len(t.rows) <= t.most {
 		return t.rows, ""

@@ -22,7 +22,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 		index := log.first + uint64(i)
 		batch := event.Batch{Level: 1, Sequence: index, Events: []event.Event{&event.TimeAdvanced{NowMillis: int64(index)}}}
 		for k := range n {
-			batch.Events = append(batch.Events, &event.NodeStateChanged{Node: uint32(k), State: yarn.NodeLost})
+			batch.Events = append(batch.Events, &event.NodeStateChanged{Node: state.NodeSlot(k), State: yarn.NodeLost})
 			want = append(want, Position{index, k + 1})
 		}
 		log.entries = append(log.entries, view.LogEntry{Index: index, Term: 1, Type: "events", Data: batch.Encode()})

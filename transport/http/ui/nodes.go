@@ -89,13 +89,13 @@ func nodes(q *query) (any, error) {
 		counts[name]++
 		return states == nil || states[name]
 	})
-	t := top{most: q.u.cfg.PageRows, desc: desc}
+	t := top[int]{most: q.u.cfg.PageRows, desc: desc}
 	for place, n := range list { // the order by name breaks ties
-		t.add(row{key: nodeKey(sorted, n), id: uint64(place) + 1, slot: uint32(place)}, after)
+		t.add(position{key: nodeKey(sorted, n), id: uint64(place) + 1}, place, after)
 	}
 	rows, next := t.page()
 	for _, r := range rows {
-		d.Rows = append(d.Rows, q.nodeRow(list[r.slot]))
+		d.Rows = append(d.Rows, q.nodeRow(list[r.item]))
 	}
 	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != "" || filtered
 	d.Heads = q.nodeHeads(sorted, desc, len(d.Labels) > 0)

@@ -62,10 +62,10 @@ func overview(q *query) (any, error) {
 // longestWaits returns the applications with the longest waits, and the number of all that wait.
 func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 	st := q.v.State
-	t := top{most: limit, desc: true}
+	t := top[state.AppSlot]{most: limit, desc: true}
 	q.v.Summary().Each(false, func(a *summary.App) bool {
 		if a.ForAM() || a.Reserving > 0 {
-			t.add(row{key: a.Waiting(st.Meta.NowMillis), id: uint64(a.Seq), slot: a.Slot}, cursor{})
+			t.add(position{key: a.Waiting(st.Meta.NowMillis), id: uint64(a.Seq)}, a.Slot, cursor{})
 		}
 		return true
 	})
@@ -77,7 +77,7 @@ func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 func (q *query) held() int64 {
 	st := q.v.State
 	var age int64
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		age = max(age, st.Meta.NowMillis-r.MadeMillis)
 		return true
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/api"
+	"rmd/fsm/state"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -224,15 +225,15 @@ const queueApps = 15
 
 // appsOf returns the applications of a leaf queue that have not ended: first those that wait, then
 // the others, each in the order of submission.
-func (q *query) appsOf(slot uint32) ([]appRow, bool) {
-	t := top{most: queueApps}
+func (q *query) appsOf(slot state.QueueSlot) ([]appRow, bool) {
+	t := top[state.AppSlot]{most: queueApps}
 	q.v.Summary().Each(false, func(a *summary.App) bool {
 		if a.Queue == slot && !a.State.Ended() {
 			key := int64(1)
 			if a.Waits() {
 				key = 0
 			}
-			t.add(row{key: key, id: uint64(a.Seq), slot: a.Slot}, cursor{})
+			t.add(position{key: key, id: uint64(a.Seq)}, a.Slot, cursor{})
 		}
 		return true
 	})

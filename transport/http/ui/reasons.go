@@ -57,7 +57,7 @@ func (x *reasons) init(share int) { x.share, x.kept = share, map[yarn.Applicatio
 
 // of returns why an application waits, or nothing if it does not. behind says that no viewer waits
 // for the page. Slow explanations are made only then.
-func (x *reasons) of(v *view.View, slot uint32, a *state.App, now time.Time, behind bool) reason {
+func (x *reasons) of(v *view.View, slot state.AppSlot, a *state.App, now time.Time, behind bool) reason {
 	if !v.Summary().App(slot).Waits() {
 		return reason{}
 	}

@@ -191,14 +191,14 @@ func (q *query) playbackControls(d *replayData) {
 func (q *query) pastData() *pastData {
 	st, totals := q.v.State, q.v.Totals()
 	d := &pastData{Totals: totals, Usages: usages(totals.Figures), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
-	t := top{most: playbackHeld}
-	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
-		t.add(row{id: r.Number, slot: slot}, cursor{})
+	t := top[state.ReservationSlot]{most: playbackHeld}
+	st.Reservations.Each(func(slot state.ReservationSlot, r *state.Reservation) bool {
+		t.add(position{id: r.Number}, slot, cursor{})
 		return true
 	})
 	rows, _ := t.page()
 	for _, r := range rows {
-		d.Held = append(d.Held, q.reservationRow(r.slot))
+		d.Held = append(d.Held, q.reservationRow(r.item))
 	}
 	d.More = t.all - len(rows)
 	d.Waiting, d.Others, _ = q.longestWaits(playbackWaiting)

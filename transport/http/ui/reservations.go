@@ -30,7 +30,7 @@ type holdLine struct {
 // mustEnd is the number of containers that are listed for a reservation.
 const mustEnd = 5
 
-func (q *query) reservationRow(slot uint32) reservationRow {
+func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 	r := reservationRow{Reservation: q.v.Reservation(q.v.State.Reservations.Get(slot))}
 	st := q.v.State
 	n := st.Nodes.Get(st.Reservations.Get(slot).Node)
@@ -139,16 +139,16 @@ func reservations(q *query) (any, error) {
 	d := reservationsData{Index: q.v.Index, Held: st.Reservations.Len(), Made: st.Meta.Made, Fulfilled: st.Meta.Fulfilled,
 		App: q.q.Get("app"), Node: q.q.Get("node"), Queues: q.queueChoices(q.q.Get("queue"))}
 	d.Filter = d.App != "" || d.Node != "" || q.q.Get("queue") != ""
-	t := top{most: heldRows, desc: desc}
-	st.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
+	t := top[state.ReservationSlot]{most: heldRows, desc: desc}
+	st.Reservations.Each(func(slot state.ReservationSlot, r *state.Reservation) bool {
 		if pass(r) {
-			t.add(row{key: q.reservationKey(sorted, r), id: r.Number, slot: slot}, after)
+			t.add(position{key: q.reservationKey(sorted, r), id: r.Number}, slot, after)
 		}
 		return true
 	})
 	rows, next := t.page()
 	for _, r := range rows {
-		d.Rows = append(d.Rows, q.reservationRow(r.slot))
+		d.Rows = append(d.Rows, q.reservationRow(r.item))
 	}
 	c := func(title, name string) column { return q.column(title, name, sorted, desc, true) }
 	d.Heads = []column{c("Number", "id"), c("Size", "size"), c("Short of memory", "short")}
@@ -171,7 +171,8 @@ func reservations(q *query) (any, error) {
 // reservationFilter parses ?app, ?node and ?queue.
 func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
 	st := q.v.State
-	var app, node uint32
+	var app state.AppSlot
+	var node state.NodeSlot
 	var err error
 	if text := q.q.Get("app"); text != "" {
 		if _, app, err = q.v.FindApp(text); err != nil {

@@ -35,7 +35,7 @@ func search(q *query) (any, error) {
 		return d, nil
 	}
 	d.Apps, d.More.Apps = q.searchApps(text)
-	d.Queues, d.More.Queues = found(text, q.queuePaths(func(uint32, *state.Queue) bool { return true }))
+	d.Queues, d.More.Queues = found(text, q.queuePaths(func(state.QueueSlot, *state.Queue) bool { return true }))
 	d.Users, d.More.Users = found(text, q.userNames())
 	d.Nodes, d.More.Nodes = q.searchNodes(text)
 	if number, err := view.ReservationNumber(text); err == nil && q.v.State.Reservation(number) != 0 {
@@ -48,7 +48,7 @@ func search(q *query) (any, error) {
 // searchApps finds applications with the filter of their list. An application with exactly the
 // number comes first, then the newest.
 func (q *query) searchApps(text string) ([]appRow, bool) {
-	f, t := appFilter{find: text}, top{most: searchRows, desc: true}
+	f, t := appFilter{find: text}, top[state.AppSlot]{most: searchRows, desc: true}
 	number, _ := strconv.ParseUint(text, 10, 32) // 0 if it is no number; no application has it
 	q.v.Summary().Each(true, func(a *summary.App) bool {
 		if f.pass(q.v.State, a) {
@@ -56,7 +56,7 @@ func (q *query) searchApps(text string) ([]appRow, bool) {
 			if uint64(a.Seq) == number {
 				key = 1
 			}
-			t.add(row{key: key, id: uint64(a.Seq), slot: a.Slot}, cursor{})
+			t.add(position{key: key, id: uint64(a.Seq)}, a.Slot, cursor{})
 		}
 		return true
 	})
@@ -80,7 +80,7 @@ func found(text string, names []string) (some []string, more bool) {
 // userNames returns the users with applications that have not ended, sorted.
 func (q *query) userNames() []string {
 	var names []string
-	q.v.State.Users.Each(func(_ uint32, u *state.User) bool {
+	q.v.State.Users.Each(func(_ state.UserSlot, u *state.User) bool {
 		names = append(names, q.v.State.NameOf(u.Name))
 		return true
 	})

@@ -64,7 +64,7 @@ func siblingProperties(v *view.View, r *http.Request, parent string) (map[string
 	}
 	now := view.ConfDoc(ver)
 	s := &siblings{Parent: v.QueuePath(slot), Base: now.Version}
-	v.State.Queues.Each(func(own uint32, k *state.Queue) bool {
+	v.State.Queues.Each(func(own state.QueueSlot, k *state.Queue) bool {
 		if k.Parent != slot || v.State.DynamicQueues.Has(own) {
 			return true
 		}

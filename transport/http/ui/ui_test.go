@@ -61,12 +61,12 @@ func TestTopAgreesWithSorting(t *testing.T) {
 	const n = 1000
 	for _, desc := range []bool{false, true} {
 		var after cursor
-		var got []row
+		var got []row[int]
 		for {
-			k := top{most: 7, desc: desc}
+			k := top[int]{most: 7, desc: desc}
 			for i := range uint64(n) {
 				id := (i*7919)%n + 1
-				k.add(row{key: int64(id % 13), id: id}, after)
+				k.add(position{key: int64(id % 13), id: id}, 0, after)
 			}
 			rows, next := k.page()
 			got = append(got, rows...)
@@ -86,7 +86,7 @@ func TestTopAgreesWithSorting(t *testing.T) {
 			t.Fatalf("%d rows, want %d", len(got), n)
 		}
 		for i := 1; i < n; i++ {
-			if c := compareRows(got[i-1], got[i]); (desc && c <= 0) || (!desc && c >= 0) {
+			if c := comparePositions(got[i-1].position, got[i].position); (desc && c <= 0) || (!desc && c >= 0) {
 				t.Fatalf("rows %d and %d are out of order: %v %v", i-1, i, got[i-1], got[i])
 			}
 		}

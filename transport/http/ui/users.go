@@ -60,11 +60,11 @@ const userApps = 15
 func user(q *query) (any, error) {
 	name := q.r.PathValue("name")
 	st := q.v.State
-	id := st.NameID(name)
+	id := st.Name(name)
 	d := userData{Index: q.v.Index, Name: name}
 	q.title = name
 	var used, reserved, pending yarn.Resource
-	waits, runs := top{most: userApps, desc: true}, top{most: userApps}
+	waits, runs := top[state.AppSlot]{most: userApps, desc: true}, top[state.AppSlot]{most: userApps}
 	if id != 0 {
 		q.v.Summary().Each(false, func(s *summary.App) bool {
 			if s.User != id {
@@ -83,9 +83,9 @@ func user(q *query) (any, error) {
 			used, reserved, pending = used.Add(a.Used), reserved.Add(a.Reserved), pending.Add(a.Pending)
 			d.Containers += int64(a.Live)
 			if s.Waits() {
-				waits.add(row{key: s.Waiting(st.Meta.NowMillis), id: uint64(s.Seq), slot: s.Slot}, cursor{})
+				waits.add(position{key: s.Waiting(st.Meta.NowMillis), id: uint64(s.Seq)}, s.Slot, cursor{})
 			} else {
-				runs.add(row{id: uint64(s.Seq), slot: s.Slot}, cursor{})
+				runs.add(position{id: uint64(s.Seq)}, s.Slot, cursor{})
 			}
 			return true
 		})
@@ -105,19 +105,19 @@ func user(q *query) (any, error) {
 }
 
 // appRows returns the rows of a short list, and whether there are more.
-func (q *query) appRows(t *top) (out []appRow, more bool) {
+func (q *query) appRows(t *top[state.AppSlot]) (out []appRow, more bool) {
 	rows, next := t.page()
 	for _, r := range rows {
-		out = append(out, q.appRow(r.slot))
+		out = append(out, q.appRow(r.item))
 	}
 	return out, next != ""
 }
 
 // queuesOf returns the leaf queues in which a user has applications.
-func (q *query) queuesOf(id state.NameID, name string) []userQueue {
+func (q *query) queuesOf(id state.NameSlot, name string) []userQueue {
 	var out []userQueue
 	sums := q.v.QueueSums()
-	q.v.State.Users.Each(func(_ uint32, u *state.User) bool {
+	q.v.State.Users.Each(func(_ state.UserSlot, u *state.User) bool {
 		if u.Name != id {
 			return true
 		}

@@ -15,7 +15,7 @@ type warnings struct {
 // warnings summarizes the warned containers that pass.
 func (q *query) warnings(pass func(c *state.Container, w *state.Preemption) bool) (sum warnings) {
 	st := q.v.State
-	st.Preemptions.Each(func(slot uint32, w *state.Preemption) bool {
+	st.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
 		if pass(st.Containers.Get(slot), w) {
 			sum.Containers++
 			sum.LastMillis = max(sum.LastMillis, w.DeadlineMillis)

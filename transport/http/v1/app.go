@@ -68,7 +68,7 @@ func (s *API) listApps(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slots, next := route.Page(f.Pick(v, after.Seq, order == "newest", limit), limit, func(slot uint32) string { return v.State.Apps.Get(slot).ID.String() })
+	slots, next := route.Page(f.Pick(v, after.Seq, order == "newest", limit), limit, func(slot state.AppSlot) string { return v.State.Apps.Get(slot).ID.String() })
 	items := func(yield func(api.App) bool) {
 		for _, slot := range slots {
 			if !yield(v.App(v.State.Apps.Get(slot))) {

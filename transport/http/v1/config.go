@@ -148,8 +148,8 @@ type Consensus interface {
 // LastHour has the samples that this replica took in the last hour.
 type LastHour interface {
 	Cluster(now time.Time) *api.History
-	Queue(slot uint32, path string, now time.Time) *api.History
-	Node(slot uint32, id yarn.NodeID, now time.Time) *api.History
+	Queue(slot state.QueueSlot, path string, now time.Time) *api.History
+	Node(slot state.NodeSlot, id yarn.NodeID, now time.Time) *api.History
 }
 
 // Snapshots saves and restores the whole state.

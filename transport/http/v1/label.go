@@ -47,7 +47,7 @@ func (s *API) showLabel(c *route.Call) error {
 }
 
 // labelFilter reads ?label=, which may be empty. ok reports whether the query has it.
-func labelFilter(c *route.Call, v *view.View) (label state.LabelID, ok bool, err error) {
+func labelFilter(c *route.Call, v *view.View) (label state.LabelSlot, ok bool, err error) {
 	if ok = c.Query.Has("label"); ok && c.Query.Get("label") != "" {
 		label, err = v.FindLabel(c.Query.Get("label"))
 	}

@@ -22,7 +22,8 @@ func (s *API) reservationRoutes() []route.Route {
 
 // reservationFilter reads the filters. The named node, application and queue must exist.
 func (s *API) reservationFilter(c *route.Call, v *view.View) (func(r *state.Reservation) bool, error) {
-	var node, app uint32
+	var node state.NodeSlot
+	var app state.AppSlot
 	var queues []bool
 	var err error
 	if text := c.Query.Get("node"); text != "" {
@@ -66,7 +67,7 @@ func (s *API) listReservations(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slots, next := route.Page(v.Reservations(after, pass), limit, func(at uint32) string { return view.ReservationID(v.State.Reservations.Get(at).Number) })
+	slots, next := route.Page(v.Reservations(after, pass), limit, func(at state.ReservationSlot) string { return view.ReservationID(v.State.Reservations.Get(at).Number) })
 	items := func(yield func(api.Reservation) bool) {
 		for _, slot := range slots {
 			if !yield(v.Reservation(v.State.Reservations.Get(slot))) {

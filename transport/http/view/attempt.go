@@ -52,9 +52,9 @@ type AttemptRecord struct {
 	Current                  bool
 	State                    string // YARN's name of the state
 	Final                    yarn.FinalStatus
-	Started, Launched, Ended int64  // in Unix milliseconds; 0 if it has not happened
-	Master                   uint64 // number of the AM's container; 0 if there is none
-	Node                     uint32 // slot of its node
+	Started, Launched, Ended int64          // in Unix milliseconds; 0 if it has not happened
+	Master                   uint64         // number of the AM's container; 0 if there is none
+	Node                     state.NodeSlot // slot of its node
 	Host                     string
 	Port                     int32
 	Tracking, Diagnostics    string
@@ -106,7 +106,7 @@ func endedState(a *state.App, h *state.Attempt) string {
 
 // Master returns the id of an attempt's AM container, and the HTTP address and id of its node. It
 // returns empty strings for what is unknown.
-func (v *View) Master(app yarn.ApplicationID, attempt uint32, number uint64, node uint32) (container, address, id string) {
+func (v *View) Master(app yarn.ApplicationID, attempt uint32, number uint64, node state.NodeSlot) (container, address, id string) {
 	if number == 0 {
 		return "", "", ""
 	}

@@ -13,14 +13,14 @@ import (
 
 // ContainersOf returns the slots of an application's containers in the order of their allocation.
 // It returns only those after the container with the given attempt and number.
-func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []uint32 {
-	var out []uint32
+func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []state.ContainerSlot {
+	var out []state.ContainerSlot
 	for slot, k := range v.State.ContainersOf(a) {
 		if k.Attempt > attempt || (k.Attempt == attempt && k.Number > number) {
 			out = append(out, slot)
 		}
 	}
-	slices.SortFunc(out, func(x, y uint32) int {
+	slices.SortFunc(out, func(x, y state.ContainerSlot) int {
 		a, b := v.State.Containers.Get(x), v.State.Containers.Get(y)
 		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))
 	})

@@ -8,6 +8,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -57,7 +58,10 @@ func (v *View) subjects(d *api.Event, e event.Event, atMillis int64) {
 
 // Subject is what an event is about: the number of an application and the slot of a node. 0 means
 // none, or unknown.
-type Subject struct{ App, Node uint32 }
+type Subject struct {
+	App  uint32
+	Node state.NodeSlot
+}
 
 // Subject returns what an event is about, as far as the event and the current state tell. atMillis
 // is the time of the event, or 0 if it is unknown.
@@ -143,7 +147,7 @@ func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
 
 // renumbered reports whether a node got its number after a time. Before, the number was that of
 // another node, which the state has forgotten.
-func (v *View) renumbered(number uint32, atMillis int64) bool {
+func (v *View) renumbered(number state.NodeSlot, atMillis int64) bool {
 	return atMillis != 0 && v.State.Nodes.Has(number) && v.State.Nodes.Get(number).KnownMillis > atMillis
 }
 

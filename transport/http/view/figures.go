@@ -10,7 +10,7 @@ import (
 type Figures struct{ Total, Used, Free, HeldFree, Usable, Reserved, Pending yarn.Resource }
 
 // Figures returns those of the nodes with a label, or without one.
-func (v *View) Figures(label state.LabelID) Figures {
+func (v *View) Figures(label state.LabelSlot) Figures {
 	f := Figures{Total: v.State.PartitionTotal(label)}
 	if root := v.State.Root(); root != 0 {
 		use := v.State.QueueUse(root, label) // a queue's use also has what is reserved for it

@@ -15,14 +15,14 @@ type AppFilter struct {
 	User, Name string
 	Type, Tag  string
 
-	user state.NameID
+	user state.NameSlot
 }
 
 // Subtree marks a queue and the queues below it, by slot.
-func (v *View) Subtree(slot uint32) []bool {
+func (v *View) Subtree(slot state.QueueSlot) []bool {
 	out := make([]bool, v.State.Queues.Cap())
-	var walk func(slot uint32)
-	walk = func(slot uint32) {
+	var walk func(slot state.QueueSlot)
+	walk = func(slot state.QueueSlot) {
 		out[slot] = true
 		for _, k := range v.State.Queues.Get(slot).Children {
 			walk(k)
@@ -48,8 +48,8 @@ func (f *AppFilter) pass(v *View, a *summary.App) bool {
 // Each calls yield with the slots of the applications that pass, ordered by sequence number, until
 // yield returns false. The order never changes. Therefore successive pages have no gaps and no
 // repetitions, whatever happens between them.
-func (f *AppFilter) Each(v *View, after uint32, newest bool, yield func(slot uint32) bool) {
-	f.user = v.State.NameID(f.User)
+func (f *AppFilter) Each(v *View, after uint32, newest bool, yield func(slot state.AppSlot) bool) {
+	f.user = v.State.Name(f.User)
 	v.Summary().From(after, newest, func(a *summary.App) bool {
 		return !f.pass(v, a) || yield(a.Slot)
 	})
@@ -57,9 +57,9 @@ func (f *AppFilter) Each(v *View, after uint32, newest bool, yield func(slot uin
 
 // Pick returns the slots of the first applications that pass, one more than the limit. A limit of 0
 // means all.
-func (f *AppFilter) Pick(v *View, after uint32, newest bool, limit int) []uint32 {
-	var out []uint32
-	f.Each(v, after, newest, func(slot uint32) bool {
+func (f *AppFilter) Pick(v *View, after uint32, newest bool, limit int) []state.AppSlot {
+	var out []state.AppSlot
+	f.Each(v, after, newest, func(slot state.AppSlot) bool {
 		out = append(out, slot)
 		return limit == 0 || len(out) <= limit
 	})

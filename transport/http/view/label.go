@@ -21,8 +21,8 @@ func (v *View) Labels() api.Labels {
 	if v.Conf != nil {
 		d.Enabled, d.Source = v.Conf.LabelSettings.Enabled, v.Conf.LabelSettings.Source.String()
 	}
-	nodes, waits := v.nodesByLabel(), map[state.LabelID]int{}
-	v.eachWait(func(_ *summary.App, labels []state.LabelID) {
+	nodes, waits := v.nodesByLabel(), map[state.LabelSlot]int{}
+	v.eachWait(func(_ *summary.App, labels []state.LabelSlot) {
 		for _, l := range labels {
 			waits[l]++
 		}
@@ -34,7 +34,7 @@ func (v *View) Labels() api.Labels {
 }
 
 // FindLabel returns the label with a name.
-func (v *View) FindLabel(name string) (state.LabelID, error) {
+func (v *View) FindLabel(name string) (state.LabelSlot, error) {
 	for _, p := range v.Partitions() {
 		if p.Label != 0 && p.Name() == name {
 			return p.Label, nil
@@ -44,13 +44,13 @@ func (v *View) FindLabel(name string) (state.LabelID, error) {
 }
 
 // Label returns the document of a label.
-func (v *View) Label(label state.LabelID) api.LabelDetails {
+func (v *View) Label(label state.LabelSlot) api.LabelDetails {
 	p := v.Partition(label)
 	d := api.LabelDetails{Shares: []api.LabelShare{}, Apps: v.waitingFor(label)}
 	d.Label = v.label(p, v.nodesByLabel()[label], len(d.Apps))
 	d.Apps = d.Apps[:min(len(d.Apps), mostListed)]
 	sums := v.QueueSums()
-	v.eachQueue(func(slot uint32) {
+	v.eachQueue(func(slot state.QueueSlot) {
 		if p.Shows(slot) {
 			d.Shares = append(d.Shares, v.labelShare(p, slot, sums))
 		}
@@ -59,9 +59,9 @@ func (v *View) Label(label state.LabelID) api.LabelDetails {
 }
 
 // nodesByLabel counts the registered nodes of each label.
-func (v *View) nodesByLabel() map[state.LabelID]int {
-	counts := map[state.LabelID]int{}
-	v.State.Nodes.Each(func(_ uint32, n *state.Node) bool {
+func (v *View) nodesByLabel() map[state.LabelSlot]int {
+	counts := map[state.LabelSlot]int{}
+	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		counts[n.Label]++
 		return true
 	})
@@ -72,10 +72,10 @@ func (v *View) nodesByLabel() map[state.LabelID]int {
 func (v *View) label(p *Partition, nodes, waiting int) api.Label {
 	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting, Figures: v.document(v.Figures(p.Label)), Room: v.room(p)}
 	if p.Label != 0 {
-		l := v.State.Labels.Get(uint32(p.Label))
+		l := v.State.Labels.Get(p.Label)
 		d.Exclusive, d.Removed = l.Exclusive, !l.Listed
 	}
-	v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	v.State.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		if q.Leaf && p.Accessible(slot) {
 			d.Queues++
 		}
@@ -85,9 +85,9 @@ func (v *View) label(p *Partition, nodes, waiting int) api.Label {
 }
 
 // eachQueue calls f for every queue, for parents before their children.
-func (v *View) eachQueue(f func(slot uint32)) {
-	var walk func(slot uint32)
-	walk = func(slot uint32) {
+func (v *View) eachQueue(f func(slot state.QueueSlot)) {
+	var walk func(slot state.QueueSlot)
+	walk = func(slot state.QueueSlot) {
 		f(slot)
 		for _, k := range v.State.Queues.Get(slot).Children {
 			walk(k)
@@ -99,7 +99,7 @@ func (v *View) eachQueue(f func(slot uint32)) {
 }
 
 // labelShare returns the document of a queue's share of a label.
-func (v *View) labelShare(p *Partition, slot uint32, n *QueueSums) api.LabelShare {
+func (v *View) labelShare(p *Partition, slot state.QueueSlot, n *QueueSums) api.LabelShare {
 	q := v.State.Queues.Get(slot)
 	d := api.LabelShare{Queue: q.Path, Label: p.Name(), Accessible: p.Accessible(slot), QueueShare: v.share(p, slot)}
 	i := v.Configured(q.Path)
@@ -119,8 +119,8 @@ func (v *View) labelShare(p *Partition, slot uint32, n *QueueSums) api.LabelShar
 }
 
 // eachWait calls f for every waiting application, with the labels for which it waits, each once.
-func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
-	var labels []state.LabelID
+func (v *View) eachWait(f func(a *summary.App, labels []state.LabelSlot)) {
+	var labels []state.LabelSlot
 	v.Summary().Each(false, func(s *summary.App) bool {
 		if !s.Waits() {
 			return true
@@ -141,9 +141,9 @@ func (v *View) eachWait(f func(a *summary.App, labels []state.LabelID)) {
 }
 
 // waitingFor returns the applications that wait for nodes of a label, longest wait first.
-func (v *View) waitingFor(label state.LabelID) []api.LabelApp {
+func (v *View) waitingFor(label state.LabelSlot) []api.LabelApp {
 	out := []api.LabelApp{}
-	v.eachWait(func(s *summary.App, labels []state.LabelID) {
+	v.eachWait(func(s *summary.App, labels []state.LabelSlot) {
 		if !slices.Contains(labels, label) {
 			return
 		}
@@ -166,7 +166,7 @@ func (v *View) waitingFor(label state.LabelID) []api.LabelApp {
 // LabelMap returns the entries of the label map that pass, sorted by host and port.
 func (v *View) LabelMap(pass func(h *state.LabelledHost) bool) []*state.LabelledHost {
 	var out []*state.LabelledHost
-	v.State.LabelledHosts.Each(func(_ uint32, h *state.LabelledHost) bool {
+	v.State.LabelledHosts.Each(func(_ state.LabelledHostSlot, h *state.LabelledHost) bool {
 		if pass(h) {
 			out = append(out, h)
 		}
@@ -196,10 +196,10 @@ func HostOrNode(id yarn.NodeID) string {
 }
 
 // registered returns the slots of a host's nodes, or of one NodeManager.
-func (v *View) registered(id yarn.NodeID) []uint32 {
+func (v *View) registered(id yarn.NodeID) []state.NodeSlot {
 	if id.Port != 0 {
 		if slot := v.State.Node(id); slot != 0 {
-			return []uint32{slot}
+			return []state.NodeSlot{slot}
 		}
 		return nil
 	}

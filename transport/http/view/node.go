@@ -11,8 +11,8 @@ import (
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
 
 // Nodes returns the slots of the nodes that pass, sorted by host and port.
-func (v *View) Nodes(pass func(n *state.Node) bool) []uint32 {
-	var out []uint32
+func (v *View) Nodes(pass func(n *state.Node) bool) []state.NodeSlot {
+	var out []state.NodeSlot
 	for _, slot := range v.Summary().Nodes() {
 		if pass(v.State.Nodes.Get(slot)) {
 			out = append(out, slot)

@@ -9,7 +9,7 @@ import (
 // Partition has what a view knows of the nodes with one label. The default partition, label 0, has
 // those without a label.
 type Partition struct {
-	Label state.LabelID
+	Label state.LabelSlot
 	Conf  *capacity.Config // with the capacities for the label; nil before the cluster has queues
 	Tree  *capacity.Tree
 
@@ -18,7 +18,7 @@ type Partition struct {
 }
 
 // Partition returns the partition of a label.
-func (v *View) Partition(label state.LabelID) *Partition {
+func (v *View) Partition(label state.LabelSlot) *Partition {
 	if have, ok := v.partitions[label]; ok {
 		return have
 	}
@@ -33,7 +33,7 @@ func (v *View) Partition(label state.LabelID) *Partition {
 		p.handDown(root)
 	}
 	if v.partitions == nil {
-		v.partitions = map[state.LabelID]*Partition{}
+		v.partitions = map[state.LabelSlot]*Partition{}
 	}
 	v.partitions[label] = p
 	return p
@@ -54,8 +54,8 @@ func (v *View) TreeOf(label string) *capacity.Tree {
 func (v *View) Partitions() []*Partition {
 	out := []*Partition{v.Partition(0)}
 	root := v.State.Root()
-	v.State.Labels.Each(func(slot uint32, l *state.Label) bool {
-		label := state.LabelID(slot)
+	v.State.Labels.Each(func(slot state.LabelSlot, l *state.Label) bool {
+		label := slot
 		if l.Listed || root != 0 && v.State.QueueUse(root, label) != (state.Use{}) {
 			out = append(out, v.Partition(label))
 		}
@@ -69,25 +69,25 @@ func (p *Partition) Name() string { return p.v.State.LabelName(p.Label) }
 
 // Shows reports whether the partition is shown for a queue: the queue may use the label, or uses
 // it.
-func (p *Partition) Shows(queue uint32) bool {
+func (p *Partition) Shows(queue state.QueueSlot) bool {
 	return p.Accessible(queue) || p.Use(queue) != (state.Use{})
 }
 
 // Accessible reports whether a queue may use the label.
-func (p *Partition) Accessible(queue uint32) bool {
+func (p *Partition) Accessible(queue state.QueueSlot) bool {
 	i := p.v.Configured(p.v.QueuePath(queue))
 	return i >= 0 && p.Conf.Queues[i].MayUse(p.Name())
 }
 
 // handDown computes the limits of the queues below a queue.
-func (p *Partition) handDown(slot uint32) {
+func (p *Partition) handDown(slot state.QueueSlot) {
 	for _, k := range p.v.State.Queues.Get(slot).Children {
 		p.limits[k] = p.childLimit(slot, k)
 		p.handDown(k)
 	}
 }
 
-func (p *Partition) childLimit(parent, child uint32) yarn.Resource {
+func (p *Partition) childLimit(parent, child state.QueueSlot) yarn.Resource {
 	i := p.v.Configured(p.v.QueuePath(parent))
 	if i < 0 {
 		return p.limits[parent]
@@ -99,11 +99,11 @@ func (p *Partition) childLimit(parent, child uint32) yarn.Resource {
 }
 
 // Use returns a queue's use of the partition.
-func (p *Partition) Use(queue uint32) state.Use { return p.v.State.QueueUse(queue, p.Label) }
+func (p *Partition) Use(queue state.QueueSlot) state.Use { return p.v.State.QueueUse(queue, p.Label) }
 
 // AMLimit returns how much of the partition the AMs of a leaf queue may use now. slot is the
 // queue's place in the state, i its place in the configuration.
-func (p *Partition) AMLimit(slot uint32, i int) yarn.Resource {
+func (p *Partition) AMLimit(slot state.QueueSlot, i int) yarn.Resource {
 	calc, eff := p.Conf.Calculator, &p.Tree.Capacities[i]
 	usable := eff.EffMin
 	if p.Label == 0 { // for labels, YARN uses only the guarantee
@@ -119,7 +119,7 @@ func (p *Partition) weighted(limit yarn.Resource, i int, user string) yarn.Resou
 
 // UserLimit returns the limit of a user of weight 1 in leaf queue i. users are the slots of the
 // queue's users.
-func (p *Partition) UserLimit(i int, users []uint32) yarn.Resource {
+func (p *Partition) UserLimit(i int, users []state.UserSlot) yarn.Resource {
 	st, calc := p.v.State, p.Conf.Calculator
 	conf, eff := &p.Conf.Queues[i], &p.Tree.Capacities[i]
 	var dominant, used yarn.Resource

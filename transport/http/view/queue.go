@@ -13,8 +13,8 @@ import (
 
 // QueueSums has sums for the documents of all queues, by the queue's slot.
 type QueueSums struct {
-	Users [][]uint32 // slots of a leaf queue's users
-	Apps  []int32    // in the subtree
+	Users [][]state.UserSlot // slots of a leaf queue's users
+	Apps  []int32            // in the subtree
 	// Reservations and Outstanding count reservations and outstanding containers in the subtree.
 	Reservations, Outstanding []int64
 	Waiting                   []int32 // waiting applications in the subtree
@@ -28,7 +28,7 @@ const AllQueues = math.MaxInt
 const SomeQueues = 20
 
 // Queue returns the document of a queue and its subtree.
-func (v *View) Queue(slot uint32, mostDynamic int) api.Queue {
+func (v *View) Queue(slot state.QueueSlot, mostDynamic int) api.Queue {
 	n := v.QueueSums()
 	n.MostDynamic = mostDynamic
 	return v.QueueOf(slot, n)
@@ -36,12 +36,12 @@ func (v *View) Queue(slot uint32, mostDynamic int) api.Queue {
 
 func (v *View) QueueSums() *QueueSums {
 	most := v.State.Queues.Cap()
-	n := &QueueSums{MostDynamic: AllQueues, Users: make([][]uint32, most), Apps: make([]int32, most),
+	n := &QueueSums{MostDynamic: AllQueues, Users: make([][]state.UserSlot, most), Apps: make([]int32, most),
 		Reservations: make([]int64, most), Outstanding: make([]int64, most), Waiting: make([]int32, most)}
 	for slot, t := range v.Summary().Tree() {
 		n.Reservations[slot], n.Outstanding[slot], n.Waiting[slot] = t.Reserving, t.Outstanding, t.Waits
 	}
-	v.State.Users.Each(func(slot uint32, u *state.User) bool {
+	v.State.Users.Each(func(slot state.UserSlot, u *state.User) bool {
 		n.Users[u.Queue] = append(n.Users[u.Queue], slot)
 		return true
 	})
@@ -51,7 +51,7 @@ func (v *View) QueueSums() *QueueSums {
 	return n
 }
 
-func (v *View) sumApps(slot uint32, n *QueueSums) int32 {
+func (v *View) sumApps(slot state.QueueSlot, n *QueueSums) int32 {
 	q := v.State.Queues.Get(slot)
 	sum := q.Apps()
 	for _, k := range q.Children {
@@ -74,7 +74,7 @@ func (v *View) Configured(path string) int {
 }
 
 // QueueOf returns the document of a queue and its subtree, with the given sums.
-func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
+func (v *View) QueueOf(slot state.QueueSlot, n *QueueSums) api.Queue {
 	q := v.State.Queues.Get(slot)
 	d := api.Queue{
 		Path: q.Path, Name: q.Name, Parent: v.QueuePath(q.Parent), Leaf: q.Leaf, State: q.State.String(),
@@ -92,7 +92,7 @@ func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 			d.Labels = append(d.Labels, v.labelShare(p, slot, n))
 		}
 	}
-	var listed []uint32
+	var listed []state.QueueSlot
 	listed, d.MoreDynamic = v.listed(q.Children, n)
 	for _, k := range listed {
 		d.Children = append(d.Children, v.QueueOf(k, n))
@@ -102,8 +102,8 @@ func (v *View) QueueOf(slot uint32, n *QueueSums) api.Queue {
 
 // listed returns the children of a queue to list. It omits the dynamic children with the fewest
 // applications above the limit, and returns their number.
-func (v *View) listed(children []uint32, n *QueueSums) (listed []uint32, more int) {
-	var dynamic []uint32
+func (v *View) listed(children []state.QueueSlot, n *QueueSums) (listed []state.QueueSlot, more int) {
+	var dynamic []state.QueueSlot
 	for _, k := range children {
 		if v.State.DynamicQueues.Has(k) {
 			dynamic = append(dynamic, k)
@@ -112,16 +112,16 @@ func (v *View) listed(children []uint32, n *QueueSums) (listed []uint32, more in
 	if more = len(dynamic) - n.MostDynamic; more <= 0 {
 		return children, 0
 	}
-	slices.SortStableFunc(dynamic, func(a, b uint32) int { return cmp.Compare(n.Apps[b], n.Apps[a]) })
-	left := make(map[uint32]bool, more)
+	slices.SortStableFunc(dynamic, func(a, b state.QueueSlot) int { return cmp.Compare(n.Apps[b], n.Apps[a]) })
+	left := make(map[state.QueueSlot]bool, more)
 	for _, k := range dynamic[n.MostDynamic:] {
 		left[k] = true
 	}
-	return slices.DeleteFunc(slices.Clone(children), func(k uint32) bool { return left[k] }), more
+	return slices.DeleteFunc(slices.Clone(children), func(k state.QueueSlot) bool { return left[k] }), more
 }
 
 // share returns the document of a queue's share of a partition.
-func (v *View) share(p *Partition, slot uint32) api.QueueShare {
+func (v *View) share(p *Partition, slot state.QueueSlot) api.QueueShare {
 	q, use := v.State.Queues.Get(slot), p.Use(slot)
 	d := api.QueueShare{Used: v.Size(use.Used), Reserved: v.Size(use.Reserved), Pending: v.Size(use.Pending), AMUsed: v.Size(use.AMUsed)}
 	i := v.Configured(q.Path)
@@ -154,7 +154,7 @@ func (v *View) addSettings(d *api.Queue, i int) {
 }
 
 // addLimits fills in the limits and the users of a leaf queue.
-func (v *View) addLimits(d *api.Queue, slot uint32, i int, n *QueueSums) {
+func (v *View) addLimits(d *api.Queue, slot state.QueueSlot, i int, n *QueueSums) {
 	conf, p := &v.Conf.Queues[i], v.Partition(0)
 	d.MaxApps, d.MaxAppsUser = v.Conf.MaxApplications(i, v.TreeOf), v.Conf.MaxApplicationsPerUser(i, v.TreeOf)
 	d.UserLimit, d.UserLimitFactor = conf.MinUserLimitPercent.String(), conf.UserLimitFactor.String()

@@ -38,15 +38,15 @@ func ReservationNumber(text string) (uint64, error) {
 }
 
 // Reservations returns the slots of the reservations that pass, oldest first.
-func (v *View) Reservations(after uint64, pass func(r *state.Reservation) bool) []uint32 {
-	var out []uint32
-	v.State.Reservations.Each(func(slot uint32, r *state.Reservation) bool {
+func (v *View) Reservations(after uint64, pass func(r *state.Reservation) bool) []state.ReservationSlot {
+	var out []state.ReservationSlot
+	v.State.Reservations.Each(func(slot state.ReservationSlot, r *state.Reservation) bool {
 		if r.Number > after && pass(r) {
 			out = append(out, slot)
 		}
 		return true
 	})
-	slices.SortFunc(out, func(a, b uint32) int {
+	slices.SortFunc(out, func(a, b state.ReservationSlot) int {
 		return cmp.Compare(v.State.Reservations.Get(a).Number, v.State.Reservations.Get(b).Number)
 	})
 	return out
@@ -57,7 +57,7 @@ func (v *View) Cancelled() map[string]uint64 { return v.State.Meta.Cancelled.Nam
 
 // demand is the size of containers for which an application waits.
 type demand struct {
-	app  uint32
+	app  state.AppSlot
 	size yarn.Resource
 }
 
@@ -85,10 +85,10 @@ func (v *View) waitingDemands() []demand {
 
 // blocked counts the other applications with an ask that fits into the free room of a reserved
 // node.
-func (v *View) blocked(app uint32, free yarn.Resource) int {
+func (v *View) blocked(app state.AppSlot, free yarn.Resource) int {
 	calc := v.Calculator()
 	var n int
-	var last uint32
+	var last state.AppSlot
 	for _, d := range v.waitingDemands() {
 		if d.app != app && d.app != last && calc.FitsIn(d.size, free) {
 			n++

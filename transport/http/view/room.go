@@ -19,7 +19,7 @@ func (v *View) Rooms() []summary.Room {
 
 // Blocked returns the free room of a label that nobody may use, because what is reserved on other
 // nodes counts as used. With backfill, root does not count what is reserved.
-func (v *View) Blocked(label state.LabelID) yarn.Resource {
+func (v *View) Blocked(label state.LabelSlot) yarn.Resource {
 	if v.Conf != nil && v.Conf.Queues[0].Backfill != capacity.BackfillOff {
 		return yarn.Resource{}
 	}

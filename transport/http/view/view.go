@@ -28,7 +28,7 @@ type View struct {
 	Tree  *capacity.Tree   // for the default partition
 
 	confs      *frontend.QueueConf
-	partitions map[state.LabelID]*Partition
+	partitions map[state.LabelSlot]*Partition
 	sizes      map[yarn.Resource]api.Resource // equal resources share one document
 	keeper     *summary.Keeper
 	summary    *summary.Summary // made on first use
@@ -79,7 +79,7 @@ func (v *View) Amount(field string, in api.Resource) (yarn.Resource, error) {
 }
 
 // QueuePath returns the path of the queue in a slot, or "".
-func (v *View) QueuePath(slot uint32) string {
+func (v *View) QueuePath(slot state.QueueSlot) string {
 	if !v.State.Queues.Has(slot) {
 		return "" // the queue of an ended application may be gone
 	}
@@ -87,7 +87,7 @@ func (v *View) QueuePath(slot uint32) string {
 }
 
 // NodeID returns the id of the node in a slot, or "".
-func (v *View) NodeID(slot uint32) string {
+func (v *View) NodeID(slot state.NodeSlot) string {
 	if !v.State.Nodes.Has(slot) {
 		return ""
 	}
@@ -104,7 +104,7 @@ func ambiguous(what, text string, candidates []string) error {
 }
 
 // FindQueue returns the slot of the queue with a path, or with a unique short name.
-func (v *View) FindQueue(name string) (uint32, error) {
+func (v *View) FindQueue(name string) (state.QueueSlot, error) {
 	if slot := v.State.Queue(name); slot != 0 {
 		return slot, nil
 	}
@@ -116,7 +116,7 @@ func (v *View) FindQueue(name string) (uint32, error) {
 		}
 	}
 	var named []string
-	v.State.Queues.Each(func(_ uint32, q *state.Queue) bool {
+	v.State.Queues.Each(func(_ state.QueueSlot, q *state.Queue) bool {
 		if q.Name == name {
 			named = append(named, q.Path)
 		}
@@ -142,7 +142,7 @@ func (v *View) ParseApp(text string) (yarn.ApplicationID, error) {
 }
 
 // FindApp returns the id and slot of the application with an id or number.
-func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
+func (v *View) FindApp(text string) (yarn.ApplicationID, state.AppSlot, error) {
 	id, err := v.ParseApp(text)
 	if err != nil {
 		return id, 0, err
@@ -155,7 +155,7 @@ func (v *View) FindApp(text string) (yarn.ApplicationID, uint32, error) {
 }
 
 // FindNode returns the slot of the node with an id, a host, or a host without its domain.
-func (v *View) FindNode(text string) (uint32, error) {
+func (v *View) FindNode(text string) (state.NodeSlot, error) {
 	if id, err := yarn.ParseNodeID(text); err == nil {
 		if slot := v.State.Node(id); slot != 0 {
 			return slot, nil
@@ -179,7 +179,7 @@ func (v *View) FindNode(text string) (uint32, error) {
 
 // nodesFrom returns the nodes whose id begins with lead, which ends within or right after the
 // host's name.
-func (v *View) nodesFrom(lead string) []uint32 {
+func (v *View) nodesFrom(lead string) []state.NodeSlot {
 	nodes := v.Summary().Nodes()
 	host := func(i int) string { return v.State.Nodes.Get(nodes[i]).ID.Host }
 	from := strings.TrimSuffix(lead, ":")
@@ -192,7 +192,7 @@ func (v *View) nodesFrom(lead string) []uint32 {
 }
 
 // FindReservation returns the slot of the reservation with an id such as r41, or 41.
-func (v *View) FindReservation(text string) (uint32, error) {
+func (v *View) FindReservation(text string) (state.ReservationSlot, error) {
 	number, err := ReservationNumber(text)
 	if err != nil {
 		return 0, err

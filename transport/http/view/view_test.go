@@ -30,7 +30,7 @@ func shortNames(t *testing.T) *View {
 	events := []event.Event{&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1780000000000, Level: 1}, queues,
 		&event.ApplicationSubmitted{App: 93, User: "ann", Queue: "root.a.only", Unmanaged: true, MaxAttempts: 1}}
 	for i, id := range []yarn.NodeID{{Host: "sim-01", Port: 1}, {Host: "sim-01", Port: 2}, {Host: "sim-010", Port: 1}, {Host: "sim-02.east", Port: 1}, {Host: "sim-02.west", Port: 1}, {Host: "sim-03.east", Port: 1}, {Host: "sim-03x", Port: 1}} {
-		events = append(events, &event.NodeRegistered{Node: uint32(i + 1), ID: id, Rack: "/r", Total: yarn.NewResource(4096, 4)})
+		events = append(events, &event.NodeRegistered{Node: state.NodeSlot(i + 1), ID: id, Rack: "/r", Total: yarn.NewResource(4096, 4)})
 	}
 	st := state.New()
 	for _, e := range events {

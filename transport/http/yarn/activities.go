@@ -137,7 +137,7 @@ func (s *API) activities(c *route.Call) (obj, error) {
 	if len(nodes) == 0 || root == 0 {
 		return nil, nil
 	}
-	waiting := map[uint32][]obj{} // by leaf queue
+	waiting := map[state.QueueSlot][]obj{} // by leaf queue
 	for _, a := range v.waitingApps(activityApps) {
 		x, err := s.explain(v, a.ID)
 		if err != nil {
@@ -166,7 +166,7 @@ func (v *docs) waitingApps(most int) []*state.App {
 
 // queueActivity returns the document of a queue, with the queues below it and the applications that
 // wait in it.
-func (v *docs) queueActivity(slot uint32, waiting map[uint32][]obj) obj {
+func (v *docs) queueActivity(slot state.QueueSlot, waiting map[state.QueueSlot][]obj) obj {
 	q := v.State.Queues.Get(slot)
 	d := obj{{"name", q.Path}}
 	children := waiting[slot]

@@ -21,7 +21,7 @@ func (s *API) wsApps(c *route.Call) error {
 	}
 	return s.streamWS(c, "apps", "app", func(yield func(obj) bool) {
 		n := 0
-		f.app.Each(v.View, 0, false, func(slot uint32) bool {
+		f.app.Each(v.View, 0, false, func(slot state.AppSlot) bool {
 			a := v.State.Apps.Get(slot)
 			if !f.pass(a) {
 				return true
@@ -346,7 +346,7 @@ func (s *API) wsStatistics(c *route.Call) error {
 			counts[s.String()] = int64(v.Summary().All().ByShown[s])
 		}
 	} else {
-		v.State.Apps.Each(func(_ uint32, a *state.App) bool {
+		v.State.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 			if strings.EqualFold(kind, a.Details().Type) {
 				counts[a.Shown().String()]++
 			}

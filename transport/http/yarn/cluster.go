@@ -115,7 +115,7 @@ func (s *API) wsMetrics(c *route.Call) error {
 }
 
 func (v *docs) nodesByState() (by [yarn.NodeShutdown + 1]int) {
-	v.State.Nodes.Each(func(_ uint32, n *state.Node) bool { by[n.State]++; return true })
+	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { by[n.State]++; return true })
 	by[yarn.NodeDecommissioned] += len(v.State.ExcludedUnknown())
 	return by
 }

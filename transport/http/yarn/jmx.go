@@ -177,7 +177,7 @@ func jvmBeans(host string) []bean {
 }
 
 // queueBean returns the metrics of a queue, including the queues below it.
-func (v *docs) queueBean(slot uint32, i int, n *view.QueueSums, apps *appTally, host string) obj {
+func (v *docs) queueBean(slot state.QueueSlot, i int, n *view.QueueSums, apps *appTally, host string) obj {
 	q, eff := v.State.Queues.Get(slot), &v.Tree.Capacities[i]
 	var am yarn.Resource
 	if q.Leaf {
@@ -258,7 +258,7 @@ func (t *appTally) sum(o *appTally) {
 }
 
 // queueApps counts the applications of every queue since it was created.
-func (v *docs) queueApps() map[uint32]*appTally {
+func (v *docs) queueApps() map[state.QueueSlot]*appTally {
 	own := make([]appTally, v.State.Queues.Cap())
 	v.Summary().Each(false, func(a *summary.App) bool {
 		t := &own[a.Queue]
@@ -276,8 +276,8 @@ func (v *docs) queueApps() map[uint32]*appTally {
 		}
 		return true
 	})
-	out := map[uint32]*appTally{}
-	v.State.Queues.Each(func(slot uint32, q *state.Queue) bool {
+	out := map[state.QueueSlot]*appTally{}
+	v.State.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		t := new(appTally)
 		t.all.addGone(&q.Totals.Gone)
 		t.unmanaged.addGone(&q.Totals.Unmanaged)
@@ -285,7 +285,7 @@ func (v *docs) queueApps() map[uint32]*appTally {
 		return true
 	})
 	for from := range own {
-		for slot := uint32(from); slot != 0 && v.State.Queues.Has(slot); slot = v.State.Queues.Get(slot).Parent {
+		for slot := state.QueueSlot(from); slot != 0 && v.State.Queues.Has(slot); slot = v.State.Queues.Get(slot).Parent {
 			out[slot].sum(&own[from])
 		}
 	}

@@ -15,26 +15,26 @@ import (
 // defaultPartition is YARN's name for the nodes without a label.
 const defaultPartition = "<DEFAULT_PARTITION>"
 
-func (v *docs) wsLabel(id state.LabelID) obj {
-	l := v.State.Labels.Get(uint32(id))
+func (v *docs) wsLabel(id state.LabelSlot) obj {
+	l := v.State.Labels.Get(id)
 	return obj{{"name", l.Name}, {"exclusivity", strconv.FormatBool(l.Exclusive)}}
 }
 
 // wsPartitionInfo returns the field with the resources of a label's nodes.
-func (v *docs) wsPartitionInfo(label state.LabelID) field {
+func (v *docs) wsPartitionInfo(label state.LabelSlot) field {
 	return field{"partitionInfo", obj{{"resourceAvailable", texts(v.wsResource(v.State.PartitionTotal(label)).doc)}}}
 }
 
 // listedLabels returns the labels of the cluster, sorted by name.
-func (v *docs) listedLabels() []state.LabelID {
-	var out []state.LabelID
-	v.State.Labels.Each(func(slot uint32, l *state.Label) bool {
+func (v *docs) listedLabels() []state.LabelSlot {
+	var out []state.LabelSlot
+	v.State.Labels.Each(func(slot state.LabelSlot, l *state.Label) bool {
 		if l.Listed {
-			out = append(out, state.LabelID(slot))
+			out = append(out, slot)
 		}
 		return true
 	})
-	slices.SortFunc(out, func(x, y state.LabelID) int { return strings.Compare(v.State.LabelName(x), v.State.LabelName(y)) })
+	slices.SortFunc(out, func(x, y state.LabelSlot) int { return strings.Compare(v.State.LabelName(x), v.State.LabelName(y)) })
 	return out
 }
 
@@ -56,7 +56,7 @@ func (s *API) wsPartitions(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	nodes := func(id state.LabelID) field { return field{"activeNMs", text(int64(v.State.PartitionNodes(id)))} }
+	nodes := func(id state.LabelSlot) field { return field{"activeNMs", text(int64(v.State.PartitionNodes(id)))} }
 	list := []obj{{{"name", defaultPartition}, {"exclusivity", "true"}, v.wsPartitionInfo(0), nodes(0)}}
 	for _, id := range v.listedLabels() {
 		list = append(list, append(v.wsLabel(id), v.wsPartitionInfo(id), nodes(id)))
@@ -84,7 +84,7 @@ func (s *API) wsLabelMappings(c *route.Call) error {
 		return err
 	}
 	asked := c.Query["labels"]
-	nodes := map[state.LabelID][]string{}
+	nodes := map[state.LabelSlot][]string{}
 	for _, n := range v.State.LabelledNodes() {
 		nodes[n.Label] = append(nodes[n.Label], n.ID.String())
 	}
@@ -148,7 +148,7 @@ func (v *docs) wsAppUsages(a *state.App) obj {
 	none := v.wsResource(yarn.Resource{})
 	var list []obj
 	for label, u := range v.appUses(a) {
-		name := v.State.LabelName(state.LabelID(label))
+		name := v.State.LabelName(state.LabelSlot(label))
 		if u == (state.Use{}) && label != 0 {
 			continue
 		}

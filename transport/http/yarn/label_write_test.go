@@ -33,7 +33,7 @@ func (h *house) post(path, body string) reply {
 func (h *house) labels() string {
 	out := ""
 	st := h.planner.State()
-	st.Labels.Each(func(_ uint32, l *state.Label) bool {
+	st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool {
 		if l.Listed {
 			out += l.Name + " "
 		}
@@ -68,7 +68,7 @@ func TestLabelWrites(t *testing.T) {
 			t.Errorf("%s %s: %q, then %s", c.path, c.body, r.body, h.labels())
 		}
 	}
-	if st := h.planner.State(); !st.Labels.Get(uint32(st.Label("gpu"))).Exclusive || st.Labels.Get(uint32(st.Label("bare"))).Exclusive {
+	if st := h.planner.State(); !st.Labels.Get(st.Label("gpu")).Exclusive || st.Labels.Get(st.Label("bare")).Exclusive {
 		t.Error("exclusivity is lost")
 	}
 }

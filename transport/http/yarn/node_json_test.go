@@ -23,7 +23,7 @@ func TestNodeJSONIsTheDocument(t *testing.T) {
 		}
 	}
 	v := newDocs(view.NewSource(nil).At(st, 1))
-	st.Nodes.Each(func(_ uint32, n *state.Node) bool {
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		var want bytes.Buffer
 		writeJSON(&want, v.wsNode(n, 1234))
 		if got := v.wsNodeJSON(nil, n, 1234); string(got) != want.String() {

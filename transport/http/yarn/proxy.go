@@ -79,7 +79,7 @@ func ownPath(path string) string {
 
 // application returns an application from this replica's state, if necessary after catching up with
 // the leader. The slot is 0 if there is none.
-func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*state.State, uint32, error) {
+func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*state.State, state.AppSlot, error) {
 	st := s.cfg.Reader.Fork()
 	if slot := st.AppByID(id); slot != 0 {
 		return st, slot, nil

@@ -119,7 +119,7 @@ func (c ServiceConfig) nodeHere() (found bool) {
 		return false
 	}
 	own, _ := net.InterfaceAddrs() // on an error only loopback addresses count
-	c.Reader.Fork().Nodes.Each(func(_ uint32, n *state.Node) bool {
+	c.Reader.Fork().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		at, err := netip.ParseAddr(n.Address)
 		found = err == nil && (at.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool {
 			p, err := netip.ParsePrefix(a.String())

@@ -52,12 +52,12 @@ func parallel(n int64) int64 {
 }
 
 // usedPercent returns a queue's use of a partition, in percent of its guarantee.
-func usedPercent(p *view.Partition, slot uint32, i int) float64 {
+func usedPercent(p *view.Partition, slot state.QueueSlot, i int) float64 {
 	return view.FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
 }
 
 // partitionsOf returns the partitions that are shown for a queue.
-func (v *docs) partitionsOf(slot uint32) []*view.Partition {
+func (v *docs) partitionsOf(slot state.QueueSlot) []*view.Partition {
 	return slices.DeleteFunc(v.Partitions(), func(p *view.Partition) bool { return !p.Shows(slot) })
 }
 
@@ -123,7 +123,7 @@ func wsWeight(conf *capacity.Queue, eff *capacity.Capacity) (weight, normalized,
 }
 
 // wsQueue returns the document of a queue below root.
-func (v *docs) wsQueue(slot uint32, i int, n *view.QueueSums) obj {
+func (v *docs) wsQueue(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 	q, conf, eff := v.State.Queues.Get(slot), &v.Conf.Queues[i], &v.Tree.Capacities[i]
 	var d obj
 	if q.Leaf {
@@ -162,7 +162,7 @@ func (v *docs) ordering(i int) string {
 }
 
 // wsCapacities returns a queue's capacities in each partition.
-func (v *docs) wsCapacities(slot uint32, i int) obj {
+func (v *docs) wsCapacities(slot state.QueueSlot, i int) obj {
 	var list []obj
 	for _, p := range v.partitionsOf(slot) {
 		eff, conf := &p.Tree.Capacities[i], &p.Conf.Queues[i]
@@ -180,7 +180,7 @@ func (v *docs) wsCapacities(slot uint32, i int) obj {
 }
 
 // wsUsages returns a queue's use of each partition.
-func (v *docs) wsUsages(slot uint32, i int) obj {
+func (v *docs) wsUsages(slot state.QueueSlot, i int) obj {
 	leaf := v.State.Queues.Get(slot).Leaf
 	var list []obj
 	for _, p := range v.partitionsOf(slot) {
@@ -205,7 +205,7 @@ func (v *docs) wsACLs(i int) obj {
 }
 
 // wsLeaf returns the fields that only leaf queues have.
-func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
+func (v *docs) wsLeaf(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 	q, conf := v.State.Queues.Get(slot), &v.Conf.Queues[i]
 	limit := v.Partition(0).UserLimit(i, n.Users[slot])
 	am := v.wsResource(v.Partition(0).AMLimit(slot, i))
@@ -232,7 +232,7 @@ func (v *docs) wsLeaf(slot uint32, i int, n *view.QueueSums) obj {
 
 // wsUser returns the document of a user in a leaf queue. slot is the queue's place in the state, i
 // its place in the configuration.
-func (v *docs) wsUser(user, slot uint32, i int, limit yarn.Resource) obj {
+func (v *docs) wsUser(user state.UserSlot, slot state.QueueSlot, i int, limit yarn.Resource) obj {
 	u, conf := v.State.Users.Get(user), &v.Conf.Queues[i]
 	name := v.State.NameOf(u.Name)
 	weight, _ := conf.Weight(name).Rat().Float64()

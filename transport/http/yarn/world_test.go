@@ -57,16 +57,16 @@ func (h *house) Current(context.Context) error { h.hidden = false; return h.read
 func (h *house) Enabled() bool          { return true }
 func (h *house) Admin(user string) bool { return user == "root" }
 func (h *house) Groups(string) []string { return nil }
-func (h *house) Find(st *state.State, name string) uint32 {
+func (h *house) Find(st *state.State, name string) state.QueueSlot {
 	if slot := st.Queue(name); slot != 0 {
 		return slot
 	}
 	return st.Queue("root." + name)
 }
-func (h *house) Queue(*state.State, uint32) (client.Queue, bool) {
+func (h *house) Queue(*state.State, state.QueueSlot) (client.Queue, bool) {
 	return client.Queue{MaxAllocation: yarn.NewResource(8192, 4)}, true
 }
-func (h *house) May(_ *state.State, _ uint32, user string, _ []string) (bool, bool) {
+func (h *house) May(_ *state.State, _ state.QueueSlot, user string, _ []string) (bool, bool) {
 	return user != "nobody", user == "root"
 }
 func (h *house) Maximum(*state.State) yarn.Resource { return yarn.NewResource(8192, 4) }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/cmd/rmd/internal/local"
+	"rmd/fsm/state"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -52,7 +53,7 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 	nodes := func() map[string]string {
 		out := map[string]string{}
 		st, _ := c.Replicas[0].Machine().Fork()
-		for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
+		for slot := state.NodeSlot(1); slot < st.Nodes.Cap(); slot++ {
 			if st.Nodes.Has(slot) {
 				out[st.Nodes.Get(slot).ID.Host] = st.Nodes.Get(slot).State.String()
 			}

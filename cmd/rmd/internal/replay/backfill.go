@@ -165,7 +165,7 @@ func (b *lender) round() bool {
 func (b *lender) endLeases() bool {
 	now, due := virtualEpoch+b.now.Milliseconds(), false
 	st := b.planner.State()
-	st.Leases.Each(func(slot uint32, l *state.Lease) bool {
+	st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		due = l.DeadlineMillis != 0 && l.DeadlineMillis <= now || st.Preemptions.Has(slot) && st.Preemptions.Get(slot).DeadlineMillis <= now
 		return !due
 	})
@@ -179,11 +179,11 @@ func (b *lender) endLeases() bool {
 // containers would fit there. It ignores limits, which may be why those containers wait.
 func (b *lender) wantedIdle(st *state.State) float64 {
 	var wanted yarn.Resource
-	served := map[uint32]int64{} // containers of asks
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	served := map[state.AskSlot]int64{} // containers of asks
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		n := st.Nodes.Get(r.Node)
 		free := n.Unallocated()
-		st.Asks.Each(func(slot uint32, k *state.Ask) bool {
+		st.Asks.Each(func(slot state.AskSlot, k *state.Ask) bool {
 			for k.Label == n.Label && (k.App != r.App || k.Key != r.Key) && served[slot] < k.Count && b.planner.Config().Calculator.FitsIn(k.Size, free) {
 				free, wanted = free.Sub(k.Size), wanted.Add(k.Size)
 				served[slot]++

@@ -221,7 +221,7 @@ func (m *nodeMeter) measure() nodeFigures {
 	cluster := resource(kinds, st.Meta.Cluster)
 	f := nodeFigures{time: 1, blocked: resource(kinds, m.blocked(st)).DominantShare(cluster), reserved: observe(st).ReservedIdle.DominantShare(cluster)}
 	var count, squares, nodes float64
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		nodes++
 		count += float64(n.Count)
 		squares += float64(n.Count) * float64(n.Count)
@@ -246,7 +246,7 @@ func (m *nodeMeter) measure() nodeFigures {
 // unusable returns how many of a node's free GPUs an ask for GPUs cannot use, on average over the
 // asks of the trace: all of them if the ask does not fit, otherwise none. This is the measure of
 // fragmentation of Weng et al., USENIX ATC 2023.
-func (m *nodeMeter) unusable(slot uint32, free yarn.Resource) float64 {
+func (m *nodeMeter) unusable(slot state.NodeSlot, free yarn.Resource) float64 {
 	for len(m.parts) <= int(slot) {
 		m.parts = append(m.parts, nodePart{})
 	}
@@ -271,27 +271,27 @@ func (m *nodeMeter) blocked(st *state.State) (blocked yarn.Resource) {
 		return blocked // with backfill, root does not count reservations
 	}
 	calc := m.planner.Config().Calculator
-	room, reserved := st.Meta.Cluster, map[uint32]yarn.Resource{} // by application
-	free := map[uint32]yarn.Resource{}
-	st.Nodes.Each(func(slot uint32, n *state.Node) bool {
+	room, reserved := st.Meta.Cluster, map[state.AppSlot]yarn.Resource{} // by application
+	free := map[state.NodeSlot]yarn.Resource{}
+	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		room = room.Sub(n.Allocated)
 		if n.Reservation == 0 && n.TakesContainers() {
 			free[slot] = n.Unallocated()
 		}
 		return true
 	})
-	st.Reservations.Each(func(_ uint32, r *state.Reservation) bool {
+	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		room = room.Sub(r.Size)
 		reserved[r.App] = reserved[r.App].Add(r.Size)
 		return true
 	})
-	st.Asks.Each(func(slot uint32, k *state.Ask) bool {
+	st.Asks.Each(func(slot state.AskSlot, k *state.Ask) bool {
 		// An application may give up its own reservations.
 		if k.IncreaseOf != 0 || !st.Apps.Get(k.App).Activated() || calc.FitsIn(k.Size, room.Add(reserved[k.App])) {
 			return true
 		}
 		left := k.Count
-		st.Nodes.Each(func(node uint32, _ *state.Node) bool {
+		st.Nodes.Each(func(node state.NodeSlot, _ *state.Node) bool {
 			for ; left > 0 && calc.FitsIn(k.Size, free[node]) && m.planner.Scheduler().MayUse(slot, node); left-- {
 				free[node], blocked = free[node].Sub(k.Size), blocked.Add(k.Size)
 			}

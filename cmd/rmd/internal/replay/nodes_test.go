@@ -169,7 +169,7 @@ func TestNodeMeter(t *testing.T) {
 			m.advance(100 * time.Second) // only the time until the last application arrives counts
 			st := v.planner.State()
 			waiting := 0.0
-			st.Asks.Each(func(_ uint32, k *state.Ask) bool {
+			st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 				if k.Size[gpu] == 2 {
 					waiting += float64(k.Count)
 				}

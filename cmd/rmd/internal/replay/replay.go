@@ -241,7 +241,7 @@ func observe(st *state.State) workload.Observation {
 		out.Outcomes.Causes[cause] = int64(n)
 	}
 	var held, idle yarn.Resource
-	for slot := uint32(1); slot < st.Nodes.Cap(); slot++ {
+	for slot := state.NodeSlot(1); slot < st.Nodes.Cap(); slot++ {
 		if !st.Nodes.Has(slot) || st.Nodes.Get(slot).Reservation == 0 {
 			continue
 		}

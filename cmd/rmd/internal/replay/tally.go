@@ -21,9 +21,9 @@ type tally struct {
 	waiting map[asker]*waits
 	waited  []int64 // completed waits of owed containers, in milliseconds
 
-	ahead    *state.State      // the state before a preemption round, if the round may end containers
-	entitled []bool            // queues that were owed resources at that time
-	freed    map[uint32][]room // by node
+	ahead    *state.State              // the state before a preemption round, if the round may end containers
+	entitled []bool                    // queues that were owed resources at that time
+	freed    map[state.NodeSlot][]room // by node
 }
 
 // room is the resources of a preempted container.
@@ -36,7 +36,7 @@ type room struct {
 }
 
 func newTally(p *planner.Planner) *tally {
-	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[uint32][]room{}}
+	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[state.NodeSlot][]room{}}
 }
 
 // before reads an input before it is planned. Before a round that may end containers, it also keeps

@@ -1,0 +1,35 @@
+package state
+
+import "rmd/fsm/event"
+
+// A slot is the place of a record in its table; 0 means none. Each table has a type of slots of its
+// own, so that the compiler refuses the slot of one table where that of another is wanted.
+type slot interface{ ~uint16 | ~uint32 }
+
+// The slots of the tables. A name is a host, a rack or a user; each record with its slot counts as a
+// reference to it, see name.go.
+type (
+	AppSlot             uint32
+	AskSlot             uint32
+	AttemptSlot         uint32
+	AuditSlot           uint32
+	ContainerSlot       uint32
+	DelegationSlot      uint32
+	DiagnosticsSlot     uint32
+	LabelSlot           uint16
+	LabelUseSlot        uint32
+	LabelledHostSlot    uint32
+	LargeSlot           uint32
+	LengthsSlot         uint32
+	LocationSlot        uint32
+	NameSlot            uint32
+	NodeApplicationSlot uint32
+	NodeSlot            = event.NodeSlot
+	QueueSlot           uint32
+	RemovalsSlot        uint32
+	RequestSlot         uint32
+	ReservationBanSlot  uint32
+	ReservationSlot     uint32
+	ResizeSlot          uint32
+	UserSlot            uint32
+)
