@@ -39,7 +39,7 @@ func filled(f fullness) *Machine {
 	}
 	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1}, &event.QueuesConfigured{Version: 1, Queues: queues})
 	for n := range f.nodes {
-		apply(&event.NodeRegistered{Node: event.NodeSlot(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},
+		apply(&event.NodeRegistered{Node: yarn.NodeSlot(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},
 			Rack: fmt.Sprintf("/r%d", n/40), Total: yarn.NewResource(1<<20, 1<<10)})
 	}
 	apps := max(f.containers/perApp, 1)
@@ -66,7 +66,7 @@ func granted(app uint32, number uint64, n, perNode int) []event.Event {
 	out := make([]event.Event, n)
 	for i := range out {
 		seq := number + uint64(i)
-		node := event.NodeSlot((int(app-1)*perApp+int(seq-1))/perNode + 1)
+		node := yarn.NodeSlot((int(app-1)*perApp+int(seq-1))/perNode + 1)
 		out[i] = &event.ContainerAllocated{App: app, Number: seq, Key: key, Node: node, Locality: yarn.OffSwitch}
 	}
 	return out
@@ -88,7 +88,7 @@ func BenchmarkFork(b *testing.B) {
 type churner struct {
 	m             *Machine
 	index, number uint64
-	node          event.NodeSlot
+	node          yarn.NodeSlot
 	events        int
 	batch         []event.Event
 }
@@ -163,7 +163,7 @@ func BenchmarkForkedApply(b *testing.B) {
 			turn := func() {
 				events = events[:0]
 				for len(events) < size {
-					events = append(events, &event.ContainerAllocated{App: 1, Number: number, Key: key, Node: event.NodeSlot(random.Uint32N(1000) + 1), Locality: yarn.OffSwitch})
+					events = append(events, &event.ContainerAllocated{App: 1, Number: number, Key: key, Node: yarn.NodeSlot(random.Uint32N(1000) + 1), Locality: yarn.OffSwitch})
 					if number++; number > oldest+10_000 {
 						events = append(events, &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: oldest}})
 						oldest++

@@ -21,7 +21,7 @@ import (
 
 // node returns the event of a node's first registration.
 func node(n int) event.Event {
-	return &event.NodeRegistered{Node: event.NodeSlot(n), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 4)}
+	return &event.NodeRegistered{Node: yarn.NodeSlot(n), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 4)}
 }
 
 func entry(index, term, sequence uint64, events ...event.Event) *raft.Log {

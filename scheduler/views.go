@@ -525,9 +525,9 @@ func (s *Scheduler) Rebase(st *state.State) {
 	s.forgetAwaiting()
 	s.stale = s.stale || old.Meta.Cluster != st.Meta.Cluster
 	s.setChanged(allUses)
-	differ(&old.Users, &st.Users, s.refreshUser)
-	differ(&old.Apps, &st.Apps, s.refreshApp)
-	differ(&old.Nodes, &st.Nodes, s.refreshNode)
+	differ(&old.Users.Table, &st.Users.Table, s.refreshUser)
+	differ(&old.Apps.Table, &st.Apps.Table, s.refreshApp)
+	differ(&old.Nodes.Table, &st.Nodes.Table, s.refreshNode)
 	s.refreshQueues()
 }
 

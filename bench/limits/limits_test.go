@@ -82,7 +82,7 @@ func BenchmarkBolt(b *testing.B) {
 func entry(n int) []byte {
 	var w event.Writer
 	for i := range n / 2 {
-		w.Append(&event.ContainerAllocated{App: 1, Number: uint64(i), Key: yarn.SchedulerKey{Priority: 1}, Node: event.NodeSlot(i), Locality: yarn.OffSwitch})
+		w.Append(&event.ContainerAllocated{App: 1, Number: uint64(i), Key: yarn.SchedulerKey{Priority: 1}, Node: yarn.NodeSlot(i), Locality: yarn.OffSwitch})
 		w.Append(&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: uint64(i)}})
 	}
 	return w.Finish(event.Level, 1)

@@ -14,6 +14,7 @@ import (
 
 	"rmd/internal/codec"
 	"rmd/internal/codec/codectest"
+	"rmd/yarn"
 )
 
 func drawEvents(t *rapid.T) []Event {
@@ -219,7 +220,7 @@ func BenchmarkDecode(b *testing.B) {
 	var batch Batch
 	for i := range 200 {
 		batch.Events = append(batch.Events, &ContainerCompleted{Container: ContainerRef{App: 7, Attempt: 1, Number: uint64(1<<40 + i)}},
-			&ContainerAllocated{App: 7, Number: uint64(1<<40 + 1000 + i), Node: NodeSlot(i), Locality: 2})
+			&ContainerAllocated{App: 7, Number: uint64(1<<40 + 1000 + i), Node: yarn.NodeSlot(i), Locality: 2})
 	}
 	data := batch.Encode()
 	b.SetBytes(int64(len(data)))

@@ -28,7 +28,7 @@ type ContainerAllocated struct {
 	App      uint32
 	Number   uint64
 	Key      yarn.SchedulerKey
-	Node     NodeSlot
+	Node     yarn.NodeSlot
 	Locality yarn.Locality
 	AM       bool
 }

@@ -28,7 +28,7 @@ type GangReserved struct {
 	Reservation uint64
 	App         uint32
 	Number      uint64 // container number, as in ReservationMade
-	Node        NodeSlot
+	Node        yarn.NodeSlot
 	Members     uint32
 	// ExpectedMillis is when the gang's nodes are expected to have enough room.
 	ExpectedMillis int64

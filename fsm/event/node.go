@@ -8,7 +8,7 @@ import (
 // NodeRegistered adds a node or records that a known node has registered again. Node is the node's
 // number, which it gets at its first registration and keeps until it is forgotten.
 type NodeRegistered struct {
-	Node        NodeSlot
+	Node        yarn.NodeSlot
 	ID          yarn.NodeID
 	HTTPPort    uint16
 	Rack        string
@@ -44,7 +44,7 @@ func (*NodeRegistered) Text() string {
 // NodeHeard records the heartbeat session and number of the last report that was accepted from a
 // node. Older reports that arrive later are refused.
 type NodeHeard struct {
-	Node             NodeSlot
+	Node             yarn.NodeSlot
 	HeartbeatSession uint64
 	Response         int32
 }
@@ -61,7 +61,7 @@ func (e *NodeHeard) Code(c *codec.Coder) {
 
 // NodeStateChanged sets the state of a node.
 type NodeStateChanged struct {
-	Node  NodeSlot
+	Node  yarn.NodeSlot
 	State yarn.NodeState
 	// DeadlineMillis is the deadline of a drain; 0: none.
 	DeadlineMillis int64
@@ -85,7 +85,7 @@ func (e *NodeStateChanged) Text() string {
 
 // NodeResourceChanged sets a node's total.
 type NodeResourceChanged struct {
-	Node  NodeSlot
+	Node  yarn.NodeSlot
 	Total yarn.Resource
 	// Set means that an administrator set Total. It then outlives registrations.
 	Set bool
@@ -108,7 +108,7 @@ func (*NodeResourceChanged) Text() string {
 // CleanupsAcked records that a node has received the command to clean up after the given
 // applications.
 type CleanupsAcked struct {
-	Node NodeSlot
+	Node yarn.NodeSlot
 	Apps []yarn.ApplicationID
 }
 
@@ -124,7 +124,7 @@ func (e *CleanupsAcked) Code(c *codec.Coder) {
 // RemovalsAcked records that a node has received the command to forget completed containers, up to
 // number Through of its list.
 type RemovalsAcked struct {
-	Node    NodeSlot
+	Node    yarn.NodeSlot
 	Through uint64
 }
 
@@ -139,7 +139,7 @@ func (e *RemovalsAcked) Code(c *codec.Coder) {
 
 // NodeForgotten removes an inactive node. Another node may get its number.
 type NodeForgotten struct {
-	Node NodeSlot
+	Node yarn.NodeSlot
 	ID   yarn.NodeID
 }
 
@@ -158,7 +158,7 @@ func (*NodeForgotten) Text() string {
 
 // NodeSilenceChanged records that a node has missed heartbeats since a time, or is heard again.
 type NodeSilenceChanged struct {
-	Node NodeSlot
+	Node yarn.NodeSlot
 	// SinceMillis is when the node was last heard; 0: it is heard again.
 	SinceMillis int64
 }

@@ -30,7 +30,7 @@ func (e *AttemptRecovered) Code(c *codec.Coder) {
 // first registers. The AM already knows the container.
 type ContainerRecovered struct {
 	Container     ContainerRef
-	Node          NodeSlot
+	Node          yarn.NodeSlot
 	Key           yarn.SchedulerKey
 	Size          yarn.Resource
 	StartedMillis int64
@@ -52,7 +52,7 @@ func (e *ContainerRecovered) Code(c *codec.Coder) {
 // none of its containers.
 type NodeApplicationRecovered struct {
 	App  uint32
-	Node NodeSlot
+	Node yarn.NodeSlot
 }
 
 var KindNodeApplicationRecovered = define[NodeApplicationRecovered](102)

@@ -15,7 +15,7 @@ type ReservationMade struct {
 	App         uint32
 	Number      uint64
 	Key         yarn.SchedulerKey
-	Node        NodeSlot
+	Node        yarn.NodeSlot
 	AM          bool
 }
 

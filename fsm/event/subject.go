@@ -9,8 +9,8 @@ import (
 // Subject has the objects that an event names. A zero field means that it names none.
 type Subject struct {
 	App         uint32
-	Node        NodeSlot    // the slot
-	NodeID      yarn.NodeID // of an event that names the node by its id, too
+	Node        yarn.NodeSlot // the slot
+	NodeID      yarn.NodeID   // of an event that names the node by its id, too
 	Container   ContainerRef
 	Reservation uint64
 	Queue       string // path
@@ -29,7 +29,7 @@ func SubjectOf(e Event) (s Subject) {
 // subjects has the names of fields that say what an event is about, and reads such a field.
 var subjects = map[string]func(s *Subject, f reflect.Value){
 	"App":         func(s *Subject, f reflect.Value) { s.App = uint32(f.Uint()) },
-	"Node":        func(s *Subject, f reflect.Value) { s.Node = NodeSlot(f.Uint()) },
+	"Node":        func(s *Subject, f reflect.Value) { s.Node = yarn.NodeSlot(f.Uint()) },
 	"ID":          func(s *Subject, f reflect.Value) { s.NodeID, _ = f.Interface().(yarn.NodeID) },
 	"Queue":       func(s *Subject, f reflect.Value) { s.Queue = f.String() },
 	"Path":        func(s *Subject, f reflect.Value) { s.Queue = f.String() },

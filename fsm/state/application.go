@@ -7,7 +7,7 @@ import (
 
 // App returns the slot of the application with the given sequence number, or 0 if there is none.
 func (s *State) App(seq uint32) AppSlot {
-	return s.bySeq.find(hash64(uint64(seq)), func(slot AppSlot) bool { return s.Apps.Get(slot).ID.Seq == seq })
+	return s.Apps.find(hash64(uint64(seq)), func(r *App) bool { return r.ID.Seq == seq })
 }
 
 // AppByID returns the slot of an application, or 0 if there is none.
@@ -19,7 +19,8 @@ func (s *State) AppByID(id yarn.ApplicationID) AppSlot {
 	return slot
 }
 
-func (s *State) hashOfApp(slot AppSlot) uint64 { return hash64(uint64(s.Apps.Get(slot).ID.Seq)) }
+func (a *App) hash() uint64         { return hash64(uint64(a.ID.Seq)) }
+func (a *App) same(other *App) bool { return a.ID.Seq == other.ID.Seq }
 
 // appOf returns the application of an event, ready for writing.
 func (s *State) appOf(e event.Event, seq uint32) (AppSlot, *App, error) {
@@ -54,7 +55,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	}
 	a.UserSlot = s.joinUser(queue, user)
 	s.changeApp(AppPhase, slot, a).AppState = a.State
-	s.bySeq.insert(hash64(uint64(e.App)), slot, s.hashOfApp)
+	s.Apps.insert(slot)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
 	s.foldResource(e.AM)
@@ -160,7 +161,6 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if s.Preempted.Has(slot) {
 		s.Preempted.release(slot)
 	}
-	s.bySeq.remove(hash64(uint64(e.App)), slot, s.hashOfApp)
 	s.forgetAttempts(a.History)
 	s.setBlacklist(a, nil)
 	s.releaseName(a.User)

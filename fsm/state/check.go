@@ -11,11 +11,21 @@ import (
 // call it after every step. It reads the whole state, which takes tens of milliseconds for 100,000
 // containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkKeys, s.checkNames, s.checkLocations,
+	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkParts, s.checkNames, s.checkLocations,
 		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
 		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta, s.checkTotals} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
+		}
+	}
+	return nil
+}
+
+// checkParts checks what each part can check alone.
+func (s *State) checkParts() error {
+	for _, p := range parts {
+		if err := p.check(s); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -31,9 +41,9 @@ func (s *State) checkReferences() error {
 		}
 		return false
 	}
-	label := func(l LabelSlot) bool { return refers(&s.Labels, l) }
+	label := func(l LabelSlot) bool { return s.Labels.valid(l) }
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
-		ok := refers(&s.Queues, q.Parent)
+		ok := s.Queues.valid(q.Parent)
 		for _, c := range q.Children {
 			ok = ok && s.Queues.Has(c)
 		}
@@ -43,42 +53,42 @@ func (s *State) checkReferences() error {
 		return (s.Queues.Has(u.Queue) && s.Names.Has(u.Name)) || fail("user", slot)
 	})
 	s.Apps.Each(func(slot AppSlot, a *App) bool {
-		ok := label(a.AMLabel) && s.Names.Has(a.User) && refers(&s.Queues, a.Queue) && (a.State.Ended() == (a.UserSlot == 0)) &&
+		ok := label(a.AMLabel) && s.Names.Has(a.User) && s.Queues.valid(a.Queue) && (a.State.Ended() == (a.UserSlot == 0)) &&
 			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
-			refers(&s.Asks, a.Asks) && refers(&s.Containers, a.Containers) &&
-			refers(&s.Containers, a.Undelivered) && refers(&s.Reservations, a.Reservations) &&
-			refers(&s.NodeApplications, a.NodeApplications) && refers(&s.Attempts, a.History) && refers(&s.Nodes, a.MasterNode)
+			s.Asks.valid(a.Asks) && s.Containers.valid(a.Containers) &&
+			s.Containers.valid(a.Undelivered) && s.Reservations.valid(a.Reservations) &&
+			s.NodeApplications.valid(a.NodeApplications) && s.Attempts.valid(a.History) && s.Nodes.valid(a.MasterNode)
 		for _, id := range a.Blacklist {
 			ok = ok && s.Names.Has(id)
 		}
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot AskSlot, k *Ask) bool {
-		return (label(k.Label) && s.Apps.Has(k.App) && refers(&s.Asks, k.Next) && refers(&s.Locations, k.Locations)) || fail("ask", slot)
+		return (label(k.Label) && s.Apps.Has(k.App) && s.Asks.valid(k.Next) && s.Locations.valid(k.Locations)) || fail("ask", slot)
 	})
 	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
-		return (s.Containers.Has(r.Container) && refers(&s.Asks, r.Ask) && refers(&s.Reservations, r.Reservation)) || fail("resize", slot)
+		return (s.Containers.Has(r.Container) && s.Asks.valid(r.Ask) && s.Reservations.valid(r.Reservation)) || fail("resize", slot)
 	})
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
-		return (s.Names.Has(l.Name) && refers(&s.Locations, l.Next)) || fail("location", slot)
+		return (s.Names.Has(l.Name) && s.Locations.valid(l.Next)) || fail("location", slot)
 	})
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
-		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && refers(&s.Containers, n.Containers) &&
-			refers(&s.Reservations, n.Reservation) && refers(&s.ReservationBans, n.ReservationBans) &&
-			refers(&s.NodeApplications, n.NodeApplications)) || fail("node", slot)
+		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && s.Containers.valid(n.Containers) &&
+			s.Reservations.valid(n.Reservation) && s.ReservationBans.valid(n.ReservationBans) &&
+			s.NodeApplications.valid(n.NodeApplications)) || fail("node", slot)
 	})
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		return label(h.Label) || fail("labelled host", slot)
 	})
 	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
-		ok := u.Label != 0 && label(u.Label) && refers(&s.Queues, u.Queue) && refers(&s.Users, u.User)
+		ok := u.Label != 0 && label(u.Label) && s.Queues.valid(u.Queue) && s.Users.valid(u.User)
 		return ok || fail("use of a label", slot)
 	})
 	s.AskedLabels.Each(func(slot ContainerSlot, l *LabelSlot) bool {
 		return s.Containers.Has(slot) && *l != 0 && label(*l) || fail("label of a container", slot)
 	})
 	s.LargeContainers.Each(func(slot LargeSlot, l *LargeContainer) bool {
-		return refers(&s.Labels, LabelSlot(slot-1)) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
+		return s.Labels.valid(LabelSlot(slot-1)) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
 	})
 	s.Preemptions.Each(func(slot ContainerSlot, _ *Preemption) bool {
 		return s.Containers.Has(slot) || fail("preemption", slot)
@@ -95,40 +105,37 @@ func (s *State) checkReferences() error {
 	s.Placements.Each(func(slot AppSlot, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
 	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
-		ok := s.Nodes.Has(p.Node) && refers(&s.Apps, p.Slot)
+		ok := s.Nodes.Has(p.Node) && s.Apps.valid(p.Slot)
 		for _, l := range []NodeApplicationSlot{p.prevNode, p.nextNode, p.nextApp} {
-			ok = ok && refers(&s.NodeApplications, l)
+			ok = ok && s.NodeApplications.valid(l)
 		}
 		return ok || fail("node application", slot)
 	})
 	s.Attempts.Each(func(slot AttemptSlot, h *Attempt) bool {
-		return (s.Apps.Has(h.App) && refers(&s.Attempts, h.Next) && refers(&s.Nodes, h.MasterNode)) || fail("attempt", slot)
+		return (s.Apps.Has(h.App) && s.Attempts.valid(h.Next) && s.Nodes.valid(h.MasterNode)) || fail("attempt", slot)
 	})
 	s.ReservationBans.Each(func(slot ReservationBanSlot, b *ReservationBan) bool {
-		return (s.Apps.Has(b.App) && refers(&s.ReservationBans, b.Next)) || fail("reservation ban", slot)
+		return (s.Apps.Has(b.App) && s.ReservationBans.valid(b.Next)) || fail("reservation ban", slot)
 	})
 	s.Requests.Each(func(slot RequestSlot, r *Request) bool {
-		return refers(&s.Requests, r.Next) || fail("request", slot)
+		return s.Requests.valid(r.Next) || fail("request", slot)
 	})
-	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !refers(&s.Requests, o) || !refers(&s.Requests, n) {
+	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !s.Requests.valid(o) || !s.Requests.valid(n) {
 		fail("oldest or newest request", o)
 	}
 	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
-		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && refers(&s.Diagnostics, c.Diagnostics)
+		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && s.Diagnostics.valid(c.Diagnostics)
 		for _, l := range []ContainerSlot{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
-			ok = ok && refers(&s.Containers, l)
+			ok = ok && s.Containers.valid(l)
 		}
 		return ok || fail("container", slot)
 	})
 	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
-		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && refers(&s.Reservations, r.prevApp) &&
-			refers(&s.Reservations, r.nextApp)) || fail("reservation", slot)
+		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && s.Reservations.valid(r.prevApp) &&
+			s.Reservations.valid(r.nextApp)) || fail("reservation", slot)
 	})
 	return err
 }
-
-// refers reports whether a slot is 0 or holds a record.
-func refers[S slot, T any](t *Table[S, T], slot S) bool { return slot == 0 || t.Has(slot) }
 
 // scratch holds a value per slot. It allocates pages on demand, because slots may lie far apart.
 type scratch[S slot, T any] struct{ pages []*[pageSize]T }

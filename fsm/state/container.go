@@ -11,15 +11,9 @@ func (s *State) Container(r event.ContainerRef) ContainerSlot {
 	if app == 0 {
 		return 0
 	}
-	for p := s.byContainer.probe(hashContainer(app, r.Attempt, r.Number)); ; {
-		slot := p.next()
-		if slot == 0 {
-			return 0
-		}
-		if c := s.Containers.Get(slot); c.App == app && c.Attempt == r.Attempt && c.Number == r.Number {
-			return slot
-		}
-	}
+	return s.Containers.find(hashContainer(app, r.Attempt, r.Number), func(c *Container) bool {
+		return c.App == app && c.Attempt == r.Attempt && c.Number == r.Number
+	})
 }
 
 // ContainerByID returns the slot of a container, or 0 if it does not exist or was freed.
@@ -34,9 +28,10 @@ func hashContainer(app AppSlot, attempt uint32, number uint64) uint64 {
 	return hash64(hash64(uint64(app)<<32|uint64(attempt)) ^ number)
 }
 
-func (s *State) hashOfContainer(slot ContainerSlot) uint64 {
-	c := s.Containers.Get(slot)
-	return hashContainer(c.App, c.Attempt, c.Number)
+func (c *Container) hash() uint64 { return hashContainer(c.App, c.Attempt, c.Number) }
+
+func (c *Container) same(other *Container) bool {
+	return c.App == other.App && c.Attempt == other.Attempt && c.Number == other.Number
 }
 
 // ContainerID returns the id of a container in YARN's protocols.
@@ -133,7 +128,7 @@ func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) 
 	*r = c
 	r.App = app
 	r.State, r.AllocatedMillis = yarn.ContainerAllocated, s.Meta.NowMillis
-	s.byContainer.insert(hashContainer(app, c.Attempt, c.Number), slot, s.hashOfContainer)
+	s.Containers.insert(slot)
 	r.nextApp = a.Containers
 	if a.Containers != 0 {
 		s.Containers.mut(a.Containers).prevApp = slot
@@ -398,7 +393,6 @@ func (s *State) linkUndelivered() {
 func (s *State) freeContainer(slot ContainerSlot, a *App) {
 	s.listRemoval(s.Containers.Get(slot), a)
 	c := s.Containers.mut(slot)
-	s.byContainer.remove(hashContainer(c.App, c.Attempt, c.Number), slot, s.hashOfContainer)
 	if c.prevApp != 0 {
 		s.Containers.mut(c.prevApp).nextApp = c.nextApp
 	} else {

@@ -74,13 +74,13 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	s.dynamicSet ^= s.hashOfDynamic(slot)
 	s.change(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
-	s.fold(s.hashOfQueue(slot))
+	s.fold(s.Queues.hashOf(slot))
 	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
 	return nil
 }
 
 func (s *State) hashOfDynamic(slot QueueSlot) uint64 {
-	return hash64(s.hashOfQueue(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
+	return hash64(s.Queues.hashOf(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
 }
 
 var _ = applies((*State).queuesActivated)

@@ -38,7 +38,6 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.freeRoomChanged(n)
 	s.forgetMasters(e.Node)
 	s.dropAvoided(e.Node)
-	s.byNode.remove(hashNode(e.ID), e.Node, s.hashOfNode)
 	s.releaseName(n.Host)
 	s.releaseName(n.RackID)
 	s.changeNode(NodeChanged, e.Node)

@@ -7,26 +7,26 @@ import (
 	"pgregory.net/rapid"
 )
 
-// keyed is one fork of an index with its oracle, the key of every slot. Keys have few hashes, so
+// indexed is one fork of an index with its oracle, the key of every slot. Keys have few hashes, so
 // that probes are long.
-type keyed struct {
+type indexed struct {
 	x    index[NameSlot]
 	want map[NameSlot]uint64 // slot to key
 }
 
 const fewHashes = 37
 
-func (k *keyed) hashOf(slot NameSlot) uint64 { return k.want[slot] % fewHashes * 251 }
+func (k *indexed) hashOf(slot NameSlot) uint64 { return k.want[slot] % fewHashes * 251 }
 
-func (k *keyed) find(key uint64) NameSlot {
+func (k *indexed) find(key uint64) NameSlot {
 	return k.x.find(key%fewHashes*251, func(slot NameSlot) bool { return k.want[slot] == key })
 }
 
 func TestIndexAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*keyed{{newIndex[NameSlot](), map[NameSlot]uint64{}}}
+		all := []*indexed{{newIndex[NameSlot](), map[NameSlot]uint64{}}}
 		next := NameSlot(1)
-		pick := func(t *rapid.T) *keyed { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
+		pick := func(t *rapid.T) *indexed { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
 				k := pick(t)
@@ -53,7 +53,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 					t.Skip("enough")
 				}
 				k := pick(t)
-				all = append(all, &keyed{k.x.fork(), maps.Clone(k.want)})
+				all = append(all, &indexed{k.x.fork(), maps.Clone(k.want)})
 			},
 			"": func(t *rapid.T) {
 				for _, k := range all {

@@ -35,7 +35,7 @@ func (s *State) Label(name string) LabelSlot {
 	if name == "" {
 		return 0
 	}
-	return s.byLabel.find(hashString(name), func(slot LabelSlot) bool { return s.Labels.Get(slot).Name == name })
+	return s.Labels.find(hashString(name), func(r *Label) bool { return r.Name == name })
 }
 
 // ListedLabel returns the number of a label. ok is false if the label is not in the cluster's
@@ -73,11 +73,11 @@ func (s *State) LabelledNodes() []LabelledHost {
 	return slices.Compact(out)
 }
 
-func (s *State) hashOfLabel(slot LabelSlot) uint64 { return hashString(s.Labels.Get(slot).Name) }
+func (l *Label) hash() uint64           { return hashString(l.Name) }
+func (l *Label) same(other *Label) bool { return l.Name == other.Name }
 
-func (s *State) hashOfLabelledHost(slot LabelledHostSlot) uint64 {
-	return hashString(s.LabelledHosts.Get(slot).ID.Host)
-}
+func (h *LabelledHost) hash() uint64                  { return hashString(h.ID.Host) }
+func (h *LabelledHost) same(other *LabelledHost) bool { return h.ID == other.ID }
 
 // PartitionTotal returns the sum of the resources of a partition's usable nodes.
 func (s *State) PartitionTotal(label LabelSlot) yarn.Resource {
@@ -137,7 +137,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		if slot == 0 {
 			slot, _ = s.Labels.alloc()
 			s.Labels.mut(slot).Name = l.Name
-			s.byLabel.insert(hashString(l.Name), slot, s.hashOfLabel)
+			s.Labels.insert(slot)
 		}
 		r := s.Labels.mut(slot)
 		r.Listed, r.Exclusive = true, l.Exclusive
@@ -226,23 +226,22 @@ func (s *State) mapHost(id yarn.NodeID, label LabelSlot) {
 	if label != usual {
 		slot, h := s.LabelledHosts.alloc()
 		*h = LabelledHost{ID: id, Label: label}
-		s.byLabelledHost.insert(hashString(id.Host), slot, s.hashOfLabelledHost)
+		s.LabelledHosts.insert(slot)
 	}
 }
 
 func (s *State) unmapHost(slot LabelledHostSlot) {
-	s.byLabelledHost.remove(s.hashOfLabelledHost(slot), slot, s.hashOfLabelledHost)
 	s.LabelledHosts.release(slot)
 }
 
 // labelledHost returns the slot of the entry for exactly this host or NodeManager, or 0.
 func (s *State) labelledHost(id yarn.NodeID) LabelledHostSlot {
-	return s.byLabelledHost.find(hashString(id.Host), func(slot LabelledHostSlot) bool { return s.LabelledHosts.Get(slot).ID == id })
+	return s.LabelledHosts.find(hashString(id.Host), func(r *LabelledHost) bool { return r.ID == id })
 }
 
 // anyOfHost returns the slot of an entry for a host or one of its NodeManagers, or 0.
 func (s *State) anyOfHost(host string) LabelledHostSlot {
-	return s.byLabelledHost.find(hashString(host), func(slot LabelledHostSlot) bool { return s.LabelledHosts.Get(slot).ID.Host == host })
+	return s.LabelledHosts.find(hashString(host), func(r *LabelledHost) bool { return r.ID.Host == host })
 }
 
 // hostLabel returns the label of a host's NodeManagers that have no entry of their own.
@@ -270,8 +269,7 @@ func (s *State) Mapped(id yarn.NodeID, label LabelSlot) bool {
 	if id.Port != 0 {
 		return s.MappedLabel(id) == label
 	}
-	others := s.byLabelledHost.find(hashString(id.Host), func(slot LabelledHostSlot) bool {
-		h := s.LabelledHosts.Get(slot)
+	others := s.LabelledHosts.find(hashString(id.Host), func(h *LabelledHost) bool {
 		return h.ID.Host == id.Host && h.ID.Port != 0
 	})
 	return s.hostLabel(id.Host) == label && others == 0

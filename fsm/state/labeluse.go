@@ -32,10 +32,10 @@ func (k labelUseKey) hash() uint64 {
 	return hash64(uint64(k.Label)<<(2*slotBits) | uint64(k.Queue)<<slotBits | uint64(k.User))
 }
 
-func (s *State) hashOfLabelUse(slot LabelUseSlot) uint64 { return s.LabelUses.Get(slot).hash() }
+func (u *LabelUse) same(other *LabelUse) bool { return u.labelUseKey == other.labelUseKey }
 
 func (s *State) labelUse(k labelUseKey) LabelUseSlot {
-	return s.byLabelUse.find(k.hash(), func(slot LabelUseSlot) bool { return s.LabelUses.Get(slot).labelUseKey == k })
+	return s.LabelUses.find(k.hash(), func(r *LabelUse) bool { return r.labelUseKey == k })
 }
 
 func (s *State) useOf(k labelUseKey) Use {
@@ -101,13 +101,12 @@ func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
 		var r *LabelUse
 		slot, r = s.LabelUses.alloc()
 		r.labelUseKey = k
-		s.byLabelUse.insert(k.hash(), slot, s.hashOfLabelUse)
+		s.LabelUses.insert(slot)
 	}
 	s.changedUses |= 1 << (k.Label % 64)
 	r := s.LabelUses.mut(slot)
 	f(&r.Use)
 	if r.Used.IsZero() && r.Use == (Use{}) {
-		s.byLabelUse.remove(k.hash(), slot, s.hashOfLabelUse)
 		s.LabelUses.release(slot)
 	}
 }

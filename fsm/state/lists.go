@@ -32,23 +32,23 @@ func (s *State) LocationsOf(k *Ask) iter.Seq2[LocationSlot, *Location] {
 
 // ContainersOf returns an application's containers that are not freed, newest first.
 func (s *State) ContainersOf(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return list(&s.Containers, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
+	return list(&s.Containers.Table, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
 }
 
 // ContainersOn returns the containers that use a node, newest first.
 func (s *State) ContainersOn(n *Node) iter.Seq2[ContainerSlot, *Container] {
-	return list(&s.Containers, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
+	return list(&s.Containers.Table, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
 }
 
 // UndeliveredTo returns the containers about which an application's AM must receive, or
 // acknowledge, something, newest first.
 func (s *State) UndeliveredTo(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return list(&s.Containers, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
+	return list(&s.Containers.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
 }
 
 // ReservationsOf returns an application's reservations, newest first.
 func (s *State) ReservationsOf(a *App) iter.Seq2[ReservationSlot, *Reservation] {
-	return list(&s.Reservations, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
+	return list(&s.Reservations.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
 }
 
 // HistoryOf returns an application's ended attempts, newest first.

@@ -135,8 +135,14 @@ func (m *machine) Anything(t *rapid.T) {
 	}
 }
 
+// records is a table, whether or not its records have keys.
+type records[S slot, T any] interface {
+	Get(slot S) *T
+	Each(f func(slot S, r *T) bool)
+}
+
 // pick draws a record, with its slot, for which ok returns true.
-func pick[S slot, T any](t *rapid.T, what string, tab *Table[S, T], ok func(r *T) bool) (S, *T) {
+func pick[S slot, T any](t *rapid.T, what string, tab records[S, T], ok func(r *T) bool) (S, *T) {
 	var slots []S
 	tab.Each(func(slot S, r *T) bool {
 		if ok(r) {

@@ -16,9 +16,9 @@ func (s *State) NameOf(id NameSlot) string {
 	return s.Names.Get(id).Text
 }
 
-// NameSlot returns the number of a name, or 0 if it is not interned.
+// Name returns the slot of a name, or 0 if nothing refers to it.
 func (s *State) Name(text string) NameSlot {
-	return s.byName.find(hashString(text), func(slot NameSlot) bool { return s.Names.Get(slot).Text == text })
+	return s.Names.find(hashString(text), func(r *Name) bool { return r.Text == text })
 }
 
 // intern returns the number of a name, which it adds if needed, and counts one reference. The
@@ -30,7 +30,7 @@ func (s *State) intern(text string) NameSlot {
 		id, n = s.Names.alloc()
 		n.Text = text
 		s.fold(hashString(text))
-		s.byName.insert(hashString(text), id, s.hashOfName)
+		s.Names.insert(id)
 	}
 	return s.retainName(id)
 }
@@ -54,7 +54,6 @@ func (s *State) releaseName(id NameSlot) {
 }
 
 func (s *State) dropName(id NameSlot) {
-	s.byName.remove(s.hashOfName(id), id, s.hashOfName)
 	s.Names.release(id)
 	s.fold(uint64(id))
 }
@@ -73,12 +72,8 @@ func (s *State) eachNameUsed(f func(id NameSlot)) {
 	})
 }
 
-// linkNames fills the index of names, and counts their references.
+// linkNames counts the references to names.
 func (s *State) linkNames() {
-	s.Names.Each(func(slot NameSlot, r *Name) bool {
-		s.byName.insert(hashString(r.Text), slot, s.hashOfName)
-		return true
-	})
 	s.eachNameUsed(func(id NameSlot) {
 		if s.Names.Has(id) { // Check reports a reference to none
 			s.retainName(id)
@@ -100,4 +95,5 @@ func (s *State) checkNames() error {
 	return err
 }
 
-func (s *State) hashOfName(slot NameSlot) uint64 { return hashString(s.Names.Get(slot).Text) }
+func (n *Name) hash() uint64          { return hashString(n.Text) }
+func (n *Name) same(other *Name) bool { return n.Text == other.Text }

@@ -9,12 +9,13 @@ import (
 
 // Node returns the slot of a node, which is also its number, or 0 if it is unknown.
 func (s *State) Node(id yarn.NodeID) NodeSlot {
-	return s.byNode.find(hashNode(id), func(slot NodeSlot) bool { return s.Nodes.Get(slot).ID == id })
+	return s.Nodes.find(hashNode(id), func(r *Node) bool { return r.ID == id })
 }
 
 func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint64(id.Port)) }
 
-func (s *State) hashOfNode(slot NodeSlot) uint64 { return hashNode(s.Nodes.Get(slot).ID) }
+func (n *Node) hash() uint64          { return hashNode(n.ID) }
+func (n *Node) same(other *Node) bool { return n.ID == other.ID }
 
 // NextNode returns the number that the next new node will get.
 func (s *State) NextNode() NodeSlot { return s.Nodes.next() }
@@ -30,7 +31,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	if slot == 0 {
 		slot, _ = s.Nodes.alloc()
 		s.noteKnown(s.Nodes.mut(slot), e.ID)
-		s.byNode.insert(hashNode(e.ID), slot, s.hashOfNode)
+		s.Nodes.insert(slot)
 	}
 	s.changeNode(NodeRegistered, slot)
 	n := s.Nodes.mut(slot)

@@ -18,16 +18,16 @@ func hashNodeApplication(app yarn.ApplicationID, node NodeSlot) uint64 {
 	return hash64(hash64(uint64(app.ClusterTimestamp)^uint64(app.Seq)<<32) ^ uint64(node))
 }
 
-func (s *State) hashOfNodeApplication(slot NodeApplicationSlot) uint64 {
-	p := s.NodeApplications.Get(slot)
-	return hashNodeApplication(p.App, p.Node)
+func (p *NodeApplication) hash() uint64 { return hashNodeApplication(p.App, p.Node) }
+
+func (p *NodeApplication) same(other *NodeApplication) bool {
+	return p.App == other.App && p.Node == other.Node
 }
 
 // NodeApplication returns the slot of the record for an application on a node, or 0 if there is
 // none.
 func (s *State) NodeApplication(app yarn.ApplicationID, node NodeSlot) NodeApplicationSlot {
-	return s.byNodeApplication.find(hashNodeApplication(app, node), func(slot NodeApplicationSlot) bool {
-		p := s.NodeApplications.Get(slot)
+	return s.NodeApplications.find(hashNodeApplication(app, node), func(p *NodeApplication) bool {
 		return p.Node == node && p.App == app
 	})
 }
@@ -36,7 +36,6 @@ func (s *State) NodeApplication(app yarn.ApplicationID, node NodeSlot) NodeAppli
 // cleanup for the same application id, trackApp removes the cleanup, because the cleanup would
 // delete the files of this application.
 func (s *State) trackApp(app AppSlot, a *App, node NodeSlot, n *Node) {
-	hash := hashNodeApplication(a.ID, node)
 	if slot := s.NodeApplication(a.ID, node); slot != 0 {
 		if s.NodeApplications.Get(slot).Slot == 0 {
 			p := s.NodeApplications.mut(slot)
@@ -53,7 +52,7 @@ func (s *State) trackApp(app AppSlot, a *App, node NodeSlot, n *Node) {
 		s.NodeApplications.mut(n.NodeApplications).prevNode = slot
 	}
 	n.NodeApplications, a.NodeApplications = slot, slot
-	s.byNodeApplication.insert(hash, slot, s.hashOfNodeApplication)
+	s.NodeApplications.insert(slot)
 	s.fold(uint64(slot)<<32 | uint64(node))
 }
 
@@ -82,7 +81,6 @@ func (n *Node) takesCommands() bool { return n.NodeManager && n.Heard() }
 // dropNodeApplication removes a pending cleanup, which is only in the node's list.
 func (s *State) dropNodeApplication(slot NodeApplicationSlot, n *Node) {
 	p := s.NodeApplications.Get(slot)
-	s.byNodeApplication.remove(hashNodeApplication(p.App, p.Node), slot, s.hashOfNodeApplication)
 	if p.prevNode != 0 {
 		s.NodeApplications.mut(p.prevNode).nextNode = p.nextNode
 	} else {

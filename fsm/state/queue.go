@@ -7,7 +7,7 @@ import (
 
 // Queue returns the slot of a queue, or 0 if there is none.
 func (s *State) Queue(path string) QueueSlot {
-	return s.byPath.find(hashString(path), func(slot QueueSlot) bool { return s.Queues.Get(slot).Path == path })
+	return s.Queues.find(hashString(path), func(r *Queue) bool { return r.Path == path })
 }
 
 // Root returns the slot of the root queue, or 0 before the first configuration.
@@ -154,7 +154,7 @@ func (s *State) placeQueue(d event.QueueDefinition) QueueSlot {
 		slot, q = s.Queues.alloc()
 		q.Path = d.Path
 		q.Name = yarn.QueueName(d.Path)
-		s.byPath.insert(hashString(d.Path), slot, s.hashOfQueue)
+		s.Queues.insert(slot)
 	}
 	q := s.Queues.mut(slot)
 	q.Parent = s.Queue(yarn.ParentQueue(d.Path))
@@ -176,7 +176,6 @@ func (s *State) dropQueues(keep []bool) {
 		if keep[slot] || !s.Queues.Has(QueueSlot(slot)) {
 			continue
 		}
-		s.byPath.remove(hashString(s.Queues.Get(QueueSlot(slot)).Path), QueueSlot(slot), s.hashOfQueue)
 		s.Queues.release(QueueSlot(slot))
 		if s.Debts.Has(QueueSlot(slot)) {
 			s.Debts.release(QueueSlot(slot))
@@ -211,7 +210,8 @@ func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
 	return nil
 }
 
-func (s *State) hashOfQueue(slot QueueSlot) uint64 { return hashString(s.Queues.Get(slot).Path) }
+func (q *Queue) hash() uint64           { return hashString(q.Path) }
+func (q *Queue) same(other *Queue) bool { return q.Path == other.Path }
 
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *State) chain(queue QueueSlot, f func(q *Queue)) {

@@ -4,7 +4,7 @@ import "rmd/fsm/event"
 
 // Request returns the remembered reply to an idempotency key.
 func (s *State) Request(key string) (*Request, bool) {
-	slot := s.byRequest.find(hashString(key), func(slot RequestSlot) bool { return s.Requests.Get(slot).Key == key })
+	slot := s.Requests.find(hashString(key), func(r *Request) bool { return r.Key == key })
 	if slot == 0 {
 		return nil, false
 	}
@@ -33,7 +33,7 @@ func (s *State) requestRecorded(e *event.RequestRecorded) error {
 	}
 	slot, r := s.Requests.alloc()
 	*r = Request{Key: e.Key, BodyHash: e.BodyHash, Reply: e.Reply, AtMillis: s.Meta.NowMillis}
-	s.byRequest.insert(hashString(e.Key), slot, s.hashOfRequest)
+	s.Requests.insert(slot)
 	if s.Meta.NewestRequest != 0 {
 		s.Requests.mut(s.Meta.NewestRequest).Next = slot
 	} else {
@@ -54,7 +54,6 @@ func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
 		slot := s.Meta.OldestRequest
 		r := s.Requests.Get(slot)
 		s.Meta.OldestRequest = r.Next
-		s.byRequest.remove(hashString(r.Key), slot, s.hashOfRequest)
 		s.Requests.release(slot)
 	}
 	if s.Meta.OldestRequest == 0 {
@@ -64,4 +63,5 @@ func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
 	return nil
 }
 
-func (s *State) hashOfRequest(slot RequestSlot) uint64 { return hashString(s.Requests.Get(slot).Key) }
+func (r *Request) hash() uint64             { return hashString(r.Key) }
+func (r *Request) same(other *Request) bool { return r.Key == other.Key }

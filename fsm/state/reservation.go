@@ -11,12 +11,11 @@ import (
 
 // Reservation returns the slot of a reservation, or 0 if there is none.
 func (s *State) Reservation(number uint64) ReservationSlot {
-	return s.byReservation.find(hash64(number), func(slot ReservationSlot) bool { return s.Reservations.Get(slot).Number == number })
+	return s.Reservations.find(hash64(number), func(r *Reservation) bool { return r.Number == number })
 }
 
-func (s *State) hashOfReservation(slot ReservationSlot) uint64 {
-	return hash64(s.Reservations.Get(slot).Number)
-}
+func (r *Reservation) hash() uint64                 { return hash64(r.Number) }
+func (r *Reservation) same(other *Reservation) bool { return r.Number == other.Number }
 
 // ReservationBanned reports whether an operator's cancellation prevents a key from reserving a
 // node.
@@ -141,7 +140,7 @@ func (s *State) renumberReservations() {
 }
 
 func (s *State) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
-	s.byReservation.insert(hash64(r.Number), slot, s.hashOfReservation)
+	s.Reservations.insert(slot)
 	r.nextApp = a.Reservations
 	if a.Reservations != 0 {
 		s.Reservations.mut(a.Reservations).prevApp = slot
@@ -259,7 +258,6 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 // which differ between fulfilment and cancellation.
 func (s *State) leaveReservation(slot ReservationSlot, a *App) {
 	r := s.Reservations.mut(slot)
-	s.byReservation.remove(hash64(r.Number), slot, s.hashOfReservation)
 	if r.prevApp != 0 {
 		s.Reservations.mut(r.prevApp).nextApp = r.nextApp
 	} else {

@@ -18,12 +18,11 @@ func (s *State) Delegation(sequence uint32) *DelegationToken {
 }
 
 func (s *State) delegation(sequence uint32) DelegationSlot {
-	return s.byDelegation.find(hash64(uint64(sequence)), func(slot DelegationSlot) bool { return s.Delegations.Get(slot).Sequence == sequence })
+	return s.Delegations.find(hash64(uint64(sequence)), func(r *DelegationToken) bool { return r.Sequence == sequence })
 }
 
-func (s *State) hashOfDelegation(slot DelegationSlot) uint64 {
-	return hash64(uint64(s.Delegations.Get(slot).Sequence))
-}
+func (t *DelegationToken) hash() uint64                     { return hash64(uint64(t.Sequence)) }
+func (t *DelegationToken) same(other *DelegationToken) bool { return t.Sequence == other.Sequence }
 
 // SignedWith reports whether any delegation token is signed with a key.
 func (s *State) SignedWith(key int32) bool {
@@ -89,7 +88,7 @@ func (s *State) delegationTokenIssued(e *event.DelegationTokenIssued) error {
 	slot, t := s.Delegations.alloc()
 	*t = DelegationToken{Sequence: e.Sequence, Owner: e.Owner, Renewer: e.Renewer, RealUser: e.RealUser, KeyID: e.KeyID,
 		IssuedMillis: s.Meta.NowMillis, MaxMillis: e.MaxMillis, ExpiresMillis: e.ExpiresMillis}
-	s.byDelegation.insert(hash64(uint64(e.Sequence)), slot, s.hashOfDelegation)
+	s.Delegations.insert(slot)
 	s.fold(uint64(e.Sequence)<<32 | uint64(slot))
 	s.fold(hashString(e.Owner) ^ hash64(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
 	s.fold(hashString(e.Renewer) ^ hash64(hashString(e.RealUser)))
@@ -115,7 +114,6 @@ func (s *State) delegationTokenEnded(e *event.DelegationTokenEnded) error {
 	if slot == 0 {
 		return broken(e, "no such token")
 	}
-	s.byDelegation.remove(hash64(uint64(e.Sequence)), slot, s.hashOfDelegation)
 	s.Delegations.release(slot)
 	s.fold(uint64(e.Sequence))
 	return nil

@@ -1,6 +1,6 @@
 package state
 
-import "rmd/fsm/event"
+import "rmd/yarn"
 
 // A slot is the place of a record in its table; 0 means none. Each table has a type of slots of its
 // own, so that the compiler refuses the slot of one table where that of another is wanted.
@@ -24,7 +24,7 @@ type (
 	LocationSlot        uint32
 	NameSlot            uint32
 	NodeApplicationSlot uint32
-	NodeSlot            = event.NodeSlot
+	NodeSlot            = yarn.NodeSlot
 	QueueSlot           uint32
 	RemovalsSlot        uint32
 	RequestSlot         uint32

@@ -16,33 +16,33 @@ const (
 	maxQueueVersions  = 100
 )
 
-// State is the whole replicated state. Its tables, slices and Meta are in snapshots. Reindex
-// computes the indexes and the other unexported fields from them.
+// State is the whole replicated state. Its tables, slices and Meta are in snapshots; parts lists
+// them. Reindex computes the other unexported fields from them.
 type State struct {
 	Meta Meta
 
-	Names            Table[NameSlot, Name]
-	Queues           Table[QueueSlot, Queue]
-	Users            Table[UserSlot, User]
-	Apps             Table[AppSlot, App]
+	Names            Keyed[NameSlot, Name, *Name]
+	Queues           Keyed[QueueSlot, Queue, *Queue]
+	Users            Keyed[UserSlot, User, *User]
+	Apps             Keyed[AppSlot, App, *App]
 	Asks             Table[AskSlot, Ask]
 	Locations        Table[LocationSlot, Location]
-	Containers       Table[ContainerSlot, Container]
+	Containers       Keyed[ContainerSlot, Container, *Container]
 	Diagnostics      Table[DiagnosticsSlot, Diagnostics]
-	Nodes            Table[NodeSlot, Node]
-	Reservations     Table[ReservationSlot, Reservation]
+	Nodes            Keyed[NodeSlot, Node, *Node]
+	Reservations     Keyed[ReservationSlot, Reservation, *Reservation]
 	ReservationBans  Table[ReservationBanSlot, ReservationBan]
-	Requests         Table[RequestSlot, Request]
+	Requests         Keyed[RequestSlot, Request, *Request]
 	Attempts         Table[AttemptSlot, Attempt] // ended attempts
-	NodeApplications Table[NodeApplicationSlot, NodeApplication]
-	Delegations      Table[DelegationSlot, DelegationToken]
+	NodeApplications Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication]
+	Delegations      Keyed[DelegationSlot, DelegationToken, *DelegationToken]
 	Resizes          Table[ResizeSlot, Resize]
 	Removable        Table[RemovalsSlot, Removals]
 	Audit            Table[AuditSlot, AuditEntry]
-	Labels           Table[LabelSlot, Label] // including removed labels
-	LabelledHosts    Table[LabelledHostSlot, LabelledHost]
+	Labels           Keyed[LabelSlot, Label, *Label] // including removed labels
+	LabelledHosts    Keyed[LabelledHostSlot, LabelledHost, *LabelledHost]
 	LargeContainers  Table[LargeSlot, LargeContainer] // by label; the slot is the label plus 1
-	LabelUses        Table[LabelUseSlot, LabelUse]
+	LabelUses        Keyed[LabelUseSlot, LabelUse, *LabelUse]
 	AskedLabels      Table[ContainerSlot, LabelSlot]  // by slot of a Container: the label of its ask
 	Preemptions      Table[ContainerSlot, Preemption] // by slot of a Container
 	Preempted        Table[AppSlot, Preempted]        // by slot of an App: what it has lost by preemption
@@ -62,22 +62,8 @@ type State struct {
 	Access     []AccessToken  // by name; replaced whole
 	Autopilot  Autopilot
 
-	// Each index finds the records of one table by their key. The methods that add and remove
-	// records update it.
-	byName            index[NameSlot]            // Names, by text
-	byPath            index[QueueSlot]           // Queues, by path
-	byUser            index[UserSlot]            // Users, by leaf and user
-	bySeq             index[AppSlot]             // Apps, by sequence number
-	byContainer       index[ContainerSlot]       // Containers, by application, attempt and number
-	byNode            index[NodeSlot]            // Nodes, by node id
-	byReservation     index[ReservationSlot]     // Reservations, by number
-	byRequest         index[RequestSlot]         // Requests, by idempotency key
-	byNodeApplication index[NodeApplicationSlot] // NodeApplications, by application and node
-	byDelegation      index[DelegationSlot]      // Delegations, by sequence number
-	byLabel           index[LabelSlot]           // Labels, by name
-	byLabelledHost    index[LabelledHostSlot]    // LabelledHosts, by host
-	byLabelUse        index[LabelUseSlot]        // LabelUses, by label and queue or user
-	byLocation        index[LocationSlot]        // Locations of asks with many locations, by ask and name
+	// byLocation finds the locations of asks with many locations, by ask and name.
+	byLocation index[LocationSlot]
 
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
@@ -92,41 +78,23 @@ type State struct {
 
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
-	s := &State{
-		writer: new(writer),
-		byName: newIndex[NameSlot](), byPath: newIndex[QueueSlot](), byUser: newIndex[UserSlot](), bySeq: newIndex[AppSlot](),
-		byContainer: newIndex[ContainerSlot](), byNode: newIndex[NodeSlot](), byReservation: newIndex[ReservationSlot](), byRequest: newIndex[RequestSlot](),
-		byNodeApplication: newIndex[NodeApplicationSlot](), byDelegation: newIndex[DelegationSlot](),
-		byLabel: newIndex[LabelSlot](), byLabelledHost: newIndex[LabelledHostSlot](), byLabelUse: newIndex[LabelUseSlot](), byLocation: newIndex[LocationSlot](),
-	}
+	s := &State{writer: new(writer), byLocation: newIndex[LocationSlot]()}
 	s.auditChanges, s.auditRefusals = newAuditLists()
+	for _, p := range parts {
+		p.init(s)
+	}
 	return s
 }
 
 // Fork returns an independent copy of the state. It copies only the page tables. Afterwards
 // different goroutines may use the two states. During Fork no other goroutine may use s.
 func (s *State) Fork() *State {
-	f := &State{
-		Meta:  s.Meta,
-		Names: s.Names.fork(), Queues: s.Queues.fork(), Users: s.Users.fork(),
-		Apps: s.Apps.fork(), Asks: s.Asks.fork(), Locations: s.Locations.fork(),
-		Containers: s.Containers.fork(), Diagnostics: s.Diagnostics.fork(), Nodes: s.Nodes.fork(),
-		Reservations: s.Reservations.fork(), ReservationBans: s.ReservationBans.fork(), Requests: s.Requests.fork(),
-		Attempts: s.Attempts.fork(), NodeApplications: s.NodeApplications.fork(), Delegations: s.Delegations.fork(),
-		Resizes: s.Resizes.fork(), Removable: s.Removable.fork(), Audit: s.Audit.fork(),
-		Labels: s.Labels.fork(), LabelledHosts: s.LabelledHosts.fork(), LargeContainers: s.LargeContainers.fork(), LabelUses: s.LabelUses.fork(), AskedLabels: s.AskedLabels.fork(),
-		Preemptions: s.Preemptions.fork(), Preempted: s.Preempted.fork(), PreemptionTotals: s.PreemptionTotals,
-		Lengths: s.Lengths.fork(), Placements: s.Placements.fork(), FormerQueues: s.FormerQueues.fork(), Gangs: s.Gangs.fork(), Leases: s.Leases.fork(), Debts: s.Debts.fork(),
-		DynamicQueues: s.DynamicQueues.fork(), newestDynamic: s.newestDynamic, dynamicSet: s.dynamicSet,
-		Avoided: s.Avoided, JoinTokens: s.JoinTokens, Versions: s.Versions, Hosts: s.Hosts, Access: s.Access, Autopilot: s.Autopilot,
-		byName: s.byName.fork(), byPath: s.byPath.fork(), byUser: s.byUser.fork(), bySeq: s.bySeq.fork(),
-		byContainer: s.byContainer.fork(), byNode: s.byNode.fork(),
-		byReservation: s.byReservation.fork(), byRequest: s.byRequest.fork(),
-		byNodeApplication: s.byNodeApplication.fork(), byDelegation: s.byDelegation.fork(),
-		byLabel: s.byLabel.fork(), byLabelledHost: s.byLabelledHost.fork(), byLabelUse: s.byLabelUse.fork(),
-		byLocation:  s.byLocation.fork(),
-		auditNewest: s.auditNewest, auditChanges: s.auditChanges, auditRefusals: s.auditRefusals,
-		writer: new(writer),
+	f := new(State)
+	*f = *s
+	f.writer, f.changes, f.changedUses = new(writer), nil, 0
+	f.byLocation = s.byLocation.fork()
+	for _, p := range parts {
+		p.fork(s, f)
 	}
 	return f
 }

@@ -54,6 +54,9 @@ func (t *Table[S, T]) Has(slot S) bool {
 	return slot != 0 && int(p) < len(t.pages) && t.pages[p].used&(1<<(slot%pageSize)) != 0
 }
 
+// valid reports whether a slot is 0, which refers to no record, or holds a record.
+func (t *Table[S, T]) valid(slot S) bool { return slot == 0 || t.Has(slot) }
+
 // Get returns the record at a slot for reading. The slot must hold a record.
 func (t *Table[S, T]) Get(slot S) *T { return &t.pages[slot/pageSize].rec[slot%pageSize] }
 

@@ -4,18 +4,15 @@ import "rmd/yarn"
 
 // User returns the slot of a user of a leaf, or 0 if there is none.
 func (s *State) User(queue QueueSlot, name NameSlot) UserSlot {
-	return s.byUser.find(hashUser(queue, name), func(slot UserSlot) bool {
-		u := s.Users.Get(slot)
+	return s.Users.find(hashUser(queue, name), func(u *User) bool {
 		return u.Queue == queue && u.Name == name
 	})
 }
 
 func hashUser(queue QueueSlot, name NameSlot) uint64 { return hash64(uint64(queue)<<32 | uint64(name)) }
 
-func (s *State) hashOfUser(slot UserSlot) uint64 {
-	u := s.Users.Get(slot)
-	return hashUser(u.Queue, u.Name)
-}
+func (u *User) hash() uint64          { return hashUser(u.Queue, u.Name) }
+func (u *User) same(other *User) bool { return u.Queue == other.Queue && u.Name == other.Name }
 
 // joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
 // user if needed.
@@ -25,7 +22,7 @@ func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 		var u *User
 		slot, u = s.Users.alloc()
 		u.Queue, u.Name = queue, s.retainName(name)
-		s.byUser.insert(hashUser(queue, name), slot, s.hashOfUser)
+		s.Users.insert(slot)
 		s.countUsers(queue, 1)
 	}
 	s.Users.mut(slot).Apps++
@@ -37,7 +34,6 @@ func (s *State) leaveUser(slot UserSlot) {
 	u := s.Users.mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
-		s.byUser.remove(hashUser(u.Queue, u.Name), slot, s.hashOfUser)
 		s.countUsers(u.Queue, -1)
 		s.releaseName(u.Name)
 		s.Users.release(slot)

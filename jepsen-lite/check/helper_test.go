@@ -95,7 +95,7 @@ func cluster() *run {
 	r := newRun().at(1)
 	r.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning}}})
-	for n := event.NodeSlot(1); n <= 2; n++ {
+	for n := yarn.NodeSlot(1); n <= 2; n++ {
 		r.entry(&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n" + string(rune('0'+n)), Port: 45454}, Total: yarn.NewResource(8192, 8)})
 	}
 	r.entry(&event.ApplicationSubmitted{App: 1, Name: "job", User: "u", Queue: "root.a"}, &event.RequestRecorded{Key: "c1/1"},
@@ -105,7 +105,7 @@ func cluster() *run {
 }
 
 // allocated allocates a container of application 1.
-func allocated(number uint64, node event.NodeSlot) *event.ContainerAllocated {
+func allocated(number uint64, node yarn.NodeSlot) *event.ContainerAllocated {
 	return &event.ContainerAllocated{App: 1, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 }
 

@@ -25,7 +25,7 @@ func BenchmarkEntry(b *testing.B) {
 		}
 	}
 	add(entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1}, configuration(1, "100")))
-	for n := event.NodeSlot(1); n <= 200; n++ {
+	for n := yarn.NodeSlot(1); n <= 200; n++ {
 		add(entry(&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)}, Rack: "/r", Total: yarn.NewResource(65536, 64)}))
 	}
 	const apps = 100
@@ -41,7 +41,7 @@ func BenchmarkEntry(b *testing.B) {
 			var events []event.Event
 			for k := range uint32(10) {
 				app := a + k
-				events = append(events, give(app, number, event.NodeSlot(1+app%200)), &event.ContainerLaunched{Container: ref(app, number)},
+				events = append(events, give(app, number, yarn.NodeSlot(1+app%200)), &event.ContainerLaunched{Container: ref(app, number)},
 					&event.ContainerCompleted{Container: ref(app, number)})
 			}
 			lives = append(lives, entry(events...))

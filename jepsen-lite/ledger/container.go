@@ -10,7 +10,7 @@ import (
 
 type container struct {
 	attempt  uint32
-	node     event.NodeSlot
+	node     yarn.NodeSlot
 	number   uint64
 	key      yarn.SchedulerKey
 	size     yarn.Resource
@@ -168,7 +168,7 @@ func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.
 }
 
 // place records a new container in its application and on its node.
-func (l *Ledger) place(a *app, number event.NodeSlot, c container) {
+func (l *Ledger) place(a *app, number yarn.NodeSlot, c container) {
 	c.made, c.since, c.live, c.onNode = l.index, l.now, true, true
 	at, _ := a.place(c.attempt, c.number)
 	a.containers = slices.Insert(a.containers, at, c)

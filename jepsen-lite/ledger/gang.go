@@ -11,8 +11,8 @@ import (
 // gang is the state of an application's gang according to the log.
 type gang struct {
 	spec    yarn.Gang
-	left    int64            // members that this entry must still allocate
-	nodes   []event.NodeSlot // of the allocated members
+	left    int64           // members that this entry must still allocate
+	nodes   []yarn.NodeSlot // of the allocated members
 	served  bool
 	unclear bool // members of an earlier attempt may still run
 }
@@ -138,9 +138,9 @@ func (l *Ledger) gangMember(a *app, k *ask, e *event.ContainerAllocated) {
 }
 
 // gangShape checks that the members of a gang are on nodes that match its declaration.
-func (l *Ledger) gangShape(a *app, last event.NodeSlot) {
+func (l *Ledger) gangShape(a *app, last yarn.NodeSlot) {
 	g := a.gang
-	on := map[event.NodeSlot]int64{} // each node is checked alone, so the order does not matter
+	on := map[yarn.NodeSlot]int64{} // each node is checked alone, so the order does not matter
 	for _, n := range g.nodes {
 		on[n]++
 		if g.spec.OneRack && l.nodes[n].rack != l.nodes[last].rack {

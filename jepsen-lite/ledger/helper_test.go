@@ -27,7 +27,7 @@ var (
 func begin(t *testing.T) *logbook {
 	l := &logbook{t: t, m: New(), term: 1}
 	l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1}, configuration(1, "50"))
-	for n := event.NodeSlot(1); n <= 2; n++ {
+	for n := yarn.NodeSlot(1); n <= 2; n++ {
 		l.entry(&event.NodeRegistered{Node: n, ID: nodeID(n), Rack: "/r", Total: yarn.NewResource(8192, 8)})
 	}
 	l.app(1, "root.a")
@@ -35,7 +35,7 @@ func begin(t *testing.T) *logbook {
 	return l
 }
 
-func nodeID(n event.NodeSlot) yarn.NodeID {
+func nodeID(n yarn.NodeSlot) yarn.NodeID {
 	return yarn.NodeID{Host: "n" + string(rune('0'+n)), Port: 45454}
 }
 
@@ -50,7 +50,7 @@ func want(app uint32, size yarn.Resource, count int64) *event.AskChanged {
 	return &event.AskChanged{App: app, Key: key, Name: yarn.Any, Count: count, Size: size, Relax: true}
 }
 
-func give(app uint32, number uint64, node event.NodeSlot) *event.ContainerAllocated {
+func give(app uint32, number uint64, node yarn.NodeSlot) *event.ContainerAllocated {
 	return &event.ContainerAllocated{App: app, Number: number, Key: key, Node: node, Locality: yarn.OffSwitch}
 }
 
@@ -58,7 +58,7 @@ func ref(app uint32, number uint64) event.ContainerRef {
 	return event.ContainerRef{App: app, Attempt: 1, Number: number}
 }
 
-func hold(number uint64, app uint32, container uint64, node event.NodeSlot) *event.ReservationMade {
+func hold(number uint64, app uint32, container uint64, node yarn.NodeSlot) *event.ReservationMade {
 	return &event.ReservationMade{Reservation: number, App: app, Number: container, Key: key, Node: node}
 }
 

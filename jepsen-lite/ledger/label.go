@@ -167,7 +167,7 @@ func (l *Ledger) nodesLabelled(e *event.NodesLabelled) {
 // relabel gives every node its current label, and moves the usage of its live containers to the new
 // partition. A reserved node must keep the label for which it was reserved (S8).
 func (l *Ledger) relabel() {
-	moved := map[event.NodeSlot]string{} // old labels of the nodes that change
+	moved := map[yarn.NodeSlot]string{} // old labels of the nodes that change
 	for i := 1; i < len(l.nodes); i++ {
 		n := &l.nodes[i]
 		to := l.labels.of(n.id)
@@ -177,7 +177,7 @@ func (l *Ledger) relabel() {
 		if r := l.reservation(n.reservation); r != nil {
 			l.violate("S8", r.chain(l), "%s%s gets another one, and r%d goes on holding it", n.id, ofLabel(n.label), r.number)
 		}
-		moved[event.NodeSlot(i)] = n.label
+		moved[yarn.NodeSlot(i)] = n.label
 		l.change(n, func() { n.label = to })
 	}
 	if len(moved) == 0 {

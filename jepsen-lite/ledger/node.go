@@ -28,14 +28,14 @@ type nodeTransition struct {
 	state yarn.NodeState
 }
 
-func (l *Ledger) node(number event.NodeSlot) (*node, bool) {
+func (l *Ledger) node(number yarn.NodeSlot) (*node, bool) {
 	if number == 0 || int(number) >= len(l.nodes) {
 		return nil, false
 	}
 	return &l.nodes[number], true
 }
 
-func (l *Ledger) nodeName(number event.NodeSlot) string {
+func (l *Ledger) nodeName(number yarn.NodeSlot) string {
 	if n, ok := l.node(number); ok {
 		return n.id.String()
 	}

@@ -323,7 +323,7 @@ func (l *Ledger) auditRoom(w *warning, id yarn.ContainerID) {
 }
 
 // roomAfter returns what is free on a node after the containers have ended that ends selects.
-func (l *Ledger) roomAfter(node event.NodeSlot, ends func(*app, *container) bool) yarn.Resource {
+func (l *Ledger) roomAfter(node yarn.NodeSlot, ends func(*app, *container) bool) yarn.Resource {
 	room := l.nodes[node].total.Sub(l.nodes[node].used)
 	for i := range l.apps {
 		a := &l.apps[i]

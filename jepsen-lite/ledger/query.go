@@ -170,7 +170,7 @@ type Node struct {
 }
 
 // Node returns a node by its number; false if there is none.
-func (l *Ledger) Node(number event.NodeSlot) (Node, bool) {
+func (l *Ledger) Node(number yarn.NodeSlot) (Node, bool) {
 	n, ok := l.node(number)
 	if !ok {
 		return Node{}, false
@@ -230,7 +230,7 @@ func (l *Ledger) DynamicQueues() []DynamicQueue {
 // Held is a reservation that has not ended.
 type Held struct {
 	App       yarn.ApplicationID
-	Node      event.NodeSlot
+	Node      yarn.NodeSlot
 	Key       yarn.SchedulerKey
 	Size      yarn.Resource
 	Container yarn.ContainerID // the container that it will become or enlarge

@@ -13,7 +13,7 @@ import (
 type reservation struct {
 	number    uint64
 	app       int32
-	node      event.NodeSlot
+	node      yarn.NodeSlot
 	attempt   uint32
 	container uint64
 	key       yarn.SchedulerKey
@@ -89,7 +89,7 @@ func (l *Ledger) reserved(e *event.ReservationMade) {
 
 // auditReservation checks a new reservation: the container is not larger than the node, and does
 // not fit into what is free there.
-func (l *Ledger) auditReservation(a *app, k *ask, node event.NodeSlot, number uint64) {
+func (l *Ledger) auditReservation(a *app, k *ask, node yarn.NodeSlot, number uint64) {
 	l.Counts.Decisions++
 	n := &l.nodes[node]
 	room := n.total.Sub(n.used)
@@ -110,7 +110,7 @@ func (l *Ledger) auditReservation(a *app, k *ask, node event.NodeSlot, number ui
 
 // roomComes reports whether a container fits on a node after the released containers there have
 // ended. A round of preemption counts that room.
-func (l *Ledger) roomComes(node event.NodeSlot, size yarn.Resource) bool {
+func (l *Ledger) roomComes(node yarn.NodeSlot, size yarn.Resource) bool {
 	return l.preemption.on && l.preemption.reserves &&
 		l.fits(size, l.roomAfter(node, func(_ *app, c *container) bool { return c.released != 0 && c.completed == 0 }))
 }

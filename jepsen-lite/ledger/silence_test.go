@@ -4,9 +4,10 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/yarn"
 )
 
-func quiet(node event.NodeSlot, since int64) *event.NodeSilenceChanged {
+func quiet(node yarn.NodeSlot, since int64) *event.NodeSilenceChanged {
 	return &event.NodeSilenceChanged{Node: node, SinceMillis: since}
 }
 

@@ -3,7 +3,6 @@ package logsim
 import (
 	"fmt"
 
-	"rmd/fsm/event"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -16,8 +15,8 @@ type agent struct {
 	rack    string
 	own     yarn.Resource // the resources of its machine
 	dialed  bool
-	number  event.NodeSlot // the node number from its registration; 0 before that
-	up      bool           // registered, as far as it knows
+	number  yarn.NodeSlot // the node number from its registration; 0 before that
+	up      bool          // registered, as far as it knows
 	busy    bool
 	silent  uint64 // it sends nothing before this round
 	resyncs int    // how often it had to register again since all faults ended
@@ -83,7 +82,7 @@ func (a *agent) act() {
 	case !a.up:
 		a.register()
 	case len(a.manager.Pending()) == 0 && len(a.clean)+len(a.signals)+len(a.sizes)+len(a.sized) == 0 && w.rng.IntN(3) == 0:
-		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []event.NodeSlot{a.number}}})
+		w.wire.send(a, input.Request{Input: &input.NodesHeard{Nodes: []yarn.NodeSlot{a.number}}})
 	default:
 		a.beat()
 	}

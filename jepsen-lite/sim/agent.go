@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rmd/fsm/event"
 	"rmd/internal/sleep"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
@@ -19,9 +18,9 @@ type agent struct {
 	id    yarn.NodeID
 	total yarn.Resource
 
-	number  event.NodeSlot // assigned at registration; 0 before
-	retired atomic.Bool    // while an operator drains the node
-	drains  atomic.Int32   // number of drains that operators have begun
+	number  yarn.NodeSlot // assigned at registration; 0 before
+	retired atomic.Bool   // while an operator drains the node
+	drains  atomic.Int32  // number of drains that operators have begun
 
 	mu      sync.Mutex
 	manager workload.NodeManager[*container]
@@ -103,7 +102,7 @@ func (n *agent) beat() bool {
 	}
 	n.mu.Unlock()
 	if len(in.Statuses) == 0 && n.c.rng.Intn(3) == 0 {
-		_, ok := n.c.call(n.l.ctx, input.Request{Input: &input.NodesHeard{Nodes: []event.NodeSlot{n.number}}})
+		_, ok := n.c.call(n.l.ctx, input.Request{Input: &input.NodesHeard{Nodes: []yarn.NodeSlot{n.number}}})
 		return ok
 	}
 	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})

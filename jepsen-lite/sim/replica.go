@@ -13,7 +13,6 @@ import (
 	"rmd/cluster"
 	"rmd/config"
 	"rmd/fsm"
-	"rmd/fsm/event"
 	"rmd/internal/exitcode"
 	"rmd/leader"
 	"rmd/scheduler/planner"
@@ -272,7 +271,7 @@ func (l *process) options() server.Options {
 		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
 		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
 		Planner: func(p *planner.Planner) leader.Planner {
-			return &watched{Planner: p, l: l, nodes: map[event.NodeSlot]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
+			return &watched{Planner: p, l: l, nodes: map[yarn.NodeSlot]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
 		},
 	}}
 }

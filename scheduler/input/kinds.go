@@ -1,7 +1,6 @@
 package input
 
 import (
-	"rmd/fsm/event"
 	"rmd/yarn"
 )
 
@@ -77,7 +76,7 @@ type row struct {
 // Sign is a sign of life: of a node by its id, of nodes by their slots, or of an attempt.
 type Sign struct {
 	Node    yarn.NodeID
-	Slots   []event.NodeSlot
+	Slots   []yarn.NodeSlot
 	Attempt yarn.AttemptID
 }
 

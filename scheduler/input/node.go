@@ -1,7 +1,6 @@
 package input
 
 import (
-	"rmd/fsm/event"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -68,7 +67,7 @@ type RegisterNode struct {
 // and in NodesHeard.
 type RegisterNodeReply struct {
 	Done
-	Number  event.NodeSlot
+	Number  yarn.NodeSlot
 	Kill    []yarn.ContainerID
 	CleanUp []yarn.ApplicationID
 	Total   yarn.Resource // set by an administrator; zero if none was set
@@ -108,18 +107,18 @@ type NodeHeartbeat struct {
 
 // NodesHeard says that the nodes with these numbers sent heartbeats that reported nothing new. The
 // planner runs a scheduling pass over each.
-type NodesHeard struct{ Nodes []event.NodeSlot }
+type NodesHeard struct{ Nodes []yarn.NodeSlot }
 
 // NodeSilence says which nodes have missed heartbeats, and which silent nodes are heard again although
 // the planner saw none of their heartbeats. The leader itself makes it from its timers.
 type NodeSilence struct {
 	Silent []SilentNode
-	Heard  []event.NodeSlot
+	Heard  []yarn.NodeSlot
 }
 
 // SilentNode is a node that has sent nothing since a time.
 type SilentNode struct {
-	Node        event.NodeSlot
+	Node        yarn.NodeSlot
 	SinceMillis int64
 }
 
@@ -289,13 +288,13 @@ func (i *NodeHeartbeat) Code(c *codec.Coder) {
 
 // Code implements Input.
 func (i *NodesHeard) Code(c *codec.Coder) {
-	codec.List(c, &i.Nodes, func(c *codec.Coder, n *event.NodeSlot) { codec.Slot(c, n) })
+	codec.List(c, &i.Nodes, func(c *codec.Coder, n *yarn.NodeSlot) { codec.Slot(c, n) })
 }
 
 // Code implements Input.
 func (i *NodeSilence) Code(c *codec.Coder) {
 	codec.List(c, &i.Silent, func(c *codec.Coder, n *SilentNode) { n.code(c) })
-	codec.List(c, &i.Heard, func(c *codec.Coder, n *event.NodeSlot) { codec.Slot(c, n) })
+	codec.List(c, &i.Heard, func(c *codec.Coder, n *yarn.NodeSlot) { codec.Slot(c, n) })
 }
 
 // Code implements Input.

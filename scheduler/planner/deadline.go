@@ -92,8 +92,13 @@ func (p *Planner) tick(in *input.Tick) input.Reply {
 	return in.NewReply()
 }
 
+// records is a table of the state.
+type records[S ~uint32, T any] interface {
+	Each(f func(slot S, r *T) bool)
+}
+
 // earliest returns the earliest deadline in a table.
-func earliest[S ~uint32, T any](t *state.Table[S, T], of func(*T) int64) int64 {
+func earliest[S ~uint32, T any](t records[S, T], of func(*T) int64) int64 {
 	first := int64(never)
 	t.Each(func(_ S, r *T) bool {
 		first = min(first, of(r))
@@ -103,7 +108,7 @@ func earliest[S ~uint32, T any](t *state.Table[S, T], of func(*T) int64) int64 {
 }
 
 // passed returns the slots of the records whose deadline has passed.
-func passed[S ~uint32, T any](t *state.Table[S, T], of func(*T) int64, now int64) (slots []S) {
+func passed[S ~uint32, T any](t records[S, T], of func(*T) int64, now int64) (slots []S) {
 	t.Each(func(slot S, r *T) bool {
 		if of(r) <= now {
 			slots = append(slots, slot)

@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/event"
+	"rmd/yarn"
 )
 
 // TestSilentNodeIsShown checks that /v1, the pages, the metrics and the decisions show which node has
@@ -15,8 +16,8 @@ func TestSilentNodeIsShown(t *testing.T) {
 	b := newBench(t, nil)
 	st, _ := b.h.Fork()
 	now := st.Meta.NowMillis
-	node := event.NodeSlot(0)
-	for n := event.NodeSlot(1); n < st.Nodes.Cap(); n++ {
+	node := yarn.NodeSlot(0)
+	for n := yarn.NodeSlot(1); n < st.Nodes.Cap(); n++ {
 		if st.Nodes.Has(n) && st.Nodes.Get(n).TakesContainers() && st.Nodes.Get(n).Reservation == 0 {
 			node = n
 		}

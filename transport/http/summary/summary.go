@@ -108,7 +108,7 @@ func (c *Summary) step(st *state.State, index uint64) *Summary {
 	n.chunks = make([]*chunk, (st.Apps.Cap()+chunkSize-1)/chunkSize)
 	m := &move{from: c, to: n}
 	for i := range n.chunks {
-		if i < len(c.chunks) && sameRecords(&c.st.Apps, &st.Apps, state.AppSlot(i)*chunkSize) {
+		if i < len(c.chunks) && sameRecords(&c.st.Apps.Table, &st.Apps.Table, state.AppSlot(i)*chunkSize) {
 			n.chunks[i] = c.chunks[i]
 			continue
 		}
