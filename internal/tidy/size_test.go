@@ -1,0 +1,102 @@
+package tidy
+
+import (
+	"bytes"
+	"go/ast"
+	"maps"
+	"slices"
+	"testing"
+)
+
+// The limits of size. A reader holds a file, a package or a type of more than this in his head no
+// longer.
+const (
+	maxFileLines    = 500
+	maxPackageLines = 4500
+	maxMethods      = 80
+)
+
+// above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
+// and must not rise.
+var above = map[string]int{
+	"cmd/rmd/internal/command": 12_400,
+	"cluster":                  6850,
+	"fsm/state":                9650,
+	"jepsen-lite/sim":          8320,
+	"scheduler":                8900,
+	"scheduler/capacity":       5550,
+	"scheduler/planner":        5150,
+	"transport/http/ui":        6050,
+
+	"cluster.Cluster":                  217,
+	"cmd/rmd/internal/command.call":    104,
+	"cmd/rmd/internal/command.program": 112,
+	"fsm/state.State":                  403,
+	"jepsen-lite/ledger.Ledger":        198,
+	"jepsen-lite/sim.driver":           89,
+	"scheduler.Scheduler":              210,
+	"scheduler.preemptionRound":        101,
+	"scheduler/capacity.reader":        98,
+	"scheduler/explain.view":           103,
+	"scheduler/planner.Planner":        246,
+	"transport/http/v1.API":            161,
+	"transport/http/view.View":         83,
+}
+
+// sizes are the lines of files and packages, and the methods of types.
+type sizes struct{ files, packages, methods map[string]int }
+
+func (t *tree) sizes() sizes {
+	s := sizes{map[string]int{}, map[string]int{}, map[string]int{}}
+	for _, f := range t.production() {
+		lines := bytes.Count(f.src, []byte("\n"))
+		s.files[f.path] = lines
+		s.packages[f.dir()] += lines
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				s.methods[f.dir()+"."+receiver(fn.Recv.List[0].Type)]++
+			}
+		}
+	}
+	return s
+}
+
+// receiver returns the name of a receiver's type.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// TestSizes checks that nothing exceeds the limits of size but what did, and that this does not grow.
+func TestSizes(t *testing.T) {
+	s := loadModule(t).sizes()
+	for _, c := range []struct {
+		what  string
+		found map[string]int
+		limit int
+	}{{"lines", s.files, maxFileLines}, {"lines", s.packages, maxPackageLines}, {"methods", s.methods, maxMethods}} {
+		for _, name := range slices.Sorted(maps.Keys(c.found)) {
+			n, known := c.found[name], above[name]
+			switch {
+			case n > max(c.limit, known):
+				t.Errorf("%s has %d %s, and at most %d are allowed: divide it", name, n, c.what, max(c.limit, known))
+			case known != 0 && n <= c.limit:
+				t.Errorf("%s has %d %s, which is within the limit: delete it from the list", name, n, c.what)
+			}
+		}
+	}
+	for name := range above {
+		if s.packages[name] == 0 && s.methods[name] == 0 {
+			t.Errorf("%s is in the list and does not exist", name)
+		}
+	}
+}
