@@ -40,6 +40,8 @@ const (
 	zk        = "github.com/go-zookeeper/zk"
 	ldap      = "github.com/go-ldap/ldap/v3"
 	ber       = "github.com/go-asn1-ber/asn1-ber"
+	krb5      = "github.com/jcmturner/gokrb5/v8"
+	krbasn1   = "github.com/jcmturner/gofork"
 )
 
 const (
@@ -83,7 +85,7 @@ var places = map[string]place{
 		outside: []string{protobuf, hclog}, why: edgeWhy},
 	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},
 		why: "it reads ZooKeeper and knows no state of rmd's"},
-	"transport/hadoop/ipc": {ours: []string{"internal/share", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token/digest"}, outside: []string{protobuf, hclog, xsync}, why: edgeWhy},
+	"transport/hadoop/ipc": {ours: []string{"internal/gss", "internal/share", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token/digest"}, outside: []string{protobuf, hclog, xsync}, why: edgeWhy},
 	"transport/http": {ours: []string{"fsm/state", "yarn", "internal/job", "internal/share", "transport/http/auth", "transport/http/metrics", "transport/http/problem", "transport/http/route", "transport/http/sampler", "transport/http/ui",
 		"transport/http/v1", "api", "transport/http/view", "transport/http/yarn"}, outside: []string{hclog}, why: "it puts the rooms together and answers nothing itself; " + edgeWhy},
 	"transport/http/problem": {ours: []string{"scheduler/input", "api"}, outside: []string{hclog}, why: "it turns errors into answers"},
@@ -151,6 +153,8 @@ var places = map[string]place{
 	"internal/outcome":     {why: "it declares errors"},
 	"internal/leadership":  {why: "it declares who leads"},
 	"transport/frontend":   {ours: []string{"fsm/state", "scheduler/capacity", "scheduler/input"}, why: "it declares what ports stand on"},
+	"internal/gss":         {outside: []string{krb5, krbasn1}, why: "it knows Kerberos, and neither Hadoop nor HTTP"},
+	"internal/gss/gsstest": {ours: []string{"internal/gss"}, outside: []string{krb5, krbasn1}, why: "it makes tickets for tests"},
 	"internal/share":       {why: "it counts connections by address"},
 	"internal/descriptors": {outside: []string{hclog}, why: "it counts connections"},
 	"internal/certificate": {ours: []string{"transport/peer"}, why: "it makes keys and certificates"},
