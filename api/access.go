@@ -53,4 +53,18 @@ type Access struct {
 	Auth string `json:"auth"` // http.auth: optional, required or off
 	// Guarded is true if callers without a role may at most read.
 	Guarded bool `json:"guarded"`
+	// Principal is what the replica makes of the principal that the query names.
+	Principal *PrincipalName `json:"principal,omitempty"`
+}
+
+// PrincipalName is the short name of a Kerberos principal by hadoop.security.auth_to_local.
+type PrincipalName struct {
+	Principal string `json:"principal"`
+	Short     string `json:"short,omitempty"`
+	// Rule is the number of the rule that decided, counted from 1, and Text the rule. They are
+	// missing if no rule applied.
+	Rule int    `json:"rule,omitempty"`
+	Text string `json:"text,omitempty"`
+	// Refused says why the principal has no short name.
+	Refused string `json:"refused,omitempty"`
 }

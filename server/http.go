@@ -54,7 +54,7 @@ func (r *Replica) openREST() error {
 	}
 	if r.hadoop != nil {
 		c.Hadoop.Service, c.Hadoop.Settings = r.hadoop.Web(), r.hadoop.Settings
-		c.Hadoop.Admin, c.Hadoop.Groups = r.hadoop.Admin, r.hadoop.Groups
+		c.Hadoop.Admin, c.Hadoop.Groups, c.Hadoop.ShortName = r.hadoop.Admin, r.hadoop.Groups, r.hadoop.ShortName
 	}
 	var err error
 	r.rest, err = httpserver.New(c)

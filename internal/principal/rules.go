@@ -39,11 +39,16 @@ type rule struct {
 
 var ruleParser = regexp.MustCompile(`^[ \t\n\x0b\f\r]*((DEFAULT)|(RULE:\[(\d*):([^\]]*)\](\(([^)]*)\))?(s/([^/]*)/([^/]*)/(g)?)?))/?(L)?`)
 
+// Kerberos reports whether Hadoop's files say that callers have principals.
+func Kerberos(conf *hadoopconf.Config) bool {
+	return strings.EqualFold(conf.Value("hadoop.security.authentication", "simple"), "kerberos")
+}
+
 // Load reads the rules in Hadoop's files. Without a key, a site with Kerberos has the rule DEFAULT,
 // and others drop host and realm.
 func Load(conf *hadoopconf.Config) (*Rules, error) {
-	const key = "hadoop.security.auth_to_local"
-	secure := strings.EqualFold(conf.Value("hadoop.security.authentication", "simple"), "kerberos")
+	const key, mechanism = "hadoop.security.auth_to_local", "hadoop.security.auth_to_local.mechanism"
+	secure := Kerberos(conf)
 	rules := "RULE:[1:$1] RULE:[2:$1]"
 	if secure {
 		rules = "DEFAULT"
@@ -60,7 +65,7 @@ func Load(conf *hadoopconf.Config) (*Rules, error) {
 	if named {
 		rules = p.Value
 	}
-	r, err := Parse(rules, conf.Value(key+".mechanism", Hadoop), realm)
+	r, err := Parse(rules, conf.Value(mechanism, Hadoop), realm)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", p.Origin(), key, err)
 	}

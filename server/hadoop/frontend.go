@@ -140,6 +140,13 @@ func NamedQueue(context string) string {
 	return sub.GetQueue()
 }
 
+// ShortName returns the short name of a Kerberos principal by hadoop.security.auth_to_local, and the
+// number and the text of the rule that decided.
+func (f *Frontend) ShortName(principal string) (short string, rule int, text string, err error) {
+	short, by, err := f.access.ShortName(principal)
+	return short, by.Number, by.Text, err
+}
+
 // Admin reports whether a user is an administrator of YARN.
 func (f *Frontend) Admin(user string) bool { return f.access.Admin(user) }
 

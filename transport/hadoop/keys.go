@@ -12,6 +12,8 @@ import (
 // configuration and replicaKeys. A name that ends in a dot stands for all keys below it.
 var honored = []string{
 	"hadoop.proxyuser.",
+	"hadoop.security.auth_to_local",
+	"hadoop.security.auth_to_local.mechanism",
 	"hadoop.security.authorization",
 	"hadoop.security.group.mapping",
 	"hadoop.security.group.mapping.",

@@ -103,6 +103,8 @@ type Hadoop struct {
 	Admin    func(user string) bool
 	Groups   func(user string) []string
 	Settings func() []yarnweb.Setting
+	// ShortName is described at v1.Config.
+	ShortName func(principal string) (short string, rule int, text string, err error)
 }
 
 // DefaultConfig returns the defaults of all settings. It leaves the parts of the replica empty.

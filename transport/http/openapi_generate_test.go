@@ -359,7 +359,7 @@ var (
 		"force": "do it although no access token that may change access is left", "why": "include the causes of the decisions", "stale": "take the state of this replica instead of the leader's",
 	}
 	numbers = map[string]string{
-		"min_index": "wait until the answer includes this log index", "dynamic": "most dynamic children of a queue, those with the most applications; without it, all", "limit": "most items of the answer; without it, all", "from": "first log index; without it, the oldest", "count": "most entries of the answer",
+		"principal": "a Kerberos principal whose short name the answer shows", "min_index": "wait until the answer includes this log index", "dynamic": "most dynamic children of a queue, those with the most applications; without it, all", "limit": "most items of the answer; without it, all", "from": "first log index; without it, the oldest", "count": "most entries of the answer",
 		"since": "only entries since this time, in Unix milliseconds", "/v1/audit after": "only entries after this number", "/v1/events after": "log index to begin after; without it, now",
 	}
 	words = map[string]string{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rmd/internal/hadoopconf"
+	"rmd/internal/principal"
 	"rmd/transport/hadoop/ipc"
 	"rmd/yarn"
 )
@@ -26,6 +27,8 @@ type rules struct {
 	enabled bool // yarn.acl.enable
 	admins  yarn.ACL
 	proxies map[string]proxy
+	names   *principal.Rules // nil if they are invalid
+	noNames error            // why they are invalid
 }
 
 // proxy are the rights of one superuser (hadoop.proxyuser.NAME.*).
@@ -50,6 +53,10 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 		return err
 	}
 	r := &rules{enabled: strings.EqualFold(conf.Value("yarn.acl.enable", "false"), "true"), proxies: map[string]proxy{}}
+	r.names, r.noNames = principal.Load(conf)
+	if r.noNames != nil && principal.Kerberos(conf) {
+		return r.noNames
+	}
 	admins := "*"
 	if p, ok := conf.Get("yarn.admin.acl"); ok {
 		admins = p.Value // " " means nobody
@@ -81,6 +88,16 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	}
 	a.rules.Store(r)
 	return nil
+}
+
+// ShortName returns the name by which ACLs and queues know a Kerberos principal, and the rule that
+// decided.
+func (a *Access) ShortName(name string) (string, principal.Rule, error) {
+	r := a.rules.Load()
+	if r.names == nil {
+		return "", principal.Rule{}, r.noNames
+	}
+	return r.names.Short(name)
 }
 
 // anybody reports whether a part of a list is "*". A star within a name has no special meaning.

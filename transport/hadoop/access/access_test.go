@@ -3,6 +3,8 @@ package access
 import (
 	"errors"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,5 +97,28 @@ func TestAdmit(t *testing.T) {
 	want := "org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call 'refreshQueues'"
 	if !errors.As(err, &e) || e.Class != ipc.ClassYarn || e.Message != want {
 		t.Errorf("refused with %v", err)
+	}
+}
+
+// TestShortName checks that a principal gets its name by the rules of the files, and that rules that
+// cannot be read stop a replica only if callers have principals.
+func TestShortName(t *testing.T) {
+	a := load(t, "", "hadoop.security.auth_to_local", "RULE:[2:$1](nm)s/.*/yarn/ RULE:[1:$1]")
+	if short, rule, err := a.ShortName("nm/h@X"); short != "yarn" || rule.Number != 1 || err != nil {
+		t.Errorf("nm/h@X is %q by rule %d, %v", short, rule.Number, err)
+	}
+	broken := []string{"hadoop.security.auth_to_local", "RULE:[1:$1] RULE:[1:$1](a(?!b)"}
+	const want = "core-site.xml:1 hadoop.security.auth_to_local: rule 2: the regular expression"
+	if _, _, err := load(t, "", broken...).ShortName("ann@X"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with a broken rule: %v", err)
+	}
+	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
+	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = X\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KRB5_CONFIG", krb5)
+	_, err := New(conf(t, append(broken, "hadoop.security.authentication", "kerberos")...), NewGroups(hclog.NewNullLogger(), nil), "")
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with a broken rule and Kerberos: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 func (s *API) accessRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/access", "", s.showAccess).Doc("Say who the caller is for this replica", nil, api.Access{}),
+		route.Get("/v1/access", "principal", s.showAccess).Doc("Say who the caller is for this replica; with principal, the short name of a Kerberos principal", nil, api.Access{}),
 		route.Get("/v1/access/tokens", "", s.listAccessTokens).Doc("List the access tokens, without their secrets", nil, api.AccessTokens{}),
 		route.Post("/v1/access/tokens", "", s.createAccessToken).Doc("Create an access token; the answer shows its secret once", api.AccessTokenRequest{}, route.Answers{http.StatusCreated: api.AccessTokenMade{}}),
 		route.Delete("/v1/access/tokens/{name}", "force", s.revokeAccessToken).Doc("Revoke an access token", nil, api.Done{}),
@@ -37,6 +37,16 @@ func (s *API) showAccess(c *route.Call) error {
 	d := api.Access{Role: p.Role.String(), By: "nothing", Auth: s.cfg.Guard.Mode(), Guarded: s.cfg.Guard.Guarded(st) || !auth.OnThisMachine(c.R)}
 	if p.Known() {
 		d.Name, d.By = p.Name, p.By
+	}
+	if name := c.Query.Get("principal"); name != "" {
+		if s.cfg.ShortName == nil {
+			return problem.NotAvailable("the mapping of principals, which needs hadoop.conf_dir,")
+		}
+		short, rule, text, err := s.cfg.ShortName(name)
+		d.Principal = &api.PrincipalName{Principal: name, Short: short, Rule: rule, Text: text}
+		if err != nil {
+			d.Principal.Refused = err.Error()
+		}
 	}
 	return c.JSON(http.StatusOK, d)
 }

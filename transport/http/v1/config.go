@@ -38,6 +38,9 @@ type Config struct {
 	Shadows   Shadows
 	// Groups returns the groups of a user. If it is nil, no user has groups.
 	Groups func(user string) []string
+	// ShortName returns the short name of a Kerberos principal, and the number and the text of the
+	// rule that decided. If it is nil, there are no rules.
+	ShortName func(principal string) (short string, rule int, text string, err error)
 	// Count counts an input; result is ok, refused or error.
 	Count func(in input.Input, result string)
 	Now   func() time.Time

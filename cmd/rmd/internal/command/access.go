@@ -143,16 +143,36 @@ func (p *program) accessRevoke() verb {
 }
 
 func (p *program) accessWho() verb {
-	return verb{name: "whoami", usage: "show the name and role that the replica assigns to the caller",
-		examples: []string{"rmd access whoami -o json"},
+	return verb{name: "whoami", usage: "show the name and role that the replica assigns to the caller, or the short name of a Kerberos principal",
+		flags:    []cli.Flag{&cli.StringFlag{Name: "principal", Usage: "show what hadoop.security.auth_to_local of the replica makes of a Kerberos principal, and which rule decides"}},
+		examples: []string{"rmd access whoami -o json", "rmd access whoami --principal nm/n1.example.com@EXAMPLE.COM"},
 		run: func(c *call) error {
 			return showFacts(c, func() string { return "access" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
 				var d api.Access
-				doc, err := c.get(ctx, "/v1/access", nil, &d)
+				var q url.Values
+				if p := c.String("principal"); p != "" {
+					q = url.Values{"principal": {p}}
+				}
+				doc, err := c.get(ctx, "/v1/access", q, &d)
+				if p := d.Principal; err == nil && p != nil {
+					return doc, principalFacts(p), nil
+				}
 				return doc, []output.Fact{{Name: "name", Value: fmt.Sprint(orDash(d.Name))}, {Name: "role", Value: d.Role}, {Name: "by", Value: d.By},
 					{Name: "http.auth", Value: d.Auth}, {Name: "changes need a role", Value: output.YesNo(d.Guarded)}}, err
 			})
 		}}
+}
+
+func principalFacts(p *api.PrincipalName) []output.Fact {
+	rule := "none"
+	if p.Rule > 0 {
+		rule = fmt.Sprintf("%d: %s", p.Rule, p.Text)
+	}
+	facts := []output.Fact{{Name: "principal", Value: p.Principal}, {Name: "short name", Value: fmt.Sprint(orDash(p.Short))}, {Name: "rule", Value: rule}}
+	if p.Refused != "" {
+		facts = append(facts, output.Fact{Name: "refused", Value: p.Refused})
+	}
+	return facts
 }
 
 var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)

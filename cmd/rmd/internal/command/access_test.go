@@ -114,3 +114,26 @@ func TestRevokeCertificate(t *testing.T) {
 		t.Errorf("nonsense: %+v", r)
 	}
 }
+
+// TestPrincipal shows the short name of a principal, and why another one has none.
+func TestPrincipal(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch p := r.URL.Query().Get("principal"); p {
+		case "ann@X":
+			fmt.Fprint(w, `{"role":"none","principal":{"principal":"ann@X","short":"ann","rule":2,"text":"DEFAULT"}}`)
+		case "eve@Y":
+			fmt.Fprint(w, `{"role":"none","principal":{"principal":"eve@Y","refused":"No rules applied to eve@Y"}}`)
+		default:
+			t.Errorf("the principal is %q", p)
+		}
+	}))
+	defer s.Close()
+	for name, want := range map[string]string{
+		"ann@X": "principal   ann@X\nshort name  ann\nrule        2: DEFAULT\n",
+		"eve@Y": "principal   eve@Y\nshort name  -\nrule        none\nrefused     No rules applied to eve@Y\n",
+	} {
+		if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "access", "whoami", "--principal", name); r.out != want {
+			t.Errorf("rmd access whoami --principal %s: %+v, want %q", name, r, want)
+		}
+	}
+}
