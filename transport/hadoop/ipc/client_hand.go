@@ -118,7 +118,7 @@ func (cc *ClientConn) prove(offer *proto.RpcSaslProto, token *Token) error {
 	if err != nil {
 		return err
 	}
-	d := digest.NewClient(base64.StdEncoding.EncodeToString(token.Identifier), base64.StdEncoding.EncodeToString(token.Password))
+	d := digest.NewClient(base64.StdEncoding.EncodeToString(token.Identifier), base64.StdEncoding.EncodeToString(token.Password), digest.Authentication)
 	answer, err := d.Answer(challenge)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAuth, err)

@@ -99,7 +99,7 @@ func TestCapturedTokenNegotiation(t *testing.T) {
 					t.Errorf("challenge %s lacks %s", challenge, part)
 				}
 			}
-			c := digest.NewClient(b64([]byte(testToken)), b64(testPassword))
+			c := digest.NewClient(b64([]byte(testToken)), b64(testPassword), digest.Authentication)
 			answer, err := c.Answer(challenge)
 			if err != nil {
 				t.Fatal(err)
@@ -148,7 +148,7 @@ func TestCapturedRefusalOfAToken(t *testing.T) {
 	s := openServer(t, &testMethods{}, func(c *Config) { c.Auth = AuthToken })
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
-	answer, err := digest.NewClient(b64([]byte("unknown")), "").Answer(b.offer(AuthToken))
+	answer, err := digest.NewClient(b64([]byte("unknown")), "", digest.Authentication).Answer(b.offer(AuthToken))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestClientRepeatsTheOfferedEntry(t *testing.T) {
 		b := make([]byte, len(saslPreamble)+len(capturedNegotiate))
 		_, _ = io.ReadFull(nc, b)
 		first <- b
-		offer := append(of(`1001 22 8c01 0a05 "TOKEN" 120a "DIGEST-MD5" 1a00 2207 "default" 2a6c`), digest.NewServer().Challenge()...)
+		offer := append(of(`1001 22 8c01 0a05 "TOKEN" 120a "DIGEST-MD5" 1a00 2207 "default" 2a6c`), digest.NewServer(digest.Authentication).Challenge()...)
 		_, _ = nc.Write((&responseHeader{call: idSasl, retry: noRetry}).appendBytes(nil, offer))
 		b = make([]byte, 1024)
 		n, _ := nc.Read(b)

@@ -83,7 +83,7 @@ func (c *Conn) offer() []byte {
 		c.sasl = false
 		return []byte{0x10, byte(proto.RpcSaslProto_SUCCESS)}
 	}
-	c.proof = digest.NewServer()
+	c.proof = digest.NewServer(digest.Authentication)
 	b := []byte{0x10, byte(proto.RpcSaslProto_NEGOTIATE)}
 	one := protowire.AppendString([]byte{0x0a}, KindToken)
 	one = protowire.AppendString(append(one, 0x12), mechanism)

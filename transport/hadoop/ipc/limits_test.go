@@ -227,7 +227,7 @@ func TestReplayIsRefused(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	first := dialBare(t, s)
 	first.send(saslPreamble, capturedNegotiate)
-	answer, err := digest.NewClient(b64([]byte(testToken)), b64(testPassword)).Answer(first.offer(AuthTokenSimple))
+	answer, err := digest.NewClient(b64([]byte(testToken)), b64(testPassword), digest.Authentication).Answer(first.offer(AuthTokenSimple))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestSaslAfterSasl(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
-	answer, _ := digest.NewClient(b64([]byte(testToken)), b64(testPassword)).Answer(b.offer(AuthTokenSimple))
+	answer, _ := digest.NewClient(b64([]byte(testToken)), b64(testPassword), digest.Authentication).Answer(b.offer(AuthTokenSimple))
 	b.send(initiateToken(answer))
 	b.frame()
 	b.send(capturedNegotiate)

@@ -10,13 +10,19 @@ import (
 // Client is the client side of one exchange.
 type Client struct {
 	exchange
+	takes    Protection
 	answered bool
 }
 
-// NewClient returns a client with a user name and a password.
-func NewClient(user, password string) *Client {
-	return &Client{exchange: exchange{user: user, password: password, cnonce: newNonce(), uri: uri}}
+// NewClient returns a client with a user name and a password. Of the qualities that it takes, it
+// chooses the strongest that the server offers.
+func NewClient(user, password string, takes Protection) *Client {
+	return &Client{exchange: exchange{user: user, password: password, cnonce: newNonce(), uri: uri}, takes: takes}
 }
+
+// Layer returns what protects the messages after the exchange, or nil if nothing does. It may be
+// called after Verify.
+func (c *Client) Layer() *Layer { return c.layer(false) }
 
 // Answer decodes the server's challenge and returns the client's proof that it knows the password.
 // It may be called once.
@@ -35,7 +41,10 @@ func (c *Client) Answer(challenge []byte) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("charset=utf-8,username=" + quote(c.user) + ",realm=" + quote(c.realm) + ",nonce=" + quote(c.nonce) +
 		",nc=" + firstCount + ",cnonce=" + quote(c.cnonce) + ",digest-uri=" + quote(c.uri) +
-		",maxbuf=65536,response=" + c.answer() + ",qop=" + qop)
+		",maxbuf=65536,response=" + c.answer() + ",qop=" + c.protection.String())
+	if c.protection == Privacy {
+		b.WriteString(`,cipher="` + cipherName + `"`)
+	}
 	return []byte(b.String()), nil
 }
 
@@ -60,9 +69,15 @@ func (c *Client) accept(d directives) error {
 	if err != nil {
 		return err
 	}
-	list := strings.FieldsFunc(offered, func(r rune) bool { return r == ',' || r == ' ' })
-	if found && !slices.Contains(list, qop) {
-		return fmt.Errorf("%w: qop %q is not spoken here", ErrSyntax, offered)
+	if !found {
+		offered = Authentication.String()
+	}
+	ciphers, _, err := d.once("cipher")
+	if err != nil {
+		return err
+	}
+	if c.protection = choose(c.takes, list(offered), list(ciphers)); c.protection == 0 {
+		return fmt.Errorf("%w: the server offers qop %q and cipher %q, and %q is wanted", ErrSyntax, offered, ciphers, c.takes)
 	}
 	c.nonce, c.realm = nonce, realm
 	for _, x := range d {
@@ -72,6 +87,20 @@ func (c *Client) accept(d directives) error {
 		}
 	}
 	return nil
+}
+
+func list(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// choose returns the strongest quality that both sides take, or 0.
+func choose(takes Protection, offered, ciphers []string) Protection {
+	for _, n := range names {
+		if takes&n.one != 0 && slices.Contains(offered, n.name) && (n.one != Privacy || slices.Contains(ciphers, cipherName)) {
+			return n.one
+		}
+	}
+	return 0
 }
 
 // Verify checks the server's proof that it knows the password.

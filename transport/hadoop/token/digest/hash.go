@@ -13,7 +13,6 @@ import (
 const (
 	realm = "default"
 	uri   = "/default"
-	qop   = "auth"
 	// firstCount is the only nonce count, because no challenge is used twice.
 	firstCount = "00000001"
 )
@@ -30,6 +29,7 @@ type exchange struct {
 	user, realm, password  string
 	nonce, cnonce, authzid string
 	uri                    string
+	protection             Protection
 }
 
 // answer returns the client's proof, and final the server's.
@@ -37,17 +37,21 @@ func (e *exchange) answer() string { return e.proof("AUTHENTICATE:" + e.uri) }
 func (e *exchange) final() string  { return e.proof(":" + e.uri) }
 
 func (e *exchange) proof(a2 string) string {
-	return hexMD5(e.secret() + ":" + e.nonce + ":" + firstCount + ":" + e.cnonce + ":" + qop + ":" + hexMD5(a2))
+	if e.protection != Authentication {
+		a2 += ":00000000000000000000000000000000" // in place of the hash of a body
+	}
+	return hexMD5(hex.EncodeToString(e.secret()) + ":" + e.nonce + ":" + firstCount + ":" + e.cnonce + ":" + e.protection.String() + ":" + hexMD5(a2))
 }
 
-// secret returns HA1 of md5-sess: a hash of the user's secret and the two nonces.
-func (e *exchange) secret() string {
+// secret returns H(A1) of md5-sess: a hash of the user's secret and the two nonces.
+func (e *exchange) secret() []byte {
 	h := md5.Sum([]byte(latin(e.user) + ":" + latin(e.realm) + ":" + latin(e.password)))
 	a1 := string(h[:]) + ":" + e.nonce + ":" + e.cnonce
 	if e.authzid != "" {
 		a1 += ":" + e.authzid
 	}
-	return hexMD5(a1)
+	secret := md5.Sum([]byte(a1))
+	return secret[:]
 }
 
 func hexMD5(s string) string {

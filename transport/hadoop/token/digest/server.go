@@ -22,16 +22,25 @@ var (
 // Server is the server side of one exchange.
 type Server struct {
 	nonce string
+	offer Protection
 	used  bool
+	layer *Layer
 }
 
-// NewServer returns a server with a random nonce.
-func NewServer() *Server { return &Server{nonce: newNonce()} }
+// NewServer returns a server with a random nonce, which offers the given qualities of protection.
+func NewServer(offer Protection) *Server { return &Server{nonce: newNonce(), offer: offer} }
 
 // Challenge returns the server's first message.
 func (s *Server) Challenge() []byte {
-	return []byte(`realm="` + realm + `",nonce="` + s.nonce + `",qop="auth",charset=utf-8,algorithm=md5-sess`)
+	ciphers := ""
+	if s.offer&Privacy != 0 {
+		ciphers = `,cipher="` + cipherName + `"`
+	}
+	return []byte(`realm="` + realm + `",nonce="` + s.nonce + `",qop="` + s.offer.String() + `",charset=utf-8` + ciphers + `,algorithm=md5-sess`)
 }
+
+// Layer returns what protects the messages after the exchange, or nil if nothing does.
+func (s *Server) Layer() *Layer { return s.layer }
 
 // Evaluate checks the client's answer and returns the server's last message. It accepts one answer
 // to the challenge, right or wrong. password returns the password of a user; its error is returned
@@ -41,7 +50,7 @@ func (s *Server) Evaluate(answer []byte, password func(user string) (string, err
 		return nil, ErrUsed
 	}
 	s.used = true
-	r, err := parseResponse(answer)
+	r, err := parseResponse(answer, s.offer)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +63,7 @@ func (s *Server) Evaluate(answer []byte, password func(user string) (string, err
 	if subtle.ConstantTimeCompare([]byte(r.answer()), []byte(r.proven)) != 1 {
 		return nil, ErrMismatch
 	}
+	s.layer = r.layer(true)
 	return []byte("rspauth=" + r.final()), nil
 }
 
@@ -64,13 +74,13 @@ type response struct {
 }
 
 // parseResponse decodes an answer and makes the checks that need no password.
-func parseResponse(b []byte) (response, error) {
+func parseResponse(b []byte, offer Protection) (response, error) {
 	d, err := parse(b)
 	if err != nil {
 		return response{}, err
 	}
 	var r response
-	var count, protection, charset string
+	var count, quality, cipher, charset string
 	for _, f := range []struct {
 		key    string
 		into   *string
@@ -83,7 +93,8 @@ func parseResponse(b []byte) (response, error) {
 		{"nc", &count, true},
 		{"digest-uri", &r.uri, true},
 		{"response", &r.proven, true},
-		{"qop", &protection, false},
+		{"qop", &quality, false},
+		{"cipher", &cipher, false},
 		{"charset", &charset, false},
 		{"authzid", &r.authzid, false},
 	} {
@@ -96,17 +107,22 @@ func parseResponse(b []byte) (response, error) {
 		}
 		*f.into = value
 	}
-	return r, r.check(count, protection, charset)
+	r.protection = Authentication
+	if quality != "" {
+		r.protection = parseProtection(quality)
+	}
+	return r, r.check(count, cipher, charset, offer)
 }
 
-func (r *response) check(count, protection, charset string) error {
+func (r *response) check(count, cipher, charset string, offer Protection) error {
 	for _, c := range []struct {
 		ok   bool
 		what string
 	}{
 		{r.realm == realm, "realm"},
 		{count == firstCount, "nc"},
-		{protection == "" || protection == qop, "qop"},
+		{r.protection&offer != 0, "qop"},
+		{r.protection != Privacy || cipher == cipherName, "cipher"},
 		{charset == "" || strings.EqualFold(charset, "utf-8"), "charset"},
 		{strings.EqualFold(r.uri, uri), "digest-uri"},
 		{r.authzid == "" || r.authzid == r.user, "authzid"},
