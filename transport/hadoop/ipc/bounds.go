@@ -3,6 +3,7 @@ package ipc
 import (
 	"google.golang.org/protobuf/proto"
 
+	"rmd/internal/gss"
 	"rmd/transport/hadoop/bounded"
 )
 
@@ -14,8 +15,9 @@ const (
 )
 
 // controlMax limits the memory of a message that sets up a connection, in bytes after decoding. A
-// caller needs no name and no token to send one, and each connection may send them at once.
-const controlMax = 256 << 10
+// caller needs no name and no token to send one, and each connection may send them at once. One
+// token of a ticket fits.
+const controlMax = gss.TokenMax + 8<<10
 
 // readControl decodes a message that sets up a connection.
 func readControl(b []byte, m proto.Message) error {

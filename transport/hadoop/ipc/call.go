@@ -9,8 +9,9 @@ import (
 
 // The ways in which a caller is authenticated.
 const (
-	KindSimple = "SIMPLE" // the caller states its name, without proof
-	KindToken  = "TOKEN"  // the caller knows the password of a token
+	KindSimple   = "SIMPLE"   // the caller states its name, without proof
+	KindToken    = "TOKEN"    // the caller knows the password of a token
+	KindKerberos = "KERBEROS" // the caller has a ticket
 )
 
 // Caller is the authenticated caller of a connection. All calls of the connection share it, so it
@@ -21,7 +22,9 @@ type Caller struct {
 	User string
 	// RealUser is the user who acts for User (a proxy user). It is "" if that is User itself.
 	RealUser string
-	// Kind is KindSimple or KindToken.
+	// Principal is the principal that authenticated, or "". It is that of RealUser if there is one.
+	Principal string
+	// Kind is KindSimple, KindToken or KindKerberos.
 	Kind string
 	// Identifier is the identifier of the token, or nil.
 	Identifier []byte

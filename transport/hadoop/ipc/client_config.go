@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/gss"
 )
 
 // ClientConfig is the configuration of a Client.
@@ -31,6 +33,9 @@ type ClientConfig struct {
 	OutputMax int
 	// CallsPerConnMax limits the calls in flight on one connection. Further calls wait.
 	CallsPerConnMax int
+	// Protection are the qualities of protection that the client takes on connections with a token
+	// or a ticket. It chooses the strongest that the server offers.
+	Protection Protection
 }
 
 // DefaultClientConfig returns the defaults. The caller must set Logger.
@@ -44,6 +49,7 @@ func DefaultClientConfig() ClientConfig {
 		FrameMax:        64 << 20,
 		OutputMax:       8 << 20,
 		CallsPerConnMax: 1024,
+		Protection:      Authentication,
 	}
 }
 
@@ -58,6 +64,9 @@ func (c ClientConfig) Validate() error {
 	}
 	if c.FrameMax < 1<<10 || c.FrameMax > FrameMaxLimit {
 		errs = append(errs, fmt.Errorf("FrameMax must be 1 KiB to 128 MiB, is %d bytes", c.FrameMax))
+	}
+	if c.Protection == 0 || c.Protection > Authentication|Integrity|Privacy {
+		errs = append(errs, errors.New("Protection names no quality (start from DefaultClientConfig)"))
 	}
 	if c.OutputMax < 1 || c.CallsPerConnMax < 1 {
 		errs = append(errs, errors.New("bounds must be positive (start from DefaultClientConfig)"))
@@ -79,6 +88,10 @@ type Target struct {
 	Version  uint64
 	// Token authenticates the caller if it is set. The server must accept it.
 	Token *Token
+	// Ticket returns a ticket for the service and the host that the server names. It must refuse
+	// names that are not the server's. If it is set, User is the caller's principal, or the user for
+	// whom it acts.
+	Ticket func(service, host string) (gss.Ticket, error)
 	// User is the caller's name if there is no token. RealUser is the user who acts for it, or "".
 	User, RealUser string
 	// Sasl makes a caller without a token negotiate, as Java clients do that have tokens for other
@@ -93,6 +106,8 @@ func (t Target) Validate() error {
 		return errors.New("target has no address")
 	case t.Protocol == "":
 		return errors.New("target has no protocol")
+	case t.Token != nil && t.Ticket != nil:
+		return errors.New("target has a token and a ticket")
 	case t.Token == nil && t.User == "":
 		return errors.New("target has neither token nor user")
 	}
@@ -102,11 +117,11 @@ func (t Target) Validate() error {
 // identity is the key by which connections are shared.
 type identity struct {
 	address, user, realUser, identifier, password string
-	sasl                                          bool
+	sasl, ticket                                  bool
 }
 
 func (t Target) identity() identity {
-	id := identity{address: t.Address, user: t.User, realUser: t.RealUser, sasl: t.Sasl}
+	id := identity{address: t.Address, user: t.User, realUser: t.RealUser, sasl: t.Sasl, ticket: t.Ticket != nil}
 	if t.Token != nil {
 		id.identifier, id.password, id.sasl = string(t.Token.Identifier), string(t.Token.Password), true
 	}

@@ -285,7 +285,7 @@ func (cc *ClientConn) read() {
 		}
 	}
 	cc.fail(err)
-	cc.in.release()
+	cc.in.close()
 	cc.cl.drop(cc)
 	cc.mu.Lock()
 	why, lost := cc.err, cc.pending

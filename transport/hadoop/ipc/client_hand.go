@@ -58,7 +58,7 @@ func (cc *ClientConn) shakeHands(to Target) error {
 	if err != nil {
 		return err
 	}
-	if to.Token == nil && !to.Sasl {
+	if to.Token == nil && to.Ticket == nil && !to.Sasl {
 		out.b = append(append(out.b, preamble...), authNone)
 		cc.out.finish(false, false)
 		return cc.introduce(to)
@@ -71,12 +71,19 @@ func (cc *ClientConn) shakeHands(to Target) error {
 		return err
 	}
 	switch {
-	case offer.GetState() == proto.RpcSaslProto_SUCCESS && to.Token == nil:
+	case offer.GetState() == proto.RpcSaslProto_SUCCESS && to.Token == nil && to.Ticket == nil:
 		return cc.introduce(to)
-	case offer.GetState() == proto.RpcSaslProto_SUCCESS:
+	case offer.GetState() == proto.RpcSaslProto_SUCCESS && to.Token != nil:
 		return fmt.Errorf("%w: the server takes no tokens", ErrAuth)
+	case offer.GetState() == proto.RpcSaslProto_SUCCESS:
+		return fmt.Errorf("%w: the server takes no tickets", ErrAuth)
 	case offer.GetState() != proto.RpcSaslProto_NEGOTIATE:
 		return fmt.Errorf("%w: the server answers the negotiation with %s", ErrAuth, offer.GetState())
+	case to.Ticket != nil:
+		if err := cc.showTicket(offer, to); err != nil {
+			return err
+		}
+		return cc.introduce(to)
 	case to.Token == nil:
 		return cc.goSimple(offer, to)
 	}
@@ -118,7 +125,7 @@ func (cc *ClientConn) prove(offer *proto.RpcSaslProto, token *Token) error {
 	if err != nil {
 		return err
 	}
-	d := digest.NewClient(base64.StdEncoding.EncodeToString(token.Identifier), base64.StdEncoding.EncodeToString(token.Password), digest.Authentication)
+	d := digest.NewClient(base64.StdEncoding.EncodeToString(token.Identifier), base64.StdEncoding.EncodeToString(token.Password), cc.cl.cfg.Protection)
 	answer, err := d.Answer(challenge)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAuth, err)
@@ -136,6 +143,9 @@ func (cc *ClientConn) prove(offer *proto.RpcSaslProto, token *Token) error {
 	}
 	if err := d.Verify(final.GetToken()); err != nil {
 		return fmt.Errorf("%w: the server's proof: %w", ErrAuth, err)
+	}
+	if l := d.Layer(); l != nil {
+		cc.protect(l)
 	}
 	return nil
 }

@@ -10,17 +10,21 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/gss"
 )
 
 // Auth is the way in which callers of a port are authenticated.
 type Auth uint8
 
 // The values of Auth. YARN's scheduler port offers TOKEN, its client port TOKEN and SIMPLE, and the
-// other ports SIMPLE.
+// other ports SIMPLE. With Kerberos, KERBEROS takes the place of SIMPLE.
 const (
 	AuthSimple Auth = iota
 	AuthTokenSimple
 	AuthToken
+	AuthTokenKerberos
+	AuthKerberos
 )
 
 // String returns the list as Hadoop writes it in refusals.
@@ -30,12 +34,17 @@ func (a Auth) String() string {
 		return "[TOKEN, SIMPLE]"
 	case AuthToken:
 		return "[TOKEN]"
+	case AuthTokenKerberos:
+		return "[TOKEN, KERBEROS]"
+	case AuthKerberos:
+		return "[KERBEROS]"
 	}
 	return "[SIMPLE]"
 }
 
-func (a Auth) token() bool  { return a != AuthSimple }
-func (a Auth) simple() bool { return a != AuthToken }
+func (a Auth) token() bool    { return a != AuthSimple && a != AuthKerberos }
+func (a Auth) simple() bool   { return a == AuthSimple || a == AuthTokenSimple }
+func (a Auth) kerberos() bool { return a == AuthTokenKerberos || a == AuthKerberos }
 
 // Config is the configuration of a Server.
 type Config struct {
@@ -49,8 +58,13 @@ type Config struct {
 	Listener net.Listener
 	// Auth is the authentication that the port offers.
 	Auth Auth
-	// Password returns the user and the password of a token. It may block. It is required unless
-	// Auth is AuthSimple. An *Error is sent unchanged; InvalidToken means that the token is unknown
+	// Kerberos is required if Auth has KERBEROS.
+	Kerberos *Kerberos
+	// Protection returns the qualities of protection that a peer may choose on connections with a
+	// token or a ticket. If it is nil, only Authentication is offered.
+	Protection func(peer netip.Addr) Protection
+	// Password returns the user and the password of a token. It may block. It is required if Auth
+	// has TOKEN. An *Error is sent unchanged; InvalidToken means that the token is unknown
 	// and ends the caller's retries. An error that Translate knows is translated. Any other error
 	// is sent as StandbyException, so that the caller tries another server.
 	Password func(ctx context.Context, identifier []byte) (user string, password []byte, err error)
@@ -122,6 +136,10 @@ type Observe struct {
 	// Opened and Closed are called for each connection. reason is one of a few words.
 	Opened func()
 	Closed func(reason string)
+	// Handshake is called when a caller is authenticated by method (KindSimple, KindToken or
+	// KindKerberos), or is not. outcome is "OK" or the last part of the exception's class; for a
+	// refused ticket it is a gss.Reason, or what of the negotiation failed.
+	Handshake func(method, outcome string)
 }
 
 // FrameMaxLimit is the highest FrameMax, in bytes. It is Hadoop's default of
@@ -165,11 +183,17 @@ func (c Config) Validate() error {
 			bad("address %q: %w", c.Listen, err)
 		}
 	}
-	if c.Auth > AuthToken {
+	if c.Auth > AuthKerberos {
 		bad("unknown kind of authentication %d", c.Auth)
 	}
 	if c.Auth.token() && c.Password == nil {
 		bad("a port that takes tokens needs the Password function")
+	}
+	if c.Auth.kerberos() && (c.Kerberos == nil || c.Kerberos.Acceptor == nil || c.Kerberos.Short == nil) {
+		bad("a port that takes tickets needs Kerberos with its acceptor and its rules of names")
+	}
+	if c.Auth.kerberos() && c.HandshakeFrameMax < gss.TokenMax+wrapMax {
+		bad("HandshakeFrameMax must have room for a ticket of %d bytes", gss.TokenMax)
 	}
 	if c.FrameMax < 1<<10 || c.FrameMax > FrameMaxLimit {
 		bad("FrameMax must be 1 KiB to 128 MiB, is %d bytes", c.FrameMax)

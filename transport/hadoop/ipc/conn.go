@@ -42,7 +42,10 @@ type Conn struct {
 	sasl     bool    // the preamble asked for SASL, and the client has not chosen SIMPLE
 	offered  bool    // NEGOTIATE was answered
 	proof    *digest.Server
-	token    *Caller // the caller by its token
+	gss      *gssapi // the negotiation of KERBEROS
+	proven   *Caller // the caller by its token or its ticket
+	agreed   layer   // protects the connection after the negotiation; nil: nothing does
+	outcome  string  // why the negotiation failed, if its exception does not say it
 	clientID string
 	served   bool // a call was served
 	corked   bool // the outbox has unflushed bytes
@@ -157,11 +160,15 @@ func (c *Conn) next() ([]byte, error) {
 		c.corked = false
 		c.out.flush()
 	}
-	limit := c.s.cfg.FrameMax
+	return c.in.next(c.frameMax())
+}
+
+// frameMax returns the most bytes of a frame.
+func (c *Conn) frameMax() int {
 	if c.caller == nil {
-		limit = c.s.cfg.HandshakeFrameMax
+		return c.s.cfg.HandshakeFrameMax
 	}
-	return c.in.next(limit)
+	return c.s.cfg.FrameMax
 }
 
 // handOver starts another goroutine that continues to read.
@@ -244,7 +251,7 @@ func (c *Conn) end(err error) {
 	case errors.Is(err, ErrTooLarge) || errors.Is(err, ErrFrame):
 		reason = endProtocol
 	}
-	c.in.release()
+	c.in.close()
 	c.fail(reason)
 	reason = *c.reason.Load()
 	c.s.log.Debug("connection ended", "address", c.peer, "reason", reason, "error", err)
@@ -279,7 +286,7 @@ func (c *Conn) linger() {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.in.release()
+	c.in.close()
 	c.deadline.Store(0)
 	if c.net.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return

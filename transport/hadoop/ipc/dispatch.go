@@ -116,7 +116,7 @@ func (c *Conn) weigh(call *Call, memory int64) error {
 		c.corked = false
 		c.out.flush()
 	}
-	if err := c.s.requests.acquire(c.ctx, c.from, c.proven(), memory); err != nil {
+	if err := c.s.requests.acquire(c.ctx, c.from, c.isProven(), memory); err != nil {
 		return err
 	}
 	call.weight = memory
@@ -125,13 +125,13 @@ func (c *Conn) weigh(call *Call, memory int64) error {
 
 func (c *Conn) unweigh(call *Call) {
 	if call.weight > 0 {
-		c.s.requests.release(c.from, c.proven(), call.weight)
+		c.s.requests.release(c.from, c.isProven(), call.weight)
 		call.weight = 0
 	}
 }
 
-// proven reports whether the caller has a token. Others only say who they are.
-func (c *Conn) proven() bool { return c.caller.Kind == KindToken }
+// isProven reports whether the caller has a token or a ticket. Others only say who they are.
+func (c *Conn) isProven() bool { return c.caller.Kind != KindSimple }
 
 // admit waits until the limits allow another call, and counts the call.
 func (c *Conn) admit() error {

@@ -1,6 +1,6 @@
 // Package ipc implements Hadoop's IPC, version 9, for servers and clients: framing, the SASL
-// negotiation (TOKEN by DIGEST-MD5, and SIMPLE), the connection context, and the dispatch of calls
-// by protocol and method. It knows nothing of YARN: its caller supplies the methods, the check of
+// negotiation (TOKEN by DIGEST-MD5, KERBEROS by GSSAPI, and SIMPLE), the connection context, and the
+// dispatch of calls by protocol and method. It knows nothing of YARN: its caller supplies the methods, the check of
 // tokens and the rules for proxy users.
 //
 // # Server
@@ -15,6 +15,10 @@
 // to the connection's outbox. The first writer also writes the replies that others append
 // meanwhile.
 //
+// If both sides have agreed on integrity or privacy, each frame travels in a wrapped frame. Wrapping
+// happens where the outbox takes a frame, and unwrapping below the intake, so nothing else knows of
+// it (layer.go).
+//
 // Invariants:
 //
 //   - Each call gets one reply, with its call id, client id and retry count. INITIATE of SIMPLE,
@@ -24,6 +28,8 @@
 //   - Every queue is bounded: connections, calls of a connection and of all, frames, output. If one
 //     is full, the server stops reading that connection. It disconnects a peer that does not read,
 //     or that sends a frame too slowly.
+//   - After an agreement on integrity or privacy, a frame that is not wrapped ends the connection,
+//     as does one that is changed, repeated, or not encrypted as agreed.
 //   - Nothing that a peer sends stops the process: a handler's panic is logged and answered.
 //
 // # Client

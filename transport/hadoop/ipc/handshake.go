@@ -18,7 +18,7 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 	if !c.sasl {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the client did not ask for SASL"))
 	}
-	if c.token != nil {
+	if c.proven != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassSasl, "the negotiation is over"))
 	}
 	var m proto.RpcSaslProto
@@ -26,6 +26,7 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "RpcSaslProto: %v", err))
 	}
 	reply, e := c.step(&m)
+	c.observeHandshake(&m, e)
 	if e != nil {
 		e.Fatal = true
 		if e.Detail == 0 {
@@ -44,7 +45,41 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 	head := responseHeader{call: idSasl, retry: noRetry}
 	out.b = head.appendBytes(out.b, reply)
 	c.out.finish(true, false)
+	if c.agreed != nil { // the end of the negotiation is not wrapped
+		c.protect(c.agreed)
+		c.agreed = nil
+	}
 	return nil
+}
+
+// observeHandshake calls Observe.Handshake if the negotiation has ended.
+func (c *Conn) observeHandshake(m *proto.RpcSaslProto, e *Error) {
+	f := c.s.cfg.Observe.Handshake
+	if f == nil || (e == nil && c.proven == nil) {
+		return
+	}
+	method, outcome := KindToken, "OK"
+	switch {
+	case c.proven != nil:
+		method = c.proven.Kind
+	case len(m.GetAuths()) == 1 && m.GetAuths()[0].GetMethod() == KindKerberos || c.gss != nil || c.outcome != "":
+		method = KindKerberos
+	}
+	switch {
+	case e != nil && c.outcome != "":
+		outcome = c.outcome
+	case e != nil:
+		outcome = lastName(e.Class)
+	}
+	f(method, outcome)
+}
+
+// protection returns the qualities of protection that the peer may choose.
+func (c *Conn) protection() Protection {
+	if f := c.s.cfg.Protection; f != nil {
+		return f(c.peer.Addr())
+	}
+	return Authentication
 }
 
 // step processes one message of the negotiation and returns the answer. If it returns neither an
@@ -65,6 +100,9 @@ func (c *Conn) step(m *proto.RpcSaslProto) ([]byte, *Error) {
 	case proto.RpcSaslProto_INITIATE:
 		return c.initiate(m)
 	case proto.RpcSaslProto_RESPONSE:
+		if c.gss != nil {
+			return c.continueGSS(m)
+		}
 		return c.authenticate(m)
 	case proto.RpcSaslProto_WRAP:
 		return nil, &Error{Class: ClassSasl, Message: "this server does not wrap data", Detail: DetailFatalHeader}
@@ -79,24 +117,34 @@ func saslError(message string) *Error { return &Error{Class: ClassSasl, Message:
 func (c *Conn) offer() []byte {
 	c.offered = true
 	auth := c.s.cfg.Auth
-	if !auth.token() {
+	if auth == AuthSimple {
 		c.sasl = false
 		return []byte{0x10, byte(proto.RpcSaslProto_SUCCESS)}
 	}
-	c.proof = digest.NewServer(digest.Authentication)
 	b := []byte{0x10, byte(proto.RpcSaslProto_NEGOTIATE)}
+	if auth.token() {
+		b = c.appendTokenOffer(b)
+	}
+	if auth.simple() {
+		one := protowire.AppendString([]byte{0x0a}, KindSimple)
+		one = append(one, 0x12, 0)
+		b = protowire.AppendBytes(append(b, 0x22), one)
+	}
+	if auth.kerberos() {
+		b = c.s.cfg.Kerberos.appendOffer(b)
+	}
+	return b
+}
+
+// appendTokenOffer appends the offer of TOKEN with its challenge.
+func (c *Conn) appendTokenOffer(b []byte) []byte {
+	c.proof = digest.NewServer(c.protection())
 	one := protowire.AppendString([]byte{0x0a}, KindToken)
 	one = protowire.AppendString(append(one, 0x12), mechanism)
 	one = append(one, 0x1a, 0)
 	one = protowire.AppendString(append(one, 0x22), "default")
 	one = protowire.AppendBytes(append(one, 0x2a), c.proof.Challenge())
-	b = protowire.AppendBytes(append(b, 0x22), one)
-	if auth.simple() {
-		one = protowire.AppendString([]byte{0x0a}, KindSimple)
-		one = append(one, 0x12, 0)
-		b = protowire.AppendBytes(append(b, 0x22), one)
-	}
-	return b
+	return protowire.AppendBytes(append(b, 0x22), one)
 }
 
 // initiate handles the client's choice.
@@ -114,6 +162,8 @@ func (c *Conn) initiate(m *proto.RpcSaslProto) ([]byte, *Error) {
 		return c.offer(), nil
 	case method == KindToken && auth.token():
 		return c.authenticate(m)
+	case method == KindKerberos && auth.kerberos():
+		return c.acceptGSS(m)
 	}
 	return nil, Denied(notEnabled(method, auth))
 }
@@ -143,7 +193,10 @@ func (c *Conn) authenticate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	var e *Error
 	switch {
 	case err == nil:
-		c.token, c.proof = who, nil
+		if l := c.proof.Layer(); l != nil {
+			c.agreed = l
+		}
+		c.proven, c.proof = who, nil
 		return protowire.AppendBytes([]byte{0x10, byte(proto.RpcSaslProto_SUCCESS), 0x1a}, final), nil
 	case errors.As(err, &e):
 		sent := *e
@@ -178,7 +231,7 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 	if c.caller != nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context was sent before"))
 	}
-	if c.sasl && c.token == nil {
+	if c.sasl && c.proven == nil {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context came before the end of the SASL negotiation"))
 	}
 	var m proto.IpcConnectionContextProto
@@ -220,12 +273,15 @@ func (c *Conn) checkNames(m *proto.IpcConnectionContextProto) error {
 // identify returns the caller.
 func (c *Conn) identify(u *proto.UserInformationProto) (*Caller, *Error) {
 	user, realUser := u.GetEffectiveUser(), u.GetRealUser()
-	if c.token != nil {
-		if user != "" && user != c.token.User {
-			return nil, fatal(DetailFatalAuthorized, ClassAccessControl,
-				"the token is that of %s, the client claims to be %s", c.token.User, user)
-		}
-		return c.token, nil
+	switch {
+	case c.proven == nil:
+	case c.proven.Kind == KindKerberos:
+		return c.actFor(user)
+	case user != "" && user != c.proven.User:
+		return nil, fatal(DetailFatalAuthorized, ClassAccessControl,
+			"the token is that of %s, the client claims to be %s", c.proven.User, user)
+	default:
+		return c.proven, nil
 	}
 	if user == "" {
 		return nil, fatal(DetailFatalAuthorized, ClassAccessControl, "the client does not say who it is")

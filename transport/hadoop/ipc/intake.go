@@ -152,6 +152,11 @@ func (in *intake) grow(size int) error {
 // wait reads the first bytes after a pause.
 func (in *intake) wait() error {
 	if in.raw == nil {
+		if u, ok := in.conn.(*unwrapped); ok {
+			if err := u.ready(); err != nil {
+				return err
+			}
+		}
 		in.buf = readBuffers.Get().(*[readSize]byte)[:]
 		n, err := in.conn.Read(in.buf)
 		in.end = n
@@ -200,6 +205,15 @@ func (in *intake) release() {
 		in.large.add(in.from, -len(in.buf))
 	}
 	in.buf, in.start, in.end = nil, 0, 0
+}
+
+// close returns all buffers.
+func (in *intake) close() {
+	in.release()
+	if u, ok := in.conn.(*unwrapped); ok {
+		u.plain = nil
+		u.outer.release()
+	}
 }
 
 // leave moves the unread bytes to a new buffer. The goroutine that uses the last frame keeps the

@@ -32,6 +32,7 @@ type outbox struct {
 	writing bool
 	waiters int
 	err     error
+	seal    *envelope    // wraps what is appended; nil: nothing does
 	before  int          // bytes in pending when begin returned it
 	waiting atomic.Int64 // bytes that wait here
 	// since is the time when the present write began, or 0.
@@ -84,12 +85,22 @@ func (o *outbox) begin() (*outBuffer, error) {
 // finish unlocks the outbox. If flush is true, everything appended is written, by this goroutine or
 // by the present writer. If yield is true, other goroutines can append first.
 func (o *outbox) finish(flush, yield bool) {
+	if o.seal != nil && len(o.pending.b) > o.before {
+		o.pending.b = o.seal.replace(o.pending.b, o.before)
+	}
 	o.count(len(o.pending.b) - o.before)
 	if o.writing || (!flush && len(o.pending.b) <= o.max) {
 		o.mu.Unlock()
 		return
 	}
 	o.write(yield)
+}
+
+// protect makes finish wrap what is appended from now on.
+func (o *outbox) protect(e *envelope) {
+	o.mu.Lock()
+	o.seal = e
+	o.mu.Unlock()
 }
 
 // flush writes what was appended without flush.

@@ -30,6 +30,9 @@ func (c *Conn) greet() error {
 		return c.refuse(idAuthFailed, noRetry, fatal(DetailFatalAuthorized, ClassIPC,
 			"unknown authentication byte %#02x", auth))
 	case !c.s.cfg.Auth.simple():
+		if f := c.s.cfg.Observe.Handshake; f != nil {
+			f(KindSimple, lastName(ClassAccessControl))
+		}
 		return c.refuse(idAuthFailed, noRetry, fatal(DetailFatalAuthorized, ClassAccessControl,
 			"%s", notEnabled(KindSimple, c.s.cfg.Auth)))
 	}

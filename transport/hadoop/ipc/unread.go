@@ -26,7 +26,7 @@ func (c *Conn) awaitTurn(call *Call) error {
 		c.corked = false
 		c.out.flush()
 	}
-	if err := c.s.building.acquire(c.ctx, c.from, c.proven(), 1); err != nil {
+	if err := c.s.building.acquire(c.ctx, c.from, c.isProven(), 1); err != nil {
 		return err
 	}
 	call.building = true
@@ -44,7 +44,7 @@ func (c *Conn) awaitTurn(call *Call) error {
 func (c *Conn) built(call *Call) {
 	if call.building {
 		call.building = false
-		c.s.building.release(c.from, c.proven(), 1)
+		c.s.building.release(c.from, c.isProven(), 1)
 	}
 }
 
