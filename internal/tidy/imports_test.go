@@ -82,7 +82,7 @@ var places = map[string]place{
 	"transport/hadoop/bounded": {outside: []string{protobuf}, why: "it measures messages of any type"},
 	"internal/principal":       {ours: []string{"internal/hadoopconf"}, why: "it maps names and asks nobody"},
 	"transport/hadoop/groups":  {ours: []string{"internal/hadoopconf"}, outside: []string{hclog, ldap, ber}, why: "it asks directories and keeps nothing"},
-	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/hadoopconf", "internal/principal", "transport/caller", "transport/hadoop/...", "internal/job", "internal/leadership", "transport/frontend"},
+	"transport/hadoop/...": {ours: []string{"yarn", "scheduler/input", "fsm/state", "internal/gss", "internal/hadoopconf", "internal/principal", "transport/caller", "transport/hadoop/...", "internal/job", "internal/leadership", "transport/frontend"},
 		outside: []string{protobuf, hclog}, why: edgeWhy},
 	"transport/hadoop/statestore": {ours: []string{"yarn", "transport/hadoop/bounded", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, zk},
 		why: "it reads ZooKeeper and knows no state of rmd's"},

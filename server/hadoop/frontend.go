@@ -64,6 +64,9 @@ type Config struct {
 	// Observe is called after each call. protocol is the last part of the protocol's name without
 	// "PB".
 	Observe func(protocol, method, code string, took time.Duration)
+	// Handshake is called after each authentication by a token or a ticket, and after each that is
+	// refused. It may be nil.
+	Handshake func(method, outcome string)
 }
 
 // Frontend serves Hadoop's programs: the services behind the four ports, the launcher, and what
@@ -75,6 +78,8 @@ type Frontend struct {
 	access *access.Access
 	read   reader
 	names  *token.Services
+	// security is how the ports authenticate callers.
+	security ports.Security
 
 	tracker  *tracker.Service
 	master   *master.Service
@@ -105,6 +110,9 @@ func Open(cfg Config) (*Frontend, error) {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
 	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf}
+	if f.security, err = ports.SecurityOf(conf, cfg.Settings.ID, f.shortName, f.logger("kerberos")); err != nil {
+		return nil, fmt.Errorf("hadoop's files: %w", err)
+	}
 	for _, step := range []func() error{f.openTracker, f.openMaster, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("hadoop: %w", errors.Join(err, f.Close()))
@@ -145,6 +153,11 @@ func NamedQueue(context string) string {
 func (f *Frontend) ShortName(principal string) (short string, rule int, text string, err error) {
 	short, by, err := f.access.ShortName(principal)
 	return short, by.Number, by.Text, err
+}
+
+func (f *Frontend) shortName(principal string) (string, error) {
+	short, _, err := f.access.ShortName(principal)
+	return short, err
 }
 
 // Admin reports whether a user is an administrator of YARN.
@@ -207,6 +220,9 @@ func (f *Frontend) openClient() error {
 	c.Logger, c.Submitter, c.Reader, c.Access = f.logger("client"), f.cfg.Submitter, f.read, f.access
 	c.Queues, c.Nodes, c.Why = new(queueView), nodeUsage{f.tracker}, f.cfg.Reason
 	c.WebURL = webURL(f.conf, f.cfg)
+	if f.security.Kerberos != nil {
+		c.ShortName = f.shortName
+	}
 	var err error
 	f.client, err = client.New(c)
 	return err
@@ -304,6 +320,7 @@ func (f *Frontend) openLauncher() error {
 	var err error
 	k := ipc.DefaultClientConfig()
 	k.Logger, k.Dial = f.logger("nodes"), f.cfg.Budget.Dialer("nodes", new(net.Dialer).DialContext)
+	k.Protection = f.security.Protection
 	if f.caller, err = ipc.OpenClient(k); err != nil {
 		return err
 	}
@@ -348,7 +365,8 @@ func (f *Frontend) Listen() error {
 		Tracker:        ports.Port{Protocols: []ipc.Protocol{f.tracker.Protocol()}},
 		Admin:          ports.Port{Protocols: f.admin.Protocols()},
 		MayImpersonate: f.access.MayImpersonate,
-		Observe:        ipc.Observe{Call: f.observe},
+		Security:       f.security,
+		Observe:        ipc.Observe{Call: f.observe, Handshake: f.cfg.Handshake},
 		ConnsMax:       int(f.cfg.Settings.Connections),
 		Bound:          f.cfg.Budget.Listen,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/gss"
 	"rmd/transport/hadoop/ipc"
 	"rmd/yarn"
 )
@@ -33,6 +34,8 @@ type Config struct {
 	// Standby may return an error. Every port except the admin port then refuses calls as a YARN
 	// standby does.
 	Standby func() error
+	// Security says how callers are authenticated.
+	Security Security
 	// Observe is called for calls and connections.
 	Observe ipc.Observe
 	// FrameMax limits a request, in bytes (ipc.maximum.data.length). 0 means the default.
@@ -47,6 +50,10 @@ type Config struct {
 // closeGrace is how long calls in flight may take when the ports are closed. A caller whose
 // connection is closed uses another replica.
 const closeGrace = 300 * time.Millisecond
+
+// ticketFrameMax limits a frame before the caller is authenticated, in bytes, where tickets are
+// taken. Those of Active Directory may contain a long list of groups.
+const ticketFrameMax = gss.TokenMax + 4<<10
 
 // Front is the four open ports.
 type Front struct {
@@ -70,7 +77,11 @@ func Open(cfg Config) (*Front, error) {
 	} {
 		c := ipc.DefaultConfig()
 		c.Logger, c.Name, c.Listen = cfg.Logger.Named(p.name), p.name, p.at.Listen
-		c.Auth, c.Protocols, c.Password = p.auth, p.port.Protocols, p.port.Password
+		c.Auth, c.Protocols, c.Password = cfg.Security.auth(p.auth), p.port.Protocols, p.port.Password
+		c.Kerberos, c.Protection = cfg.Security.Kerberos, cfg.Security.at(p.at.Listen)
+		if c.Kerberos != nil {
+			c.HandshakeFrameMax = ticketFrameMax
+		}
 		c.MayImpersonate, c.Observe, c.Translate = cfg.MayImpersonate, cfg.Observe, translate
 		c.CheckUser = yarn.CheckUser
 		c.CloseGrace = closeGrace

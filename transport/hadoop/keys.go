@@ -38,11 +38,13 @@ var honored = []string{
 	"yarn.resourcemanager.cluster-id",
 	"yarn.resourcemanager.delegation-token.max-conf-size-bytes",
 	"yarn.resourcemanager.ha.rm-ids",
+	"yarn.resourcemanager.keytab",
 	"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs",
 	"yarn.resourcemanager.nodemanager.minimum.version",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
 	"yarn.resourcemanager.nodes.exclude-path",
 	"yarn.resourcemanager.nodes.include-path",
+	"yarn.resourcemanager.principal",
 	"yarn.resourcemanager.resource-tracker.nm.ip-hostname-check",
 	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
 	"yarn.web-proxy.address",
@@ -91,14 +93,15 @@ const (
 var concerns = []part{
 	{"hadoop.http.", Visible, whyOther, ""},
 	{"hadoop.registry.", Harmless, whyOther, ""},
-	{"hadoop.rpc.protection", Fatal, "rmd does not encrypt connections, so clients that demand it cannot connect", "set it to authentication, or to a list that contains it"},
+	{"hadoop.rpc.protection", Fatal, "this quality of protection does not exist", "write authentication, integrity, privacy, or a list of them"},
 	{"hadoop.security.", Visible, whyOther, ""},
-	{"hadoop.security.authentication", Fatal, "only simple is offered, and rmd would take everyone's word for who they are", "set it to simple here and in the files of clients and nodes, or keep the Java ResourceManager"},
+	{"hadoop.security.authentication", Fatal, "only simple and kerberos are offered, and rmd would take everyone's word for who they are", "set it to simple or kerberos here and in the files of clients and nodes, or keep the Java ResourceManager"},
 	{"hadoop.security.credential.", Harmless, "", ""},
 	{"hadoop.security.crypto.", Harmless, "", ""},
 	{"hadoop.security.key.provider.", Harmless, "", ""},
 	{"hadoop.security.random.", Harmless, "", ""},
 	{"hadoop.security.sasl.mechanism", Fatal, "rmd authenticates tokens with DIGEST-MD5 only, so every AM and node would be refused", "set it to DIGEST-MD5 here and in the files of clients and nodes"},
+	{"hadoop.security.saslproperties.resolver.class", Fatal, "the protection that this class chooses for a connection would not apply", "remove the key and write hadoop.rpc.protection, or use IngressPortBasedResolver"},
 	{"hadoop.security.secret-manager.key-generator.algorithm", Fatal, "rmd does not sign tokens with this algorithm, so nodes would refuse every container", "write " + strings.Join(yarn.HMACNames(), ", ") + " here and in the files of all NodeManagers"},
 	{"ipc.server.", Harmless, "rmd has its own bounds of connections, calls and times", ""},
 	{"yarn.am.", Visible, whyOther, ""},
@@ -116,12 +119,10 @@ var concerns = []part{
 	{"yarn.resourcemanager.ha.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.ha.enabled", Harmless, "", ""},
 	{"yarn.resourcemanager.ha.id", Harmless, "the id is that of rmd.yaml", ""},
-	{"yarn.resourcemanager.keytab", Harmless, "Kerberos is not offered", ""},
 	{"yarn.resourcemanager.leveldb-state-store.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.node-labels.provider", Visible, "a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
 	{"yarn.resourcemanager.node-labels.provider.", Visible, "a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
 	{"yarn.resourcemanager.opportunistic-container-allocation.", Visible, "opportunistic containers are not offered", ""},
-	{"yarn.resourcemanager.principal", Harmless, "Kerberos is not offered", ""},
 	{"yarn.resourcemanager.recovery.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.reservation-system.", Visible, "the reservation system is not offered", ""},
 	{"yarn.resourcemanager.resource-profiles.", Visible, "resource profiles are not offered", ""},
@@ -142,7 +143,6 @@ var concerns = []part{
 // natural are values that describe what rmd does in any case. A key with such a value is not
 // reported.
 var natural = map[string]string{
-	"hadoop.security.authentication":                                  "simple",
 	"hadoop.security.sasl.mechanism":                                  "DIGEST-MD5",
 	"yarn.authorization-provider":                                     "org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer",
 	"yarn.resourcemanager.enable-tracking-for-unregistered-nodes":     "false",
@@ -185,7 +185,11 @@ func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignor
 func isNatural(name, value string) bool {
 	switch name {
 	case "hadoop.rpc.protection":
-		return slices.Contains(strings.FieldsFunc(strings.ToLower(value), func(r rune) bool { return r == ',' || r == ' ' }), "authentication")
+		return parseProtection(value) != 0
+	case "hadoop.security.authentication":
+		return strings.EqualFold(value, "simple") || strings.EqualFold(value, "kerberos")
+	case "hadoop.security.saslproperties.resolver.class":
+		return value == resolver || value == ingressResolver
 	case "hadoop.security.secret-manager.key-generator.algorithm":
 		_, ok := yarn.ParseHMAC(value)
 		return ok

@@ -62,8 +62,10 @@ func TestKeyTableMatchesSources(t *testing.T) {
 		"hadoop.proxyuser.":           {""},
 	}
 	found["hadoop.security.group.mapping."] = "put together in package groups"
-	delete(found, "hadoop.security.authentication") // another value than the natural one is fatal
-	delete(found, "hadoop.conf_dir")                // rmd's own
+	for _, key := range []string{"hadoop.security.authentication", "hadoop.rpc.protection", "hadoop.security.saslproperties.resolver.class"} {
+		delete(found, key) // another value than the natural ones is fatal
+	}
+	delete(found, "hadoop.conf_dir") // rmd's own
 	delete(found, "hadoop.connections")
 	delete(found, "yarn.resourcemanager.") // of keys that replicas need not have alike
 	delete(found, "hadoop.connections_per_address")
@@ -101,7 +103,7 @@ func TestIgnoredKeys(t *testing.T) {
 		"yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.hostname.rm1", "h1", "yarn.resourcemanager.hostname.rm1.x", "odd",
 		"yarn.nodemanager.aux-services", "mapreduce_shuffle", "fs.defaultFS", "hdfs://nn", "yarn.client.failover-sleep-base-ms", "50",
 		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default", "yarn.node-labels.enabled", "true", "yarn.node-labels.fs-store.root-dir", "hdfs:///labels",
-		"hadoop.security.authentication", "kerberos", "hadoop.proxyuser.oozie.hosts", "*", "yarn.resourcemanager.scheduler.monitor.enable", "true",
+		"hadoop.security.authentication", "certificate", "hadoop.proxyuser.oozie.hosts", "*", "yarn.resourcemanager.scheduler.monitor.enable", "true",
 		"yarn.resourcemanager.color", "red", "mapreduce.framework.name", "yarn", "yarn.resourcemanager.ha.enabled", "true")
 	var got []string
 	for _, k := range IgnoredKeys(conf, capacity.Relevant) {
@@ -123,10 +125,11 @@ func TestFatalKeys(t *testing.T) {
 		name, value string
 		fatal       bool
 	}{
-		{"hadoop.security.authentication", "kerberos", true}, {"hadoop.security.authentication", "simple", false},
+		{"hadoop.security.authentication", "certificate", true}, {"hadoop.security.authentication", "simple", false}, {"hadoop.security.authentication", "kerberos", false},
+		{"hadoop.security.saslproperties.resolver.class", "org.apache.hadoop.security.WhitelistBasedResolver", true}, {"hadoop.security.saslproperties.resolver.class", ingressResolver, false},
 		{"hadoop.security.sasl.mechanism", "SCRAM-SHA-256", true}, {"hadoop.security.sasl.mechanism", "DIGEST-MD5", false},
 		{"hadoop.security.secret-manager.key-generator.algorithm", "HmacMD5", true}, {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", false},
-		{"hadoop.rpc.protection", "privacy", true}, {"hadoop.rpc.protection", "privacy,authentication", false},
+		{"hadoop.rpc.protection", "secrecy", true}, {"hadoop.rpc.protection", "privacy,authentication", false}, {"hadoop.rpc.protection", "Privacy", false},
 		{"yarn.authorization-provider", "org.apache.ranger.authorization.yarn.authorizer.RangerYarnAuthorizer", true},
 		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler", true},
 		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler", true},

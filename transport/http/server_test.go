@@ -217,6 +217,7 @@ func TestMetrics(t *testing.T) {
 	m.CountDroppedLines(func() uint64 { return 3 })
 	m.CountSnapshot("write", "ok")
 	m.ObserveIPC("ClientProtocol", "getApps", "OK", 1)
+	m.CountHandshake("KERBEROS", "replay")
 	m.ObservePlan(beat(1).Input.Kind(), 1)
 	b.fails(404, "NO_SUCH_NODE", "GET", "/v1/nodes/nowhere", "")
 	b.fails(404, api.CodeNotFound, "GET", "/anything", "")
@@ -228,7 +229,7 @@ func TestMetrics(t *testing.T) {
 		`rmd_queue_resource{kind="reserved",partition="",queue="root.train",resource="memory-mb"} 65536`, `rmd_queue_resource{kind="guaranteed",partition="",queue="root",resource="vcores"} 48`,
 		`rmd_reservations{queue="root.train"} 1`, `rmd_reservations{queue="root.batch"} 0`, `rmd_reservation_age_seconds_sum 60`, `rmd_reserved_idle_resource{resource="yarn.io/gpu"} 2`,
 		`rmd_nodes{partition="",state="RUNNING"} 3`, `rmd_nodes_silent{partition=""} 0`, `rmd_nodes_empty{partition=""} 1`, `rmd_largest_fit{partition="",resource="memory-mb"} 65536`, `rmd_inputs_total{kind="KillApplication",result="ok"} 1`,
-		`rmd_raft_elections_total 1`, `rmd_raft_step_downs_total{cause="raft"} 1`, `rmd_log_lines_dropped_total 3`, `rmd_raft_snapshots_total{op="write",result="ok"} 1`, `rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
+		`rmd_raft_elections_total 1`, `rmd_raft_step_downs_total{cause="raft"} 1`, `rmd_log_lines_dropped_total 3`, `rmd_raft_snapshots_total{op="write",result="ok"} 1`, `rmd_ipc_handshakes_total{method="KERBEROS",outcome="replay"} 1`, `rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
 		`rmd_http_seconds_count{code="2xx",route="/v1/apps/{id}:kill"} 1`, `rmd_http_seconds_count{code="4xx",route="/v1/nodes/{id}"} 1`, `rmd_http_seconds_count{code="4xx",route="none"} 1`,
 		`rmd_http_seconds_count{code="other",route="/proxy"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`,
 		`rmd_preempted_total{cause="GUARANTEE"} 0`, `rmd_preempted_unused_total{cause="EXCHANGED"} 0`, `rmd_preempted_resource_seconds_total{resource="vcores"} 0`,

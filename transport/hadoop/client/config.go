@@ -123,6 +123,9 @@ type Config struct {
 	// OwnOnly is yarn.webapp.filter-entity-list-by-user: lists leave out applications that the
 	// caller may not view.
 	OwnOnly bool
+	// ShortName is set where Kerberos authenticates callers. It returns the user of a principal.
+	// Only callers with a ticket then get, renew and cancel delegation tokens.
+	ShortName func(principal string) (string, error)
 }
 
 // DefaultConfig returns YARN's defaults. The caller must set the other fields.

@@ -15,7 +15,14 @@ import (
 // issueToken issues a delegation token to the caller. Its service is empty; the client sets it to
 // the addresses that it knows.
 func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
-	in := &input.IssueDelegationToken{Owner: c.Caller.User, Renewer: shortName(req.GetRenewer()), RealUser: c.Caller.RealUser}
+	if err := s.needTicket(c, "issued"); err != nil {
+		return nil, err
+	}
+	renewer, err := s.renewer(req.GetRenewer())
+	if err != nil {
+		return nil, wrapException("java.io.IOException", "the renewer: %v", err)
+	}
+	in := &input.IssueDelegationToken{Owner: c.Caller.User, Renewer: renewer, RealUser: c.Caller.RealUser}
 	if in.Owner == "" {
 		return nil, wrapException("java.io.IOException", "a delegation token needs an owner: the call has no user")
 	}
@@ -40,7 +47,27 @@ func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDel
 	return &proto.GetDelegationTokenResponseProto{Token: t}, nil
 }
 
+// needTicket refuses callers without a ticket where there are tickets: a token must not make
+// another token.
+func (s *Service) needTicket(c *ipc.Call, done string) error {
+	if s.cfg.ShortName == nil || c.Caller.Kind == ipc.KindKerberos {
+		return nil
+	}
+	return wrapException("java.io.IOException", "Delegation Token can be %s only with kerberos authentication", done)
+}
+
+// renewer returns the user of a token's renewer, which may be a principal.
+func (s *Service) renewer(name string) (string, error) {
+	if s.cfg.ShortName == nil || name == "" {
+		return shortName(name), nil
+	}
+	return s.cfg.ShortName(name)
+}
+
 func (s *Service) renewToken(ctx context.Context, c *ipc.Call, req *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
+	if err := s.needTicket(c, "renewed"); err != nil {
+		return nil, err
+	}
 	d, err := s.genuine(ctx, req.GetToken())
 	if err != nil {
 		return nil, err
@@ -67,6 +94,9 @@ func (s *Service) renewToken(ctx context.Context, c *ipc.Call, req *proto.RenewD
 }
 
 func (s *Service) cancelToken(ctx context.Context, c *ipc.Call, req *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
+	if err := s.needTicket(c, "cancelled"); err != nil {
+		return nil, err
+	}
 	d, err := s.genuine(ctx, req.GetToken())
 	if err != nil {
 		return nil, err

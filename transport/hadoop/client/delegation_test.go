@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,39 @@ func TestDelegationTokenRefusals(t *testing.T) {
 	}
 	if _, err := h.svc.issueToken(context.Background(), as(""), &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}); err == nil {
 		t.Error("nobody gets a token")
+	}
+}
+
+// TestDelegationTokenNeedsTicket checks who may handle tokens where Kerberos authenticates callers.
+func TestDelegationTokenNeedsTicket(t *testing.T) {
+	h := newHouse(t)
+	h.svc.cfg.ShortName = func(p string) (string, error) {
+		if p == "bad" {
+			return "", errors.New("No rules applied to bad")
+		}
+		return "mapped", nil
+	}
+	ticket := as("ann")
+	ticket.Caller.Kind = ipc.KindKerberos
+	p, d := h.issue(t, ticket, "rm/host@EXAMPLE")
+	if d.Renewer != "mapped" {
+		t.Errorf("the renewer is %q", d.Renewer)
+	}
+	if _, err := h.svc.issueToken(context.Background(), ticket, &proto.GetDelegationTokenRequestProto{Renewer: new("bad")}); err == nil {
+		t.Error("a renewer without a name is taken")
+	}
+	for _, kind := range []string{ipc.KindSimple, ipc.KindToken} {
+		c := as("ann")
+		c.Caller.Kind = kind
+		_, issued := h.svc.issueToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")})
+		_, renewed := h.svc.renewToken(context.Background(), c, &proto.RenewDelegationTokenRequestProto{Token: p})
+		_, cancelled := h.svc.cancelToken(context.Background(), c, &proto.CancelDelegationTokenRequestProto{Token: p})
+		for done, err := range map[string]error{"issued": issued, "renewed": renewed, "cancelled": cancelled} {
+			refused(t, err, ipc.ClassYarn, "java.io.IOException: Delegation Token can be "+done+" only with kerberos authentication")
+		}
+	}
+	if _, err := h.svc.cancelToken(context.Background(), ticket, &proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
+		t.Error(err)
 	}
 }
 

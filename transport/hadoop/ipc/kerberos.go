@@ -45,10 +45,12 @@ func (c *Conn) acceptGSS(m *proto.RpcSaslProto) ([]byte, *Error) {
 	if err != nil {
 		return nil, c.gssError("GSS initiate failed", err)
 	}
-	c.gss, c.proof = &gssapi{ctx: ctx}, nil
 	if reply == nil {
-		return c.offerLayers(), nil
+		// Without a reply the key is the client's choice, and a recorded negotiation could be
+		// repeated after a restart. Hadoop's clients always ask for the reply.
+		return nil, c.gssError("GSS initiate failed", fmt.Errorf("%s does not ask for mutual authentication", ctx.Client))
 	}
+	c.gss, c.proof = &gssapi{ctx: ctx}, nil
 	return saslMessage(proto.RpcSaslProto_CHALLENGE, reply), nil
 }
 

@@ -360,8 +360,20 @@ func TestSteps(t *testing.T) {
 		t.Errorf("it is counted as %q", got)
 	}
 
+	oneSided := s.key.Ticket(t, testPrincipal, nil)
+	oneSided.OneSided = true
+	_, token, err := gss.Initiate(oneSided, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = dialBare(t, s.Server)
+	b.send(of(`"hrpc" 09 00 df`), capturedNegotiate)
+	b.frame()
+	b.initiate(token)
+	refused(b, "GSS initiate failed")
+
 	// A captured token opens nothing a second time.
-	_, token, err := gss.Initiate(s.key.Ticket(t, testPrincipal, nil), time.Now())
+	_, token, err = gss.Initiate(s.key.Ticket(t, testPrincipal, nil), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

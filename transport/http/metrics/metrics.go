@@ -26,6 +26,7 @@ type Metrics struct {
 	elections, divergence                    prometheus.Counter
 	certificate                              *prometheus.GaugeVec
 	snapshots, inputs, events, ipcRequests   *prometheus.CounterVec
+	handshakes                               *prometheus.CounterVec
 	stepDowns                                *prometheus.CounterVec
 	reservations                             *prometheus.CounterVec
 	plan, appWait, ipc, http_                *prometheus.HistogramVec
@@ -68,6 +69,7 @@ func New(version string) *Metrics {
 	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots that this replica wrote or installed.", "op", "result")
 	m.inputs = counts("rmd_inputs_total", "Inputs that this replica received on its ports.", "kind", "result")
 	m.events = counts("rmd_events_total", "Applied events.", "kind")
+	m.handshakes = counts("rmd_ipc_handshakes_total", "Authentications on YARN's ports.", "method", "outcome")
 	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on YARN's ports.", "protocol", "method", "code")
 	m.reservations = counts("rmd_reservations_total", "Reservations that were made, fulfilled, cancelled, or moved (given up because another node served the application).", "queue", "outcome")
 	m.plan = hists("rmd_plan_seconds", "Time to plan one input (leader only).", planBuckets, "kind")
@@ -144,6 +146,12 @@ func (m *Metrics) ObservePlan(kind input.Kind, d time.Duration) {
 func (m *Metrics) ObserveIPC(protocol, method, code string, d time.Duration) {
 	m.ipcRequests.WithLabelValues(protocol, method, code).Inc()
 	m.ipc.WithLabelValues(protocol, method).Observe(d.Seconds())
+}
+
+// CountHandshake counts an authentication on YARN's ports by TOKEN or KERBEROS, and a refused one by
+// SIMPLE. outcome is OK or why it failed.
+func (m *Metrics) CountHandshake(method, outcome string) {
+	m.handshakes.WithLabelValues(method, outcome).Inc()
 }
 
 // ShowStepDowns shows a cause for which CountStepDown may be called, from 0 on.
