@@ -9,13 +9,18 @@ import (
 )
 
 // InNameOf returns a context whose changes are recorded as made by a caller. Over HTTP the context
-// already has an authenticated caller, who then acts for the user.
+// already has an authenticated caller, who then acts for the user. A caller with a ticket is recorded
+// with its principal.
 func InNameOf(ctx context.Context, c *ipc.Caller) context.Context {
 	out := input.Caller{Who: c.User, From: Address(c)}
 	via := caller.Of(ctx)
 	switch {
+	case c.RealUser != "" && c.Principal != "":
+		out.Who += " via " + c.Principal
 	case c.RealUser != "":
 		out.Who += " via " + c.RealUser
+	case c.Principal != "":
+		out.Who += " (" + c.Principal + ")"
 	case via.Who != "" && via.Who != c.User:
 		out.Who += " via " + via.Who
 	}

@@ -119,6 +119,10 @@ func (c *Conn) continueGSS(m *proto.RpcSaslProto) ([]byte, *Error) {
 
 // shortName returns the user of a principal.
 func (c *Conn) shortName(principal string) (string, *Error) {
+	if len(principal) > nameMax {
+		c.outcome = "name"
+		return "", fatal(DetailFatalAuthorized, ClassAccessControl, "a principal has %d bytes, at most %d are taken", len(principal), nameMax)
+	}
 	user, err := c.s.cfg.Kerberos.Short(principal)
 	if err == nil && user == "" {
 		err = errors.New("its rule makes an empty name")

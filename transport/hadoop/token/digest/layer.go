@@ -50,7 +50,7 @@ func parseProtection(name string) Protection {
 }
 
 // cipherName is the only cipher that is offered and taken. RFC 2831 also has RC4 and DES. They are
-// weaker, and a client's choice is not signed, so whoever offers them can be made to use them.
+// weaker, and a client's choice is not signed, so a port that offers them can be made to use them.
 const cipherName = "3des"
 
 const (
