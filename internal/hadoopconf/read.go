@@ -18,9 +18,11 @@ var dirFiles = []string{"core-site.xml", "yarn-site.xml", "resource-types.xml", 
 // exist.
 func Read(paths ...string) (*Config, error) { return DefaultOptions().Read(paths...) }
 
-// ReadDir reads the files of a Hadoop configuration directory that the ResourceManager reads. It
-// skips files that do not exist.
-func ReadDir(dir string) (*Config, error) { return DefaultOptions().ReadDir(dir) }
+// ReadDir reads the files of a Hadoop configuration directory that the ResourceManager reads, and
+// then more files of the directory. It skips files that do not exist.
+func ReadDir(dir string, more ...string) (*Config, error) {
+	return DefaultOptions().ReadDir(dir, more...)
+}
 
 // Parse reads one document. name is used as the file in origins and faults. Includes are refused,
 // because the text may come from outside.
@@ -39,7 +41,7 @@ func (o Options) Read(paths ...string) (*Config, error) {
 }
 
 // ReadDir is the function ReadDir with options.
-func (o Options) ReadDir(dir string) (*Config, error) {
+func (o Options) ReadDir(dir string, more ...string) (*Config, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read hadoop configuration: %w", err)
@@ -48,7 +50,7 @@ func (o Options) ReadDir(dir string) (*Config, error) {
 		return nil, fmt.Errorf("read hadoop configuration: %s is not a directory", dir)
 	}
 	var paths []string
-	for _, name := range dirFiles {
+	for _, name := range slices.Concat(dirFiles, more) {
 		p := filepath.Join(dir, name)
 		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -23,7 +23,7 @@ func (f *Frontend) Ports() []string {
 // has only 32 bits, so that nobody can check guesses of a password with it.
 func (f *Frontend) Digests() map[string]string {
 	out := map[string]string{}
-	for file, text := range contents(f.files.Conf()) { // the order does not matter: each file has its own place
+	for file, text := range contents(f.files.All()) { // the order does not matter: each file has its own place
 		sum := sha256.Sum256([]byte(text))
 		out[file] = hex.EncodeToString(sum[:4])
 	}

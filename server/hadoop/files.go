@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -23,9 +24,12 @@ type files struct {
 	owner  string
 	access *access.Access
 	racks  *tracker.Topology
+	// authorizes says that service ACLs are checked. As in Hadoop, it does not change.
+	authorizes bool
 
-	mu   sync.Mutex
-	conf *hadoopconf.Config // as read last
+	mu     sync.Mutex
+	conf   *hadoopconf.Config // as read last
+	policy *hadoopconf.Config // with hadoop-policy.xml; nil if service ACLs are not checked
 }
 
 // Conf returns the configuration as read last.
@@ -33,6 +37,13 @@ func (f *files) Conf() *hadoopconf.Config {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.conf
+}
+
+// All returns the configuration as read last, with the service ACLs if they are checked.
+func (f *files) All() *hadoopconf.Config {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return cmp.Or(f.policy, f.conf)
 }
 
 // Queues implements admin.Files.
@@ -84,6 +95,9 @@ func (f *files) Reload() error {
 	if err != nil {
 		return err
 	}
+	if err := f.loadServices(); err != nil {
+		return err
+	}
 	if err := f.access.Load(conf, f.owner); err != nil {
 		return err
 	}
@@ -91,6 +105,25 @@ func (f *files) Reload() error {
 	f.conf = conf
 	f.mu.Unlock()
 	return f.racks.Reload()
+}
+
+// loadServices reads the service ACLs if they are checked. The keys in hadoop-policy.xml have
+// precedence over those in other files.
+func (f *files) loadServices() error {
+	if !f.authorizes {
+		return nil
+	}
+	conf, err := hadoopconf.ReadDir(f.dir, access.PolicyFile)
+	if err == nil {
+		err = f.access.LoadServices(conf)
+	}
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.policy = conf
+	f.mu.Unlock()
+	return nil
 }
 
 // hostsFileMax limits a list of hosts, in bytes. 100,000 names need at most 25 MB.

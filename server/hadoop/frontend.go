@@ -109,8 +109,11 @@ func Open(cfg Config) (*Frontend, error) {
 	if f.access, err = access.New(conf, access.NewGroups(f.logger("groups"), cfg.Jobs.Job(job.Groups)), owner); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf}
+	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf, authorizes: access.Authorizes(conf)}
 	if f.security, err = ports.SecurityOf(conf, cfg.Settings.ID, f.shortName, f.logger("kerberos")); err != nil {
+		return nil, fmt.Errorf("hadoop's files: %w", err)
+	}
+	if err := f.files.loadServices(); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
 	for _, step := range []func() error{f.openTracker, f.openMaster, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
@@ -267,7 +270,7 @@ func (f *Frontend) openAdmin() error {
 	c := admin.DefaultConfig()
 	c.Logger, c.ID, c.Submitter, c.Reader, c.Files = f.logger("admin"), f.cfg.Settings.ID, f.cfg.Submitter, f.read, f.files
 	c.Admit, c.Groups, c.Leader, c.Unhealthy = f.access.Admit, f.access.Groups, f.leader, f.cfg.Machine.Failure
-	c.Authorization = strings.EqualFold(f.conf.Value("hadoop.security.authorization", "false"), "true")
+	c.Authorization = f.files.authorizes
 	if n, err := strconv.ParseInt(f.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
 		c.GracefulTime = max(time.Duration(n)*time.Second, 0) // a negative time means no limit
 	}
@@ -373,6 +376,9 @@ func (f *Frontend) Listen() error {
 	c.ConnsPerAddressMax = int(f.cfg.Settings.ConnectionsPerAddress)
 	if n, err := strconv.Atoi(f.conf.Value("ipc.maximum.data.length", "")); err == nil {
 		c.FrameMax = n
+	}
+	if f.files.authorizes {
+		c.Authorize = f.access.Authorize
 	}
 	if f.cfg.Settings.Standby == "refuse" {
 		c.Standby = f.standby

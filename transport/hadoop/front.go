@@ -31,6 +31,8 @@ type Config struct {
 	Client, Scheduler, Tracker, Admin Port
 	// MayImpersonate returns an error if the user real may not act for the user effective.
 	MayImpersonate func(real, effective string, ip netip.Addr) error
+	// Authorize returns an error if a caller may not use a protocol. It may be nil.
+	Authorize func(c *ipc.Caller, protocol string) error
 	// Standby may return an error. Every port except the admin port then refuses calls as a YARN
 	// standby does.
 	Standby func() error
@@ -83,7 +85,7 @@ func Open(cfg Config) (*Front, error) {
 			c.HandshakeFrameMax = ticketFrameMax
 		}
 		c.MayImpersonate, c.Observe, c.Translate = cfg.MayImpersonate, cfg.Observe, translate
-		c.CheckUser = yarn.CheckUser
+		c.CheckUser, c.Authorize = yarn.CheckUser, cfg.Authorize
 		c.CloseGrace = closeGrace
 		if cfg.ConnsMax > 0 {
 			c.ConnsMax = cfg.ConnsMax

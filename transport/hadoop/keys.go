@@ -32,6 +32,7 @@ var honored = []string{
 	"yarn.http.policy",
 	"yarn.log-aggregation-enable",
 	"yarn.nm.liveness-monitor.expiry-interval-ms",
+	"yarn.nodemanager.principal",
 	"yarn.resourcemanager.amlauncher.thread-count",
 	"yarn.resourcemanager.application.max-tag.length",
 	"yarn.resourcemanager.application.max-tags",

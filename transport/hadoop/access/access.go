@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"rmd/internal/hadoopconf"
 	"rmd/internal/principal"
 	"rmd/transport/hadoop/ipc"
@@ -18,8 +20,12 @@ import (
 
 // Access has the access rules in force. Its methods may be called concurrently.
 type Access struct {
-	groups *Groups
-	rules  atomic.Pointer[rules]
+	groups   *Groups
+	log      hclog.Logger
+	rules    atomic.Pointer[rules]
+	services atomic.Pointer[map[string]service] // by protocol; nil: everybody may use every protocol
+	find     resolve
+	nameOf   func(netip.Addr) string // of the host that has an address
 }
 
 // rules are the access rules from one reading of the files.
@@ -43,7 +49,7 @@ type proxy struct {
 // New reads the access rules. owner is the user of this process. It is always an administrator, as
 // in YARN.
 func New(conf *hadoopconf.Config, groups *Groups, owner string) (*Access, error) {
-	a := &Access{groups: groups}
+	a := &Access{groups: groups, log: groups.log, find: lookupHost, nameOf: canonicalName}
 	return a, a.Load(conf, owner)
 }
 

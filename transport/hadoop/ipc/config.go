@@ -76,6 +76,10 @@ type Config struct {
 	// MayImpersonate returns an error if the user real may not act for effective from ip. If it is
 	// nil, nobody may.
 	MayImpersonate func(real, effective string, ip netip.Addr) error
+	// Authorize returns an error if a caller may not use a protocol, which may be one that no port
+	// serves. It may block. It is called for the protocol of the connection context, and again when a
+	// call names another one. If it is nil, everybody may use all protocols.
+	Authorize func(c *Caller, protocol string) error
 	// Standby may return an error. The port then refuses with it, in every phase of a connection,
 	// as a YARN standby does. An *Error is sent unchanged, and any other error as StandbyException.
 	// Standby may be nil.

@@ -46,6 +46,7 @@ type Conn struct {
 	proven   *Caller // the caller by its token or its ticket
 	agreed   layer   // protects the connection after the negotiation; nil: nothing does
 	outcome  string  // why the negotiation failed, if its exception does not say it
+	allowed  string  // the protocol that Config.Authorize has allowed last
 	clientID string
 	served   bool // a call was served
 	corked   bool // the outbox has unflushed bytes

@@ -218,6 +218,11 @@ func (c *Conn) method(call *Call, rest *[]byte) *Error {
 		return &Error{Class: ClassNoSuchProtocol, Message: "Unknown protocol: " + clip(h.protocol), Detail: DetailNoSuchProtocol}
 	}
 	call.Protocol = s.name
+	if c.s.cfg.Authorize != nil && s.name != c.allowed {
+		if e := c.authorize(c.caller, s.name); e != nil {
+			return e
+		}
+	}
 	if h.version != s.version {
 		return &Error{Class: ClassVersion, Detail: DetailVersion,
 			Message: fmt.Sprintf("%s is served in version %d, not in %d", s.name, s.version, h.version)}

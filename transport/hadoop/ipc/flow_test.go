@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -496,5 +497,62 @@ func TestClientComesBack(t *testing.T) {
 	}
 	if d.last().Conn == first {
 		t.Error("the connection is the old one")
+	}
+}
+
+// TestAuthorize checks that Config.Authorize decides about the protocol of the connection context,
+// and about another one that a call of the connection names.
+func TestAuthorize(t *testing.T) {
+	asked := make(chan string, 10)
+	s := openServer(t, &testMethods{}, func(c *Config) {
+		c.Authorize = func(caller *Caller, protocol string) error {
+			asked <- caller.User + " " + protocol[strings.LastIndexByte(protocol, '.')+1:]
+			if caller.User == "mallory" || caller.User == "ann" && protocol != testProtocol {
+				return &Error{Class: ClassAuthorization, Message: "not " + caller.User}
+			}
+			return nil
+		}
+	})
+	const fatal, failed = proto.RpcResponseHeaderProto_FATAL, proto.RpcResponseHeaderProto_ERROR
+	b := dialBare(t, s)
+	b.send(hello("mallory"))
+	if says := b.wantError(idContext, fatal, ClassAuthorization, DetailFatalAuthorized); says != "not mallory" {
+		t.Errorf("mallory is told %q", says)
+	}
+	b.wantEnd()
+
+	other := func(id int32) []byte {
+		frame, err := appendRequest(nil, id, testClientID, "org.example.Other", 3, "echo", func(b []byte) ([]byte, error) { return appendDelimited(b, ask("a")) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return frame
+	}
+	b = dialBare(t, s)
+	b.send(hello("ann"), call(1, "echo", "a"), call(2, "echo", "a"))
+	for range 2 {
+		if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
+			t.Errorf("ann gets %v", h)
+		}
+	}
+	b.send(other(3))
+	if says := b.wantError(3, failed, ClassAuthorization, DetailApplication); says != "not ann" {
+		t.Errorf("ann is told %q", says)
+	}
+	b = dialBare(t, s)
+	b.send(hello("bob"), other(1), other(2))
+	for range 2 {
+		if h, _ := b.frame(); h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS {
+			t.Errorf("bob gets %v", h)
+		}
+	}
+	close(asked)
+	var got []string
+	for a := range asked {
+		got = append(got, a)
+	}
+	want := []string{"mallory ApplicationClientProtocolPB", "ann ApplicationClientProtocolPB", "ann Other", "bob ApplicationClientProtocolPB", "bob Other"}
+	if !slices.Equal(got, want) {
+		t.Errorf("asked about %q, want %q", got, want)
 	}
 }

@@ -206,10 +206,32 @@ func (c *Conn) authenticate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	}
 }
 
+// pauseHandshake stops the time of the handshake until the function that it returns is called.
+func (c *Conn) pauseHandshake() (goOn func()) {
+	c.deadline.Store(0)
+	return func() { c.deadline.Store(c.s.now() + int64(c.s.cfg.HandshakeTimeout)) }
+}
+
+// authorize asks Config.Authorize whether a caller may use a protocol. The answer holds until a call
+// names another protocol.
+func (c *Conn) authorize(caller *Caller, protocol string) *Error {
+	f := c.s.cfg.Authorize
+	if f == nil {
+		return nil
+	}
+	if c.caller == nil {
+		defer c.pauseHandshake()()
+	}
+	if err := f(caller, protocol); err != nil {
+		return &Error{Class: classOr(err, ClassAuthorization), Message: textOf(err)}
+	}
+	c.allowed = protocol
+	return nil
+}
+
 // password calls Config.Password. The time that it takes does not count against HandshakeTimeout.
 func (c *Conn) password(id []byte) (string, []byte, error) {
-	c.deadline.Store(0)
-	defer func() { c.deadline.Store(c.s.now() + int64(c.s.cfg.HandshakeTimeout)) }()
+	defer c.pauseHandshake()()
 	name, password, err := c.s.cfg.Password(c.ctx, id)
 	if err == nil {
 		return name, password, nil
@@ -242,6 +264,11 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalRequest, ClassServer, "the connection context is refused: %v", err))
 	}
 	caller, e := c.identify(m.GetUserInfo())
+	if e == nil {
+		if e = c.authorize(caller, m.GetProtocol()); e != nil {
+			e.Fatal, e.Detail = true, DetailFatalAuthorized
+		}
+	}
 	if e != nil {
 		c.s.log.Info("caller is not authorized", "address", c.peer, "class", e.Class, "message", e.Message)
 		return c.refuse(h.call, h.retry, e)
