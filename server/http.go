@@ -57,6 +57,11 @@ func (r *Replica) openREST() error {
 		c.Hadoop.Admin, c.Hadoop.Groups, c.Hadoop.ShortName = r.hadoop.Admin, r.hadoop.Groups, r.hadoop.ShortName
 	}
 	var err error
+	if r.hadoop != nil {
+		if c.Kerberos, err = r.hadoop.WebLogin(); err != nil {
+			return fmt.Errorf("hadoop: %w", err)
+		}
+	}
 	r.rest, err = httpserver.New(c)
 	return err
 }

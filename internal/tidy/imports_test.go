@@ -123,7 +123,7 @@ var places = map[string]place{
 	"client": {ours: []string{"api", "internal/sleep"}, why: "any program may import it: it knows the documents of REST alone"},
 	"server": {ours: []string{"yarn", "config", "forecast", "scheduler/...", "fsm/...", "snapshot", "leader", "cluster/...", "transport/caller", "transport/frontend", "transport/peer", "transport/forward", "api", "transport/http/...", "server/...", "internal/descriptors", "internal/exitcode", "internal/job", "internal/outcome", "internal/sleep", "internal/leadership"},
 		outside: []string{raft, hclog}, why: "it puts one replica together and holds no logic"},
-	"server/hadoop": {ours: []string{"yarn", "config", "scheduler/capacity", "scheduler/input", "fsm", "fsm/event", "fsm/state", "transport/frontend", "transport/hadoop/...", "transport/http/yarn", "internal/descriptors", "internal/hadoopconf", "internal/job", "internal/leadership"},
+	"server/hadoop": {ours: []string{"yarn", "config", "scheduler/capacity", "scheduler/input", "fsm", "fsm/event", "fsm/state", "transport/frontend", "transport/hadoop/...", "transport/http/auth", "transport/http/yarn", "internal/descriptors", "internal/gss", "internal/hadoopconf", "internal/job", "internal/leadership"},
 		outside: []string{hclog}, why: "it puts the services of YARN's ports together, and knows neither Raft nor the rest of the replica"},
 	"server/migration": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input", "scheduler/planner", "transport/hadoop/client", "transport/hadoop/statestore", "transport/hadoop/token"},
 		why: "it makes a state out of a state store, and opens nothing"},

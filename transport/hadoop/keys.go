@@ -11,6 +11,14 @@ import (
 // honored are the keys that a replica reads from Hadoop's files, in addition to those of the queue
 // configuration and replicaKeys. A name that ends in a dot stands for all keys below it.
 var honored = []string{
+	"hadoop.http.authentication.cookie.domain",
+	"hadoop.http.authentication.cookie.persistent",
+	"hadoop.http.authentication.kerberos.endpoint.whitelist",
+	"hadoop.http.authentication.kerberos.keytab",
+	"hadoop.http.authentication.kerberos.principal",
+	"hadoop.http.authentication.signature.secret.file",
+	"hadoop.http.authentication.token.validity",
+	"hadoop.http.authentication.type",
 	"hadoop.proxyuser.",
 	"hadoop.security.auth_to_local",
 	"hadoop.security.auth_to_local.mechanism",
@@ -48,6 +56,8 @@ var honored = []string{
 	"yarn.resourcemanager.principal",
 	"yarn.resourcemanager.resource-tracker.nm.ip-hostname-check",
 	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+	"yarn.resourcemanager.webapp.spnego-keytab-file",
+	"yarn.resourcemanager.webapp.spnego-principal",
 	"yarn.web-proxy.address",
 	"yarn.webapp.filter-entity-list-by-user",
 }

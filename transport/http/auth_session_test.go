@@ -136,7 +136,7 @@ func TestForgedForms(t *testing.T) {
 		r.Header.Set(own[i], own[i+1])
 	}
 	r.Header.Set("Cookie", cookie)
-	r, err := b.s.guard.Identify(r, true)
+	r, err := b.s.guard.Identify(http.Header{}, r, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,7 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 					if role == yarn.RoleNone {
 						name = ""
 					}
-					r, err := b.s.guard.Identify(asked(route.Method, "/x", name), false)
+					r, err := b.s.guard.Identify(http.Header{}, asked(route.Method, "/x", name), false)
 					if err == nil {
 						err = b.s.guard.Admit(r, route.Access())
 					}

@@ -58,6 +58,8 @@ type Config struct {
 	Admit func(r *http.Request, class auth.Class) error
 	Who   func(r *http.Request) string
 	Hosts []string
+	// Kerberos is described at auth.Parts.
+	Kerberos *auth.Kerberos
 	// Now is the clock for deadlines, tokens and samples; nil is time.Now.
 	Now func() time.Time
 

@@ -67,6 +67,10 @@ func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity err
 	}
 	e := s.problems.Of(identity, !read)
 	if e.Code == api.CodeUnauthenticated && read && !ui.IsLive(r) && r.URL.Path != "/ui/live" {
+		if s.guard.Challenge() != "" { // a browser with a ticket answers, and others show the page
+			s.login.Ask(w, r)
+			return
+		}
 		http.Redirect(w, r, ui.LoginPath+"?next="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}

@@ -67,7 +67,7 @@ func New(cfg Config) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState, Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
-		Admit: cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now})
+		Admit: cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now, Kerberos: cfg.Kerberos})
 	if err := s.openRooms(); err != nil {
 		s.cancel()
 		return nil, err
@@ -205,7 +205,7 @@ func (s *Server) Close() error {
 // serve handles every request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	rec := &recorder{ResponseWriter: w}
+	rec := &recorder{ResponseWriter: w, challenge: s.guard.Challenge()}
 	secureHeaders(rec.Header())
 	defer s.bodies.count(r)()
 	if !streaming(r.URL.Path) {
@@ -225,7 +225,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
 		s.fail(c, err)
 		return "none"
 	}
-	r, identity := s.guard.Identify(r, isPage(r.URL.Path)) // identity is an error: why the caller cannot be identified
+	r, identity := s.guard.Identify(w.Header(), r, isPage(r.URL.Path)) // identity is an error: why the caller cannot be identified
 	c.R = r
 	var err error
 	switch {
@@ -311,8 +311,9 @@ func secureHeaders(h http.Header) {
 // forever. The WriteTimeout of http.Server would limit the whole answer.
 type recorder struct {
 	http.ResponseWriter
-	code     int
-	extended time.Time
+	code      int
+	extended  time.Time
+	challenge string // of Guard.Challenge
 }
 
 func (r *recorder) extend() {
@@ -328,6 +329,9 @@ func (r *recorder) extend() {
 func (r *recorder) WriteHeader(code int) {
 	if r.code == 0 {
 		r.code = code
+	}
+	if code == http.StatusUnauthorized && r.challenge != "" {
+		r.Header().Set("WWW-Authenticate", r.challenge)
 	}
 	r.extend()
 	r.ResponseWriter.WriteHeader(code)

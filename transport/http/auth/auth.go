@@ -37,6 +37,9 @@ type Parts struct {
 	// turns the check off.
 	Hosts []string
 	Now   func() time.Time
+	// Kerberos identifies callers with tickets. If it is set, every caller must be identified by
+	// some means, as in mode Required. If it is nil, nobody needs a ticket.
+	Kerberos *Kerberos
 }
 
 // Consensus is asked when this replica does not know a token.
@@ -61,6 +64,9 @@ func New(cfg Config, parts Parts) *Guard {
 	}
 	if parts.Who == nil {
 		parts.Who = func(r *http.Request) string { return r.Header.Get(api.HeaderUser) }
+	}
+	if parts.Kerberos != nil && cfg.Mode == Optional {
+		cfg.Mode = Required
 	}
 	g := &Guard{cfg: cfg, parts: parts, hosts: map[string]bool{}, rates: newRates(cfg.Rate, cfg.Burst), lookups: NewBucket(10, 20)}
 	for _, h := range parts.Hosts {
@@ -87,6 +93,7 @@ const (
 	ByCertificate = "certificate"
 	BySession     = "session"
 	ByProcess     = "process"
+	ByKerberos    = "kerberos"
 )
 
 // Principal is a caller. One without a role is known only by its address.
@@ -94,6 +101,8 @@ type Principal struct {
 	Name, By string
 	Role     yarn.Role
 	from     string // the caller's address
+	full     string // the Kerberos principal, which may act for the user Name
+	expires  int64  // when a caller with Kerberos must authenticate again, in Unix milliseconds; 0: never
 }
 
 func (p Principal) Known() bool { return p.Role != yarn.RoleNone }
@@ -103,6 +112,8 @@ func (p Principal) String() string {
 	switch p.By {
 	case BySession:
 		return ByToken + " " + p.Name
+	case ByKerberos:
+		return ByKerberos + " " + p.full
 	case "":
 		return p.from
 	}
@@ -122,9 +133,14 @@ func Of(r *http.Request) Principal {
 
 // Identify returns the request with its principal. page says that the request is for a page, which
 // accepts sessions. It returns an error if the credentials are invalid or the caller sends too many
-// requests.
-func (g *Guard) Identify(r *http.Request, page bool) (*http.Request, error) {
+// requests. It adds to h what the caller must be answered to be identified.
+func (g *Guard) Identify(h http.Header, r *http.Request, page bool) (*http.Request, error) {
 	p, err := g.identify(r, page)
+	if err == nil && !p.Known() && g.parts.Kerberos != nil && g.mustLogIn(r) {
+		if p, err = g.principalOfKerberos(h, r); err == nil && p.Known() {
+			r = withoutDoAs(r)
+		}
+	}
 	p.from = HostOf(r.RemoteAddr)
 	if rate := g.rates.take(p, r); rate != nil {
 		return r, rate
@@ -137,6 +153,11 @@ func (g *Guard) Identify(r *http.Request, page bool) (*http.Request, error) {
 // token or certificate is no longer valid.
 func (g *Guard) StillMay(r *http.Request, page bool, t Access) error {
 	p, err := g.identify(r, page)
+	if have := Of(r); have.By == ByKerberos { // a ticket can be shown only once
+		if p, err = have, nil; p.expires != 0 && g.parts.Now().UnixMilli() >= p.expires {
+			err = Unauthenticated("the login has expired")
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -291,8 +312,8 @@ func (g *Guard) Admit(r *http.Request, t Access) error {
 		return g.parts.Admit(r, ClassWrite)
 	}
 	st, _ := g.parts.Views.Fork(r)
-	open := t.Least == yarn.RoleNone || !g.Guarded(st) || g.firstSteps(r, t, st)
-	if g.cfg.Mode == Optional && (t.Least == yarn.RoleRead || t.Hadoop) {
+	open := t.Least == yarn.RoleNone || !g.Guarded(st) && !g.mustLogIn(r) || g.firstSteps(r, t, st)
+	if g.cfg.Mode == Optional && (t.Least == yarn.RoleRead || t.Hadoop) || t.Class == ClassRead && t.Least <= yarn.RoleRead && g.isOpen(r) {
 		open = true
 	}
 	if !open {
@@ -315,17 +336,22 @@ func (g *Guard) firstSteps(r *http.Request, t Access, st *state.State) bool {
 	return t.First && len(st.Access) == 0 && OnThisMachine(r)
 }
 
+// mustLogIn reports whether a caller without a role may do nothing.
+func (g *Guard) mustLogIn(r *http.Request) bool {
+	return g.cfg.Mode == Required || g.parts.Kerberos != nil && !OnThisMachine(r)
+}
+
 // AdmitHadoop decides about the writes under /ws/v1 and the proxy. Hadoop's simple authentication
 // and its ACLs say what a user may do. In mode required, the caller also needs the least role. If a
 // caller has a role, the role is always checked.
 func (g *Guard) AdmitHadoop(r *http.Request, least yarn.Role) error {
 	p := Of(r)
-	switch user := r.URL.Query().Get("user.name"); {
+	switch user := YARNUser(r); {
 	case p.Known() && p.Role < least:
 		return tooLow(p, least)
 	case p.Role == yarn.RoleSubmit && least == yarn.RoleSubmit && user != p.Name:
 		return problem.New(api.CodeNotAllowed, p.String()+" may not act as "+user, "send user.name="+p.Name)
-	case !p.Known() && g.cfg.Mode == Required && r.Method != http.MethodOptions:
+	case !p.Known() && g.mustLogIn(r) && (r.Method != http.MethodOptions || g.parts.Kerberos != nil):
 		return Unauthenticated("this needs the role " + least.String())
 	}
 	return nil

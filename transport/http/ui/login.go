@@ -73,6 +73,12 @@ func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Ask shows the form to a browser that has no ticket for this site. One that has it answers with the
+// ticket.
+func (l *Login) Ask(w http.ResponseWriter, r *http.Request) {
+	l.show(w, http.StatusUnauthorized, loginData{Next: localPage(r.URL.RequestURI())})
+}
+
 // logIn starts a session for the browser if the token is valid.
 func (l *Login) logIn(w http.ResponseWriter, r *http.Request) error {
 	if r.TLS == nil && !auth.Loopback(auth.LocalAddress(r)) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"rmd/transport/http/auth"
 	"rmd/transport/http/route"
 )
 
@@ -14,7 +15,7 @@ const defaultUser = "dr.who"
 
 // requested returns the user of a call to Hadoop's API. Simple authentication trusts the caller.
 func (s *API) requested(c *route.Call) string {
-	if name := c.Query.Get("user.name"); name != "" {
+	if name := auth.YARNUser(c.R); name != "" {
 		return name
 	}
 	if name := c.User(); name != "" {

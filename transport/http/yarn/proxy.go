@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/fsm/state"
+	"rmd/transport/http/auth"
 	"rmd/yarn"
 )
 
@@ -214,7 +215,7 @@ func passOn(h http.Header) {
 
 // viewer returns the user who views a page. Hadoop's simple authentication trusts the caller.
 func viewer(r *http.Request) string {
-	if u := r.URL.Query().Get("user.name"); u != "" {
+	if u := auth.YARNUser(r); u != "" {
 		return u
 	}
 	return defaultUser

@@ -1,0 +1,205 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"rmd/api"
+	"rmd/fsm/state"
+	"rmd/transport/http/problem"
+	"rmd/yarn"
+)
+
+// Kerberos identifies callers by SPNEGO (RFC 4559), by the cookie that they get then, and by
+// delegation tokens, as Hadoop's RMAuthenticationFilter does. Its fields do not change.
+type Kerberos struct {
+	// Accept checks Kerberos's token of a client. It returns the client's principal, and the reply
+	// that proves to the client who the server is, or nil if the client does not ask. It logs why it
+	// refuses a token.
+	Accept func(token []byte, from netip.Addr) (principal string, reply []byte, err error)
+	// ShortName returns the name of a principal by which YARN's ACLs know it.
+	ShortName func(principal string) (string, error)
+	// MayImpersonate returns an error if real may not act for user (doAs) from an address.
+	MayImpersonate func(real, user string, from netip.Addr) error
+	// Token returns the owner of a delegation token that is written as in URLs.
+	Token func(ctx context.Context, text string) (user string, err error)
+	// Admin reports whether a user is an administrator of YARN. It has the role operator, and other
+	// users the role submit.
+	Admin func(user string) bool
+	// Secret signs cookies. If it is nil, secrets in the replicated state do.
+	Secret []byte
+	// Validity is how long a cookie is valid. CookieDomain may be empty. A cookie that is not
+	// persistent ends with the browser's session.
+	Validity         time.Duration
+	CookieDomain     string
+	CookiePersistent bool
+	// Open lists the paths that need no login.
+	Open []string
+}
+
+// TokenHeader is the header with a delegation token.
+const TokenHeader = "Hadoop-YARN-RM-Delegation-Token"
+
+// negotiate is the scheme of SPNEGO.
+const negotiate = "Negotiate"
+
+// Challenge returns the header WWW-Authenticate of answers to unknown callers, or "" if it is the
+// usual one.
+func (g *Guard) Challenge() string {
+	if g.parts.Kerberos == nil {
+		return ""
+	}
+	return negotiate
+}
+
+// principalOfKerberos returns the principal of a caller by delegation token, by cookie or by SPNEGO.
+// It adds to h what the caller must be answered. Without any of them it returns a principal without
+// a role.
+func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, error) {
+	k := g.parts.Kerberos
+	st, _ := g.parts.Views.Fork(r)
+	if text := r.Header.Get(TokenHeader); text != "" {
+		user, err := k.Token(r.Context(), text)
+		if err != nil {
+			return Principal{}, Unauthenticated("the delegation token is refused: " + err.Error())
+		}
+		return k.principal(pass{user: user, principal: user}, r)
+	}
+	now := g.Clock(st)
+	if cookie, err := r.Cookie(cookieName); err == nil && cookie.Value != "" {
+		if p, ok := verifyPass(cookie.Value, k.secrets(st)); ok && now < p.expires {
+			return k.principal(p, r)
+		}
+		k.setPass(h, r, "", 0) // as in Hadoop, an invalid cookie is passed over and removed
+	}
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, negotiate) {
+		return Principal{}, nil
+	}
+	if err := g.rates.take(Principal{from: HostOf(r.RemoteAddr)}, r); err != nil { // a ticket costs more than a request
+		return Principal{}, err
+	}
+	p, err := k.negotiate(h, r, strings.TrimSpace(text))
+	if err != nil {
+		return Principal{}, err
+	}
+	p.expires = now + k.Validity.Milliseconds()
+	if secrets := k.secrets(st); len(secrets) > 0 && writable(p.user) && writable(p.principal) {
+		k.setPass(h, r, p.sign(secrets[0]), p.expires)
+	}
+	return k.principal(p, r)
+}
+
+func (k *Kerberos) secrets(st *state.State) [][]byte {
+	if k.Secret != nil {
+		return [][]byte{k.Secret}
+	}
+	return cookieSecrets(st)
+}
+
+// negotiate checks a client's token of SPNEGO. Refusals have Hadoop's status 403: a client that is
+// asked again would send another ticket for the same server.
+func (k *Kerberos) negotiate(h http.Header, r *http.Request, text string) (pass, error) {
+	token, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return pass{}, notAccepted(errNegotiate.Error(), "send Kerberos's token in base64")
+	}
+	mech, answer, err := unwrapNegotiate(token)
+	if err != nil {
+		return pass{}, notAccepted(err.Error(), "get a ticket with kinit, and allow the browser to negotiate with this site")
+	}
+	principal, reply, err := k.Accept(mech, addressOf(r))
+	if err != nil {
+		return pass{}, notAccepted("the Kerberos ticket is refused", "run kinit again; the log of this replica says why")
+	}
+	user, err := k.ShortName(principal)
+	if err == nil {
+		err = yarn.CheckUser(user)
+	}
+	if err != nil {
+		return pass{}, notAccepted(err.Error(), "see hadoop.security.auth_to_local (rmd access whoami --principal)")
+	}
+	out, err := answer(reply)
+	if err != nil {
+		return pass{}, err
+	}
+	if len(out) > 0 {
+		h.Set("WWW-Authenticate", negotiate+" "+base64.StdEncoding.EncodeToString(out))
+	}
+	return pass{user: user, principal: principal}, nil
+}
+
+func notAccepted(what, do string) error { return problem.New(api.CodeNotAllowed, what, do) }
+
+// principal returns the principal of an authenticated caller, or of the user for whom it acts.
+func (k *Kerberos) principal(p pass, r *http.Request) (Principal, error) {
+	out := Principal{Name: p.user, By: ByKerberos, full: p.principal, expires: p.expires}
+	if as, _ := doAs(r.URL.RawQuery); as != "" && as != p.user {
+		if err := yarn.CheckUser(as); err != nil {
+			return Principal{}, problem.Invalid("doAs: "+err.Error(), "name a user", "doAs")
+		}
+		if err := k.MayImpersonate(p.user, as, addressOf(r)); err != nil {
+			return Principal{}, notAccepted(err.Error(), "see hadoop.proxyuser.*")
+		}
+		out.Name = as
+	}
+	out.Role = yarn.RoleSubmit
+	if k.Admin(out.Name) {
+		out.Role = yarn.RoleOperator
+	}
+	return out, nil
+}
+
+// doAs returns the user for whom a caller wants to act, and the rest of the query, for which the
+// endpoints have names. As in Hadoop, the case of the name does not matter.
+func doAs(query string) (user, rest string) {
+	var parts []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		switch {
+		case !strings.EqualFold(name, "doAs"):
+			parts = append(parts, part)
+		case user == "":
+			user, _ = url.QueryUnescape(value) // what is not well-formed names nobody
+		}
+	}
+	return user, strings.Join(parts, "&")
+}
+
+// withoutDoAs returns a request for the endpoint that has authenticated its caller.
+func withoutDoAs(r *http.Request) *http.Request {
+	as, rest := doAs(r.URL.RawQuery)
+	if as == "" {
+		return r
+	}
+	u := *r.URL
+	u.RawQuery = rest
+	r = r.WithContext(r.Context())
+	r.URL = &u
+	return r
+}
+
+func addressOf(r *http.Request) netip.Addr {
+	a, _ := netip.ParseAddr(HostOf(r.RemoteAddr)) // zero if it cannot be parsed
+	return a.Unmap()
+}
+
+// isOpen reports whether a path needs no login with Kerberos.
+func (g *Guard) isOpen(r *http.Request) bool {
+	return g.parts.Kerberos != nil && slices.Contains(g.parts.Kerberos.Open, r.URL.Path)
+}
+
+// YARNUser returns the user of a request to Hadoop's API: the one that Kerberos proves, or else
+// user.name, which Hadoop's simple authentication believes.
+func YARNUser(r *http.Request) string {
+	if p := Of(r); p.By == ByKerberos {
+		return p.Name
+	}
+	return r.URL.Query().Get("user.name")
+}
