@@ -166,6 +166,10 @@ func TestWebLogin(t *testing.T) {
 	w.wants("user.name is not believed", a, body, 200, "application-id")
 	a, body = w.ask(there, "POST", apps, "", "Cookie", cookie, "Sec-Fetch-Site", "cross-site")
 	w.wants("a page of another site", a, body, 403, "another site's page")
+	for _, path := range []string{apps, "/v1/apps", "/ui/"} {
+		a, body = w.ask(there, "POST", path, "", "Cookie", cookie, "Origin", "http://other.example")
+		w.wants("another site's form to "+path, a, body, 403, "site")
+	}
 	for what, bad := range map[string]string{
 		"another user": strings.Replace(cookie, "u=ann", "u=boss", 1), "a later end": strings.Replace(cookie, "&e=1", "&e=2", 1),
 		"no signature": cookie[:strings.Index(cookie, "&s=")] + `"`, "another signature": strings.Replace(cookie, "&s=", "&s=A", 1),
