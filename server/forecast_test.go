@@ -36,8 +36,13 @@ func newForecastCluster(t *testing.T, properties ...input.Property) *forecastClu
 	}
 	in.Properties = append(in.Properties, properties...)
 	c.do(in)
-	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
 	return c
+}
+
+// node registers the only node.
+func (c *forecastCluster) node() {
+	c.t.Helper()
+	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
 }
 
 func (c *forecastCluster) do(in input.Input) input.Reply {
@@ -63,8 +68,10 @@ func (c *forecastCluster) app(memory int64, priority int32) yarn.ApplicationID {
 // names that container, an ask that no node can satisfy never starts, and an application that waits
 // for nothing has no forecast.
 func TestForecastOf(t *testing.T) {
-	c := newForecastCluster(t)
-	first, second, huge := c.app(16384, 0), c.app(16384, 0), c.app(32768, 0)
+	c := newForecastCluster(t, input.Property{Name: "yarn.cluster.max-application-priority", Value: "1"})
+	huge := c.app(32768, 0) // before a node is known: nobody may ask for more than the largest node
+	c.node()
+	first, second := c.app(16384, 1), c.app(16384, 1)
 	now := c.now
 	forecastOf := func(id yarn.ApplicationID) (*api.Forecast, error) {
 		var x explain.Explainer
@@ -99,6 +106,7 @@ func TestForecastOf(t *testing.T) {
 // applications holds back names the limit, and does not say that it waits for nothing.
 func TestForecastUnderParallelLimit(t *testing.T) {
 	c := newForecastCluster(t, input.Property{Name: "yarn.scheduler.capacity.root.a.max-parallel-apps", Value: "1"})
+	c.node()
 	c.app(16384, 0)
 	id := c.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID
 	var x explain.Explainer
@@ -135,6 +143,7 @@ func TestForecastPriority(t *testing.T) {
 		{highest, highest, 0, highest}, {highest, highest, highest, -1}, {highest, highest - 1, 0, highest},
 	} {
 		c := newForecastCluster(t, input.Property{Name: "yarn.cluster.max-application-priority", Value: strconv.Itoa(int(x.most))})
+		c.node()
 		c.app(16384, 0)
 		c.app(16384, x.others)
 		id := c.app(16384, x.own)

@@ -40,7 +40,7 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	x := &live{w: w, ctx: calls, clock: cfg.Clock, begun: cfg.Clock.Now(), done: make(chan func(), cfg.MaxCalls+1)}
 	x.told = progress{start: x.begun, last: x.begun}
 	w.exec, w.pace = x, x
-	w.begin()
+	w.registerNodes()
 	x.observe()
 	x.sampling()
 	x.reportProgress()
@@ -57,6 +57,8 @@ type live struct {
 	begun time.Time
 	told  progress
 
+	registers int           // the first node that has not registered yet
+	pulled    bool          // the first job was taken
 	under     int           // number of calls in flight
 	backlog   []pendingCall // calls that wait because of MaxCalls, oldest first
 	done      chan func()   // has room for all calls and the observation, so sending never blocks
@@ -98,6 +100,7 @@ func (x *live) loop(ctx context.Context) error {
 	for {
 		l.now = max(l.now, int64(x.clock.Now().Sub(x.begun)))
 		l.drain()
+		x.pullWhenRegistered()
 		for at, ok := l.next(); ok && at <= l.now && ctx.Err() == nil; at, ok = l.next() {
 			l.fire()
 			l.drain()
@@ -109,6 +112,19 @@ func (x *live) loop(ctx context.Context) error {
 			return nil
 		}
 		x.await(ctx)
+	}
+}
+
+// pullWhenRegistered takes the first job when all nodes have registered. Before that, the cluster
+// might refuse it: nobody may ask for more than the largest node.
+func (x *live) pullWhenRegistered() {
+	nodes := x.w.nodes
+	for x.registers < len(nodes) && (nodes[x.registers].up || nodes[x.registers].down) {
+		x.registers++
+	}
+	if x.registers == len(nodes) && !x.pulled {
+		x.pulled = true
+		x.w.pull()
 	}
 }
 

@@ -45,7 +45,8 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 		s.swept = s.base
 	}
 	s.observe()
-	w.begin()
+	w.registerNodes()
+	w.pull()
 	err := s.run(ctx)
 	s.sample()
 	s.tell()

@@ -115,12 +115,11 @@ func Largest(nodes []trace.Node) (largest report.Resource) {
 	return largest
 }
 
-// begin registers the nodes and takes the first job.
-func (w *world) begin() {
+// registerNodes lets all nodes make their first call.
+func (w *world) registerNodes() {
 	for _, n := range w.nodes {
 		n.beat()
 	}
-	w.pull()
 }
 
 // pull takes the next job and schedules its submission. If there are too many live applications, it

@@ -375,5 +375,8 @@ func (s *State) checkMeta() error {
 		return fmt.Errorf("the cluster says %s on %d nodes and %d ended applications; summed %s, %d, %d",
 			s.Meta.Cluster, s.Meta.UsableNodes, s.Meta.EndedApps, total, usable, ended)
 	}
+	if l := s.findLargest(); l != s.largest {
+		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.largest.running, s.largest.most, l.running, l.most)
+	}
 	return nil
 }

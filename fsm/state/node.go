@@ -189,6 +189,7 @@ func (s *State) changeCapacity(n *Node, f func()) {
 	}
 	if n.State != state || n.Total != total {
 		s.Meta.NodeChanges++
+		s.noteSize(n, state == yarn.NodeRunning, total)
 	}
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)

@@ -207,6 +207,7 @@ func (s *State) Reindex() error {
 	s.linkLabels()
 	s.linkDynamicQueues()
 	s.unwrapCluster()
+	s.largest = s.findLargest()
 	return s.Check()
 }
 

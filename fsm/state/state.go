@@ -68,6 +68,8 @@ type State struct {
 	auditNewest                 uint64 // number of the newest entry
 	auditChanges, auditRefusals auditList
 
+	largest largestNode
+
 	newestDynamic uint64 // the highest DynamicQueue.Number
 	dynamicSet    uint64 // see DynamicQueueSet
 

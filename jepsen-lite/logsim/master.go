@@ -193,6 +193,9 @@ func (m *master) refused(in input.Input, f *input.Fault) {
 		m.am.Relabel(yarn.NoLabel) // its queue may not use the label, or the label was removed
 		return
 	}
+	if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") {
+		return // no node is large enough at the moment; the AM asks again
+	}
 	if m.w.counts.Rollbacks > 0 {
 		// After a restore, the leader does not know what the AM received since the backup. The AM
 		// registers again when the leader asks for it.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"rmd/internal/sleep"
@@ -105,6 +106,9 @@ func (m *master) allocate() bool {
 	if f := reply.Refused(); f != nil {
 		if f.Reason == input.NoSuchLabel { // not yet
 			m.unlabel()
+			return true
+		}
+		if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") { // no node is large enough at the moment
 			return true
 		}
 		if m.l.w.check.registersAgain(in, f, m.since) {

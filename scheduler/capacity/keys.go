@@ -39,6 +39,7 @@ const (
 	whyLazy      = "a container whose time is up is killed at once"
 	whyRecovery  = "the state is replicated, so nothing is recovered after a failover"
 	whyReread    = "the file is read when a configuration is applied, and replicated with it"
+	whyKnown     = "a new leader knows the nodes, so it need not wait for them"
 	whyOther     = "not honored yet"
 
 	whyMultiNodeOff = multiNodeEnabled + " is not true"
@@ -79,7 +80,7 @@ var ignoredQueue = []unhonored{
 var ignoredSite = []unhonored{
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther, visible},
 	{preprocessorPrefix + "file-refresh-interval-ms", "0", whyReread, harmless},
-	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyRecovery, harmless},
+	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyKnown, harmless},
 	{"yarn.scheduler.include-port-in-node-name", "false", whyOther, visible},
 }
 

@@ -84,8 +84,8 @@ var (
 		"`acl_application_max_priority` of the queue does not let the user have the priority",
 		"ask for a lower one, or change the [list](queues.md#who-may-have-which-priority)")
 	NeverFits = refusal("NEVER_FITS", Unacceptable,
-		"the ask exceeds the largest container",
-		"ask for less, or raise `maximum-allocation`")
+		"the ask exceeds the largest container, or every running node",
+		"ask for less, raise `maximum-allocation`, or add a larger node")
 	InvalidAsk  = refusal("INVALID_ASK", Malformed, "the ask is malformed", "correct what the message names")
 	InvalidGang = refusal("INVALID_GANG", Malformed,
 		"a key of a [gang](gangs.md) is malformed or out of range",

@@ -200,13 +200,22 @@ func (p *Planner) running(i int32) *input.Fault {
 	return nil
 }
 
-// neverFits returns a fault if a size is above the largest container of a queue.
+// largest returns the largest container that applications of a queue may ask for now.
+func (p *Planner) largest(q *capacity.Queue) yarn.Resource { return p.st.MaximumAllocation(q.MaxAlloc) }
+
+// neverFits returns a fault if a size is above the largest container of a queue, by its
+// configuration or by the largest running node.
 func (p *Planner) neverFits(size yarn.Resource, q *capacity.Queue, who string) *input.Fault {
-	if most := q.MaxAlloc; !p.withinMaximum(size, most) {
-		return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
-			who, p.Config().Kinds.Format(size), q.Path, p.Config().Kinds.Format(most))
+	most, show := p.largest(q), p.Config().Kinds.Format
+	switch {
+	case p.withinMaximum(size, most):
+		return nil
+	case p.withinMaximum(size, q.MaxAlloc):
+		return input.Faultf(input.NeverFits, "ask for less, or add a larger node", "%s asks %s; the largest container of %s is %s, because no running node has more",
+			who, show(size), q.Path, show(most))
 	}
-	return nil
+	return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
+		who, show(size), q.Path, show(q.MaxAlloc))
 }
 
 func (p *Planner) withinMaximum(size, most yarn.Resource) bool {
@@ -217,7 +226,7 @@ func (p *Planner) withinMaximum(size, most yarn.Resource) bool {
 }
 
 func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
-	return p.Config().Calculator.Normalize(size, p.Config().MinAlloc, p.Config().Queues[leaf].MaxAlloc)
+	return p.Config().Calculator.Normalize(size, p.Config().MinAlloc, p.largest(&p.Config().Queues[leaf]))
 }
 
 // priority returns the priority of a submission: the one that it asks for, or else the user's

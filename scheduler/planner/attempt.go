@@ -29,7 +29,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	}
 	a := p.st.Apps.Get(slot)
 	leaf := p.sched.LeafOf(a)
-	reply := &input.RegisterAttemptReply{Queue: p.Config().Queues[leaf].Path, Maximum: p.Config().Queues[leaf].MaxAlloc}
+	reply := &input.RegisterAttemptReply{Queue: p.Config().Queues[leaf].Path, Maximum: p.largest(&p.Config().Queues[leaf])}
 	switch {
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.HasResponse && in.Response != a.Response:
 		return input.Refuse(in, input.Faultf(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))

@@ -32,7 +32,7 @@ func decisionStories() []decisionStory {
 		{explain.AppsHeldBack.String(), event.KindContainerAllocated, []string{"before it in root.a came application_", "_0001 (blacklisted by the application)"},
 			plain + "app app1 user=u1\nblacklist app1 n1\nask app1 1x1G\napp app2 user=u2\nask app2 1x1G\nhb n1 quiet"},
 		{explain.AppsHeldBack.String(), event.KindContainerAllocated, []string{"_0001 (too small in all)", "_0002 (waits for a nearer node)", "1 application more"},
-			strings.Replace(plain, "conf ", "conf max=16G ", 1) + "node add n2 8G\napp app1 user=u1\nask app1 1x12G\napp app2 user=u2\nask app2 1x1G hosts=(n9:1) racks=(r9:1) strict strict-rack\napp app3 user=u3\nblacklist app3 n1\nask app3 1x1G\napp app4 user=u4\nask app4 1x1G\nhb n1 quiet"},
+			strings.Replace(plain, "conf ", "conf max=16G ", 1) + "node add n2 16G\napp app1 user=u1\nask app1 1x12G\nnode lose n2\nnode add n2 8G\napp app2 user=u2\nask app2 1x1G hosts=(n9:1) racks=(r9:1) strict strict-rack\napp app3 user=u3\nblacklist app3 n1\nask app3 1x1G\napp app4 user=u4\nask app4 1x1G\nhb n1 quiet"},
 		{explain.QueuesHeldBack.String(), event.KindContainerAllocated, []string{"before root.b came root.a (blacklisted by the application)"},
 			plain + "app app1 user=u1\nblacklist app1 n1\nask app1 1x1G\napp app2 user=u2 queue=b\nask app2 1x1G\nhb n1 quiet"},
 		{explain.TooLittleFree.String(), event.KindReservationMade, []string{"it asks 4 GiB", "n1:1 had 2 GiB", "of 8 GiB", "0 reservations for 1 container of this ask"}, reserveStory},

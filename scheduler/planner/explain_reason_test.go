@@ -98,10 +98,10 @@ blacklist app1 n1
 ask app1 1x1G`},
 		{reason: scheduler.NodeTooSmall, app: "app1", never: true, text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:", still: "hb n1 n2 quiet", remedy: "node add n3 16G\nhb n3 quiet", ifs: "instead", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G
-node add n1 8G
-node add n2 8G
 app app1 user=u1
-ask app1 1x12G`},
+ask app1 1x12G
+node add n1 8G
+node add n2 8G`},
 		{reason: scheduler.NodeTooSmall, app: "app1", text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:1; n2:1 is DECOMMISSIONING, and may be large enough when it serves again",
 			still: "hb n1 n2 quiet", remedy: "node undrain n2\nnode add n2 16G\nhb n2 quiet", ifs: "instead", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G
@@ -111,8 +111,8 @@ app app0 user=u0
 ask app0 1x2G
 hb n2 quiet
 app app1 user=u1
-node drain n2
-ask app1 1x12G`},
+ask app1 1x12G
+node drain n2`},
 		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4 GiB · 1 vc: no unreserved node has 4 GiB free; the most is 2 GiB on n1:", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G

@@ -79,7 +79,7 @@ func (p *Planner) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.U
 		return input.UnknownContainer
 	}
 	c := p.st.Containers.Get(slot)
-	largest := p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))].MaxAlloc
+	largest := p.largest(&p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))])
 	switch {
 	case !p.ofVersion(c, u.Version, again):
 		return input.WrongVersion

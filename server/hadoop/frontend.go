@@ -209,6 +209,7 @@ func (n resolvingRacks) Rack(ctx context.Context, host string) string {
 func (f *Frontend) openMaster() error {
 	c := master.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Services = f.logger("scheduler"), f.cfg.Submitter, f.read, f.names
+	c.Maximum = new(queueView).maximumIn
 	c.ContainerExpiry = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.ContainerExpiry)
 	var err error
 	f.master, err = master.New(c)

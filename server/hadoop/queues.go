@@ -113,6 +113,16 @@ func (q *queueView) Maximum(st *state.State) yarn.Resource {
 	return yarn.Resource{}
 }
 
+// maximumIn returns the largest container that the configuration allows in the queue in a slot, and
+// in the cluster.
+func (q *queueView) maximumIn(st *state.State, slot state.QueueSlot) (here, cluster yarn.Resource) {
+	conf := q.conf.Of(st)
+	if i := indexOf(st, conf, slot); i >= 0 {
+		return conf.Queues[i].MaxAlloc, conf.MaxAlloc
+	}
+	return q.Maximum(st), q.Maximum(st)
+}
+
 // Preprocess implements client.Queues.
 func (q *queueView) Preprocess(st *state.State, host func() string) (label, queue, tag string) {
 	conf := q.conf.Of(st)

@@ -37,7 +37,7 @@ type Queues interface {
 	// May returns the rights of a user in the queue in a slot, by the ACLs of the queue, of the
 	// queues above it, and of the cluster.
 	May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool)
-	// Maximum returns the largest container that the configuration allows.
+	// Maximum returns the largest container that the configuration of the cluster allows.
 	Maximum(st *state.State) yarn.Resource
 	// Preprocess returns what the submission preprocessor sets for the client's host: a label, a
 	// queue and an additional tag. An empty result changes nothing. It calls host only if the
@@ -62,7 +62,7 @@ type Queue struct {
 	// MaxParallelApps is 2^31−1 if there is no limit.
 	MaxParallelApps                        int32
 	PreemptionDisabled, IntraQueueDisabled bool
-	// MaxAllocation is the largest container of the queue.
+	// MaxAllocation is the largest container that the configuration of the queue allows.
 	MaxAllocation yarn.Resource
 }
 

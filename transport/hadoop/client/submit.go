@@ -253,18 +253,13 @@ func capital(s string) string {
 // returns the planner's text.
 func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 	st := s.cfg.Reader.Fork()
-	kinds, most := st.Kinds(), s.cfg.Queues.Maximum(st)
+	most := s.cfg.Queues.Maximum(st)
 	here := most
 	if q, ok := s.cfg.Queues.Queue(st, s.cfg.Queues.Find(st, in.Queue)); ok {
 		here = q.MaxAllocation
 	}
-	for i, name := range kinds {
-		if i < yarn.MaxKinds && in.AM[i] > here[i] {
-			return invalidResource("Invalid resource request! Cannot allocate containers as requested resource is greater than maximum allowed allocation. "+
-				"Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, please note that maximum allowed allocation is calculated "+
-				"by scheduler based on maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
-				name, wire.ResourceText(in.AM, kinds), wire.ResourceText(here, kinds), wire.ResourceText(most, kinds))
-		}
+	if text := wire.AboveMaximum(in.AM, st.MaximumAllocation(here), most, st.Kinds()); text != "" {
+		return invalidResource("%s", text)
 	}
 	return refusal(f)
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -131,6 +132,25 @@ func TestSubmitSeesIDsOfOtherReplicas(t *testing.T) {
 	h.behind = h.st
 	if err := h.submit(t, "ann", subOf(h.newID(t))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLargestNode checks that a client learns the largest container of the present nodes, and that a
+// larger AM is refused with both maxima.
+func TestLargestNode(t *testing.T) {
+	h := newHouse(t)
+	h.must(t, &input.RegisterNode{ID: yarn.NodeID{Host: "small", Port: 1}, Total: yarn.NewResource(4096, 16)})
+	r, err := h.svc.newApplication(context.Background(), as("ann"), &proto.GetNewApplicationRequestProto{})
+	if most := r.GetMaximumCapability(); err != nil || most.GetMemory() != 4096 || most.GetVirtualCores() != 4 {
+		t.Errorf("the client learns the maximum %v, error %v, want the memory of the node and the vcores of the configuration", most, err)
+	}
+	sub := subOf(h.newID(t))
+	sub.AmContainerResourceRequest[0].Capability = wire.ResourceProto(yarn.NewResource(5000, 1), yarn.DefaultKinds())
+	const text = "maximum allowed allocation=<memory:4096, vCores:4>, please note that maximum allowed allocation is calculated by scheduler " +
+		"based on maximum resource of registered NodeManagers, which might be less than configured maximum allocation=<memory:8192, vCores:4>"
+	var refused *ipc.Error
+	if err := h.submit(t, "ann", sub); !errors.As(err, &refused) || refused.Class != classInvalidResource || !strings.HasSuffix(refused.Message, text) {
+		t.Errorf("the AM that fits no node: %v, want a refusal that ends in %q", err, text)
 	}
 }
 

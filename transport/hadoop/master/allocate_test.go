@@ -229,6 +229,30 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestLargestNode checks that an AM learns the largest container of the present nodes, and that a
+// larger ask is refused with both maxima, also after the nodes have changed.
+func TestLargestNode(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 4096, 8)
+	a := w.replica().am(w.app())
+	if most := a.register().MaximumCapability; most.GetMemory() != 4096 || most.GetVirtualCores() != 4 {
+		t.Errorf("the AM learns the maximum %v, want the memory of its node and the vcores of the configuration", most)
+	}
+	refuse := func(mb int64, text string) {
+		t.Helper()
+		_, err := a.try(asks(ask("*", 1, mb)))
+		if e := class(t, err, classInvalidAsk); !strings.Contains(e.Message, text) {
+			t.Errorf("%q does not say %q", e.Message, text)
+		}
+	}
+	const after = ", please note that maximum allowed allocation is calculated by scheduler based on maximum resource of registered NodeManagers, " +
+		"which might be less than configured maximum allocation=<memory:8192, vCores:4>"
+	refuse(4097, "maximum allowed allocation=<memory:4096, vCores:4>"+after)
+	w.node("n2", 6000, 2)
+	a.allocate(asks(ask("*", 1, 4097)))
+	refuse(6001, "maximum allowed allocation=<memory:6000, vCores:4>"+after)
+}
+
 // TestAskedLabels checks that an AM can request nodes with a label, and that answers contain the
 // labels of nodes.
 func TestAskedLabels(t *testing.T) {

@@ -69,18 +69,15 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error 
 	if e.Class != classInvalidAsk {
 		return e
 	}
-	a.mu.Lock()
-	largest, known := a.largest, a.known
-	a.mu.Unlock()
-	if !known {
+	st := s.cfg.Reader.Fork()
+	app := appOf(st, a.id)
+	if app == nil {
 		return e
 	}
-	kinds := s.cfg.Reader.Fork().Kinds()
+	queue, cluster := s.cfg.Maximum(st, app.Queue)
 	for i := range in.Asks {
-		for k, v := range in.Asks[i].Size {
-			if v > largest[k] {
-				return aboveLargest(in.Asks[i].Size, largest, k, kinds)
-			}
+		if text := wire.AboveMaximum(in.Asks[i].Size, st.MaximumAllocation(queue), cluster, st.Kinds()); text != "" {
+			return refusal(classInvalidAsk, "%s", text)
 		}
 	}
 	return e
@@ -89,14 +86,6 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error 
 func belowZero(size yarn.Resource, kind int, kinds yarn.Kinds) error {
 	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
 		"Requested resource type=[%s], Requested resource=%s", kindName(kinds, kind), wire.ResourceText(size, kinds))
-}
-
-func aboveLargest(size, largest yarn.Resource, kind int, kinds yarn.Kinds) error {
-	most := wire.ResourceText(largest, kinds)
-	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is greater than "+
-		"maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, "+
-		"please note that maximum allowed allocation is calculated by scheduler based on maximum resource of registered NodeManagers, "+
-		"which might be less than configured maximum allocation=%s", kindName(kinds, kind), wire.ResourceText(size, kinds), most, most)
 }
 
 func kindName(kinds yarn.Kinds, i int) string {

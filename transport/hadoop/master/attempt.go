@@ -25,10 +25,6 @@ type attempt struct {
 	heard atomic.Int64
 
 	mu sync.Mutex
-	// largest is the largest container of its queue when it registered here. known says that it is
-	// set.
-	largest yarn.Resource
-	known   bool
 	// response is the number of the last response given here. What was sent with it counts as
 	// received when a call with another number comes.
 	response  int32

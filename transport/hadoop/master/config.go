@@ -6,8 +6,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/fsm/state"
 	"rmd/transport/frontend"
 	"rmd/transport/hadoop/token"
+	"rmd/yarn"
 )
 
 // Config is the configuration of a Service.
@@ -15,6 +17,9 @@ type Config struct {
 	Logger    hclog.Logger
 	Submitter frontend.Submitter
 	Reader    frontend.Reader
+	// Maximum returns the largest container that the configuration allows in the queue in a slot,
+	// and in the cluster.
+	Maximum func(st *state.State, queue state.QueueSlot) (here, cluster yarn.Resource)
 	// Services returns the addresses in tokens. If it is nil, tokens contain host names.
 	Services *token.Services
 	// ContainerExpiry is the minimum life of a container's token:
@@ -46,8 +51,8 @@ func DefaultConfig() Config {
 // Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
-	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Now == nil {
-		errs = append(errs, errors.New("logger, submitter, reader and clock are required"))
+	if c.Logger == nil || c.Submitter == nil || c.Reader == nil || c.Maximum == nil || c.Now == nil {
+		errs = append(errs, errors.New("logger, submitter, reader, maximum and clock are required"))
 	}
 	if c.ContainerExpiry < time.Second {
 		errs = append(errs, errors.New("a container's token must last a second at least"))

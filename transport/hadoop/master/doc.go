@@ -10,9 +10,8 @@
 // time of the answer, and the changes of nodes.
 //
 // The service remembers little of an attempt, and may lose it without harm: the NM tokens that it
-// has sent, the last changes of nodes, and the largest container that the registration named. An AM
-// that moves here from another replica gets NM tokens and node states again, which changes nothing
-// for the AM.
+// has sent, and the last changes of nodes. An AM that moves here from another replica gets NM tokens
+// and node states again, which changes nothing for the AM.
 //
 // An AM ends after nearly every exception of allocate. Therefore an error that is not the AM's
 // fault is a StandbyException, after which its client repeats the call. An error that a new

@@ -58,7 +58,6 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.largest, a.known = r.Maximum, true
 	a.response, a.nodesSent, a.tokens, a.ownKey = 0, a.nodesTold, nil, 0
 	if out.ContainersFromPreviousAttempts, err = m.kept(r.Kept, r.KeptVersions); err == nil {
 		out.NmTokensFromPreviousAttempts, err = m.nmTokens(r.Kept, 0)

@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/transport/hadoop/ipc"
@@ -81,6 +83,10 @@ func (w *world) replica() *replica {
 	cfg := DefaultConfig()
 	cfg.Logger, cfg.Submitter, cfg.Reader = hclog.NewNullLogger(), submitterOf{r}, r
 	cfg.Now = func() time.Time { return r.clock }
+	cfg.Maximum = func(st *state.State, queue state.QueueSlot) (here, cluster yarn.Resource) {
+		conf := w.p.Config()
+		return conf.Queues[slices.IndexFunc(conf.Queues, func(q capacity.Queue) bool { return q.Path == st.Queues.Get(queue).Path })].MaxAlloc, conf.MaxAlloc
+	}
 	s, err := New(cfg)
 	if err != nil {
 		w.tb.Fatal(err)

@@ -137,3 +137,17 @@ func ResourceText(r yarn.Resource, kinds yarn.Kinds) string {
 	}
 	return b.String() + ">"
 }
+
+// AboveMaximum returns YARN's text for an ask that exceeds the largest container that is allowed
+// now, or "" if it does not. configured is the largest container of the cluster's configuration.
+func AboveMaximum(size, allowed, configured yarn.Resource, kinds yarn.Kinds) string {
+	for k := range min(len(kinds), yarn.MaxKinds) {
+		if size[k] > allowed[k] {
+			return fmt.Sprintf("Invalid resource request! Cannot allocate containers as requested resource is greater than maximum allowed allocation. "+
+				"Requested resource type=[%s], Requested resource=%s, maximum allowed allocation=%s, please note that maximum allowed allocation is calculated "+
+				"by scheduler based on maximum resource of registered NodeManagers, which might be less than configured maximum allocation=%s",
+				kinds[k], ResourceText(size, kinds), ResourceText(allowed, kinds), ResourceText(configured, kinds))
+		}
+	}
+	return ""
+}

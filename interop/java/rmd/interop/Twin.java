@@ -258,8 +258,8 @@ public final class Twin {
   }
 
   private void start() throws Exception {
-    // The largest container is that of the configuration, not that of the largest node.
-    conf.set("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", String.valueOf(Long.MAX_VALUE / 2));
+    // The largest container is that of the largest node from the beginning.
+    conf.set("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "-1");
     ResourceUtils.resetResourceTypes(conf);
     QueueMetrics.clearQueueMetrics(); // static; a pass reads a parent's reserved resources from them
     context = new TwinContext(conf);
