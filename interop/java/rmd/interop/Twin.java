@@ -724,8 +724,25 @@ public final class Twin {
       for (ResourceRequest r : a.am) {
         asks.add(ResourceRequest.clone(r));
       }
-      call(a, asks, Collections.emptyList(), null, null, new ContainerUpdates());
+      askInFull(a, s, asks);
     }
+  }
+
+  /**
+   * askInFull asks for an AM container. YARN would cut it to the largest node of now; rmd keeps the
+   * size that was accepted with the submission.
+   */
+  private void askInFull(TwinContext.App a, FiCaSchedulerApp s, List<ResourceRequest> asks) {
+    Resource size = asks.get(0).getCapability();
+    if (!Resources.fitsIn(size, cs.getMaximumResourceCapability(s.getQueueName()))) {
+      intended("size of an AM");
+      cs.getNodeTracker().setConfiguredMaxAllocation(size);
+      cs.getNodeTracker().setConfiguredMaxAllocationWaitTime(Long.MAX_VALUE / 2);
+      cs.getNodeTracker().setForceConfiguredMaxAllocation(true);
+    }
+    call(a, asks, Collections.emptyList(), null, null, new ContainerUpdates());
+    cs.getNodeTracker().setConfiguredMaxAllocation(cs.getMaximumAllocation());
+    cs.getNodeTracker().setConfiguredMaxAllocationWaitTime(-1);
   }
 
   /**
