@@ -42,7 +42,7 @@ func (p *Planner) checkAsks(slot state.AppSlot, in *input.Allocate) *input.Fault
 		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Ask(a, k.Key) == 0:
 			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
 		}
-		if fault := p.neverFits(k.Size, &p.Config().Queues[leaf], "ask "+k.Name); fault != nil {
+		if fault := p.neverFits(k.Size, &p.Config().Queues[leaf], "ask "+k.Name); fault != nil && k.Count > 0 {
 			fault.Reason = input.InvalidAsk
 			return fault
 		}

@@ -230,7 +230,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestLargestNode checks that an AM learns the largest container of the present nodes, and that a
-// larger ask is refused with both maxima, also after the nodes have changed.
+// larger ask is refused with both maxima, also after the nodes have changed. It can be withdrawn.
 func TestLargestNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4096, 8)
@@ -251,6 +251,7 @@ func TestLargestNode(t *testing.T) {
 	w.node("n2", 6000, 2)
 	a.allocate(asks(ask("*", 1, 4097)))
 	refuse(6001, "maximum allowed allocation=<memory:6000, vCores:4>"+after)
+	a.allocate(asks(ask("*", 0, 6001)))
 }
 
 // TestAskedLabels checks that an AM can request nodes with a label, and that answers contain the

@@ -724,17 +724,17 @@ public final class Twin {
       for (ResourceRequest r : a.am) {
         asks.add(ResourceRequest.clone(r));
       }
-      askInFull(a, s, asks);
+      askInFull(a, asks);
     }
   }
 
   /**
-   * askInFull asks for an AM container. YARN would cut it to the largest node of now; rmd keeps the
-   * size that was accepted with the submission.
+   * askInFull asks for an AM container. YARN would round and cut it again, by the largest node of
+   * now; rmd keeps the size that was accepted with the submission.
    */
-  private void askInFull(TwinContext.App a, FiCaSchedulerApp s, List<ResourceRequest> asks) {
+  private void askInFull(TwinContext.App a, List<ResourceRequest> asks) {
     Resource size = asks.get(0).getCapability();
-    if (!Resources.fitsIn(size, cs.getMaximumResourceCapability(s.getQueueName()))) {
+    if (!cs.getNormalizedResource(size, cs.getMaximumResourceCapability()).equals(size)) {
       intended("size of an AM");
       cs.getNodeTracker().setConfiguredMaxAllocation(size);
       cs.getNodeTracker().setConfiguredMaxAllocationWaitTime(Long.MAX_VALUE / 2);
@@ -796,6 +796,7 @@ public final class Twin {
         remove.add(v);
       }
     }
+    withdrawn(a, asks);
     if (!labels.check(a, asks)) {
       result = "refused";
       return;
@@ -808,12 +809,36 @@ public final class Twin {
     blacklisted(s);
   }
 
+  /** withdrawn makes asks of no container small, which YARN would refuse because of their size. */
+  private void withdrawn(TwinContext.App a, List<ResourceRequest> asks) {
+    Resource most = cs.getMaximumResourceCapability(a.queue);
+    for (ResourceRequest r : asks) {
+      if (r.getNumContainers() == 0 && !Resources.fitsIn(r.getCapability(), most)) {
+        intended("withdrawn too large");
+        r.setCapability(most);
+      }
+    }
+  }
+
   private void update(TwinContext.App a, boolean grows, String[] p, List<UpdateContainerRequest> updates) {
     ContainerId id = container(p[0]);
-    if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id)) {
+    if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id) && !cutInOtherKinds(a, resource(p[1]))) {
       updates.add(UpdateContainerRequest.newInstance(cs.getRMContainer(id).getContainer().getVersion(), id,
           grows ? ContainerUpdateType.INCREASE_RESOURCE : ContainerUpdateType.DECREASE_RESOURCE, resource(p[1]), null));
     }
+  }
+
+  /**
+   * cutInOtherKinds returns whether rmd refuses the new size of a container, of which YARN would cut
+   * what is neither memory nor vcores.
+   */
+  private boolean cutInOtherKinds(TwinContext.App a, Resource size) {
+    Resource most = cs.getMaximumResourceCapability(a.queue);
+    if (size.getMemorySize() > most.getMemorySize() || size.getVirtualCores() > most.getVirtualCores() || Resources.fitsIn(size, most)) {
+      return false;
+    }
+    intended("other kinds of an update");
+    return true;
   }
 
   /** told returns whether a container exists and its AM knows of it. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -15,10 +16,12 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 import org.apache.hadoop.yarn.util.SystemClock;
 import org.apache.hadoop.yarn.util.resource.Resources;
 
@@ -60,7 +63,28 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     }
     wholeLabels(context, scheduler);
     countLent(context, scheduler);
+    Map<RMContainer, FiCaSchedulerNode> ended = countEnded(scheduler);
     editSchedule();
+    ended.forEach((c, node) -> node.markContainerToNonKillable(c.getContainerId()));
+  }
+
+  /**
+   * countEnded counts containers as room of a reserved node that have ended and that the node has
+   * not reported yet. Hadoop would choose them again.
+   */
+  private Map<RMContainer, FiCaSchedulerNode> countEnded(CapacityScheduler scheduler) {
+    Set<RMContainerState> states = EnumSet.of(RMContainerState.COMPLETED, RMContainerState.EXPIRED, RMContainerState.RELEASED, RMContainerState.KILLED);
+    Map<RMContainer, FiCaSchedulerNode> ended = new LinkedHashMap<>();
+    for (FiCaSchedulerNode node : scheduler.getAllNodes()) {
+      for (RMContainer c : node.getReservedContainer() == null ? List.<RMContainer>of() : node.getCopiedListOfRunningContainers()) {
+        if (states.contains(c.getState())) {
+          intended.add("killed and not reported");
+          node.markContainerToKillable(c.getContainerId());
+          ended.put(c, node);
+        }
+      }
+    }
+    return ended;
   }
 
   /**
