@@ -25,23 +25,32 @@ func (h *HostLists) Excluded(host string) bool {
 	return found
 }
 
-// ExcludedUnknown returns a node for each excluded host that has no known node, ordered by name. As
-// in YARN, these nodes are DECOMMISSIONED and have no port.
-func (s *State) ExcludedUnknown() (nodes []*Node) {
-	if len(s.Hosts.Exclude) == 0 {
+// ListedUnknown returns a node for each listed host that has no known node, ordered by name. As in
+// YARN, these nodes have no port. The excluded hosts are DECOMMISSIONED. With lost, the others of the
+// include list are LOST; without it, they are left out.
+func (s *State) ListedUnknown(lost bool) (nodes []*Node) {
+	if len(s.Hosts.Exclude) == 0 && !(lost && len(s.Hosts.Include) > 0) {
 		return nil
 	}
 	known := make(map[string]bool, s.Nodes.Len()) // looked up by key only
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool { known[strings.ToLower(n.ID.Host)] = true; return true })
-	for _, host := range s.Hosts.Exclude {
-		if !known[host] {
-			nodes = append(nodes, &Node{ID: yarn.NodeID{Host: host}, State: yarn.NodeDecommissioned})
+	add := func(list []string, as yarn.NodeState) {
+		for _, host := range list {
+			if !known[host] {
+				known[host] = true
+				nodes = append(nodes, &Node{ID: yarn.NodeID{Host: host}, State: as})
+			}
 		}
+	}
+	add(s.Hosts.Exclude, yarn.NodeDecommissioned)
+	if lost {
+		add(s.Hosts.Include, yarn.NodeLost)
+		slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(a.ID.Host, b.ID.Host) })
 	}
 	return nodes
 }
 
-// NeverRegistered reports whether the node is one that ExcludedUnknown returns.
+// NeverRegistered reports whether the node is one that ListedUnknown returns.
 func (n *Node) NeverRegistered() bool { return n.Registered == 0 && n.ID.Port == 0 }
 
 // misplaced returns the first host that breaks the order of a list. Lists are in lower case, sorted

@@ -347,19 +347,28 @@ func TestNodeTimes(t *testing.T) {
 	hold(10_000, 0)
 }
 
-// TestExcludedUnknown checks that only excluded hosts without a node are returned.
-func TestExcludedUnknown(t *testing.T) {
+// TestListedUnknown checks that only listed hosts without a node are returned: the excluded ones, and
+// the others if they are to be LOST.
+func TestListedUnknown(t *testing.T) {
 	s := nodeManagers(t)
-	apply(t, s, &event.NodeListsSet{Exclude: []string{"a", "h1", "z"}})
-	var got []string
-	for _, n := range s.ExcludedUnknown() {
-		if !n.NeverRegistered() || n.State != yarn.NodeDecommissioned {
-			t.Errorf("ExcludedUnknown has a node in state %s, registered %v, want %s and never registered: %+v",
-				n.State, !n.NeverRegistered(), yarn.NodeDecommissioned, n)
+	expect := func(lost bool, want ...string) {
+		t.Helper()
+		var got []string
+		for _, n := range s.ListedUnknown(lost) {
+			if !n.NeverRegistered() {
+				t.Errorf("ListedUnknown has a node that registered: %+v", n)
+			}
+			got = append(got, n.ID.Host+" "+n.State.String())
 		}
-		got = append(got, n.ID.Host)
+		if !slices.Equal(got, want) {
+			t.Errorf("ListedUnknown(%v) has %q, want %q", lost, got, want)
+		}
 	}
-	if !slices.Equal(got, []string{"a", "z"}) {
-		t.Errorf("ExcludedUnknown has the hosts %q, want [a z]", got)
-	}
+	expect(true)
+	apply(t, s, &event.NodeListsSet{Include: []string{"b", "h1"}})
+	expect(false)
+	expect(true, "b LOST")
+	apply(t, s, &event.NodeListsSet{Include: []string{"a", "b", "h1"}, Exclude: []string{"a", "h1", "z"}})
+	expect(false, "a DECOMMISSIONED", "z DECOMMISSIONED")
+	expect(true, "a DECOMMISSIONED", "b LOST", "z DECOMMISSIONED")
 }

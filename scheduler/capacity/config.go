@@ -71,6 +71,7 @@ type Config struct {
 	NodeUntrackedMillis             int64    // until an inactive node in no list of hosts is forgotten
 	UntrackedStates                 []string // the node states in which that happens; empty: all
 	UntrackWithoutInclude           bool     // also if no list of hosts that may register exists
+	TrackUnregistered               bool     // hosts that may register and never did are LOST in all lists
 	QueueExpirationMillis           int64    // until an idle dynamic queue is removed
 	ManageMillis                    int64    // between two input.ManageQueues; 0: no managed parents
 	Tokens                          TokenSettings

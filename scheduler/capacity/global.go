@@ -39,6 +39,7 @@ func (r *reader) readGlobal(c *Config) {
 	c.QueueExpirationMillis = 1000 * r.int(ExpirationKey, 300, 1, 365*86_400)
 	c.ManageMillis = r.millis(manageInterval, 1500)
 	c.UntrackedStates = r.names("yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove")
+	c.TrackUnregistered = r.bool("yarn.resourcemanager.enable-tracking-for-unregistered-nodes", false)
 	c.UntrackWithoutInclude = r.bool("yarn.resourcemanager.enable-node-untracked-without-include-path", false)
 	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
 	c.SkipNodeMultiplier = r.int("yarn.scheduler.skip.node.multiplier", 2, 1, 1_000_000)

@@ -180,6 +180,7 @@ var keys = []Key{
 	{Place: OfSite, Name: "yarn.resourcemanager.delegation.token.max-lifetime", Default: "604800000", Text: "life of a delegation token, in ms"},
 	{Place: OfSite, Name: "yarn.resourcemanager.delegation.token.renew-interval", Default: "86400000", Text: "time until a delegation token must be renewed, in ms"},
 	{Place: OfSite, Name: "yarn.resourcemanager.enable-node-untracked-without-include-path", Default: "false", Text: "forget inactive nodes although no list says which may register"},
+	{Place: OfSite, Name: "yarn.resourcemanager.enable-tracking-for-unregistered-nodes", Default: "false", Text: "show hosts as LOST that may register and never did"},
 	{Place: OfSite, Name: "yarn.resourcemanager.max-completed-applications", Default: "1000", Text: "ended applications that are kept"},
 	{Place: OfSite, Name: manageInterval, Default: "1500", Text: "ms between two checks of managed parents"},
 	{Place: OfSite, Name: "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", Default: "86400", Text: "life of a master key of nodes"},

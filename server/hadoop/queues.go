@@ -113,6 +113,12 @@ func (q *queueView) Maximum(st *state.State) yarn.Resource {
 	return yarn.Resource{}
 }
 
+// TrackUnregistered implements client.Queues.
+func (q *queueView) TrackUnregistered(st *state.State) bool {
+	conf := q.conf.Of(st)
+	return conf != nil && conf.TrackUnregistered
+}
+
 // maximumIn returns the largest container that the configuration allows in the queue in a slot, and
 // in the cluster.
 func (q *queueView) maximumIn(st *state.State, slot state.QueueSlot) (here, cluster yarn.Resource) {

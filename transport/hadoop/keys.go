@@ -125,7 +125,6 @@ var concerns = []part{
 	{"yarn.node-labels.manager-class", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.", Visible, whyOther, ""},
 	{"yarn.resourcemanager.connect.", Harmless, "", ""},
-	{"yarn.resourcemanager.enable-tracking-for-unregistered-nodes", Visible, "hosts of the include file that have never registered are not listed", ""},
 	{"yarn.resourcemanager.fs.state-store.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.ha.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.ha.enabled", Harmless, "", ""},
@@ -156,7 +155,6 @@ var concerns = []part{
 var natural = map[string]string{
 	"hadoop.security.sasl.mechanism":                                  "DIGEST-MD5",
 	"yarn.authorization-provider":                                     "org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer",
-	"yarn.resourcemanager.enable-tracking-for-unregistered-nodes":     "false",
 	"yarn.resourcemanager.ha.automatic-failover.enabled":              "true",
 	"yarn.resourcemanager.recovery.enabled":                           "true",
 	"yarn.resourcemanager.reservation-system.enable":                  "false",

@@ -39,6 +39,8 @@ type Queues interface {
 	May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool)
 	// Maximum returns the largest container that the configuration of the cluster allows.
 	Maximum(st *state.State) yarn.Resource
+	// TrackUnregistered reports whether hosts that may register and never did are LOST.
+	TrackUnregistered(st *state.State) bool
 	// Preprocess returns what the submission preprocessor sets for the client's host: a label, a
 	// queue and an additional tag. An empty result changes nothing. It calls host only if the
 	// preprocessor is enabled.

@@ -155,6 +155,11 @@ func (h *house) May(st *state.State, slot state.QueueSlot, user string, groups [
 	return c.MaySubmit(i, user, groups...), c.MayAdminister(i, user, groups...)
 }
 
+func (h *house) TrackUnregistered(st *state.State) bool {
+	c, _ := h.conf(st)
+	return c.TrackUnregistered
+}
+
 func (h *house) Maximum(st *state.State) yarn.Resource { c, _ := h.conf(st); return c.MaxAlloc }
 
 const confPrefix = "yarn.scheduler.capacity."

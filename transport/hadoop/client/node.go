@@ -24,7 +24,9 @@ func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetC
 		}
 		return true
 	})
-	by[yarn.NodeDecommissioned] += int32(len(v.st.ExcludedUnknown()))
+	for _, n := range v.listedUnknown() {
+		by[n.State]++
+	}
 	return &proto.GetClusterMetricsResponseProto{ClusterMetrics: &proto.YarnClusterMetricsProto{
 		NumNodeManagers:       new(by[yarn.NodeRunning] + by[yarn.NodeUnhealthy] + by[yarn.NodeDecommissioning]),
 		NumActiveNms:          new(by[yarn.NodeRunning]),
@@ -55,16 +57,21 @@ func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetC
 		}
 		return true
 	})
-	if want == nil || want[yarn.NodeDecommissioned] {
-		for _, n := range v.st.ExcludedUnknown() {
+	for _, n := range v.listedUnknown() {
+		if want == nil || want[n.State] {
 			out.NodeReports = append(out.NodeReports, v.unknownReport(n))
 		}
 	}
 	return out, nil
 }
 
-// unknownReport returns the report of an excluded host that never registered. YARN gives its port
-// as -1.
+// listedUnknown returns the nodes of listed hosts that never registered.
+func (v *view) listedUnknown() []*state.Node {
+	return v.st.ListedUnknown(v.s.cfg.Queues.TrackUnregistered(v.st))
+}
+
+// unknownReport returns the report of a listed host that never registered. YARN gives its port as
+// -1.
 func (v *view) unknownReport(n *state.Node) *proto.NodeReportProto {
 	r := v.nodeReport(n)
 	r.NodeLabels = wire.NodeLabels(v.st, v.st.MappedLabel(n.ID))

@@ -56,6 +56,23 @@ func TestClusterNodes(t *testing.T) {
 	}
 }
 
+// TestIncludedHostsReported checks that a host that may register and never did is reported as LOST,
+// if the key is set.
+func TestIncludedHostsReported(t *testing.T) {
+	for set, want := range map[string]int{"true": 1, "false": 0} {
+		h := newHouse(t, "yarn.resourcemanager.enable-tracking-for-unregistered-nodes", set)
+		h.must(t, &input.SetHosts{Include: []string{"never"}})
+		r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_LOST}})
+		if err != nil || len(r.GetNodeReports()) != want || want == 1 && r.GetNodeReports()[0].GetNodeId().GetPort() != -1 {
+			t.Errorf("%s: clusterNodes in NS_LOST = %v, %v, want %d nodes with port -1", set, r, err, want)
+		}
+		m, err := h.svc.clusterMetrics(context.Background(), as("ann"), &proto.GetClusterMetricsRequestProto{})
+		if err != nil || int(m.GetClusterMetrics().GetNumLostNms()) != want {
+			t.Errorf("%s: clusterMetrics = %v, %v, want %d lost NodeManagers", set, m, err, want)
+		}
+	}
+}
+
 // TestExcludedHostsReported checks that an excluded host that never registered is reported as
 // DECOMMISSIONED with port -1.
 func TestExcludedHostsReported(t *testing.T) {

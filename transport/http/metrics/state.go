@@ -409,7 +409,9 @@ func (g *gauges) nodes() {
 		}
 		return true
 	})
-	counts[0][yarn.NodeDecommissioned] += len(g.v.State.ExcludedUnknown())
+	for _, n := range g.v.ListedUnknown() {
+		counts[0][n.State]++
+	}
 	for label, count := range counts { // the registry sorts
 		partition := g.v.State.LabelName(label)
 		for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {

@@ -128,7 +128,7 @@ func (q *query) nodeHeads(sorted string, desc, labels bool) []column {
 type nodeData struct {
 	Index       uint64
 	Node        nodeRow
-	Unknown     bool // an excluded host that never registered
+	Unknown     bool // a listed host that never registered
 	Lines       []usage
 	Containers  []containerRow
 	Heads       []column // of the table of containers

@@ -33,23 +33,23 @@ func (s *API) nodeRoutes() []route.Route {
 
 // nodePlace is the position of a node in the list of nodes.
 type nodePlace struct {
-	excluded bool // an excluded host that never registered; these come last
-	id       yarn.NodeID
+	unknown bool // a listed host that never registered; these come last
+	id      yarn.NodeID
 }
 
-func placeOf(n *state.Node) nodePlace { return nodePlace{excluded: n.NeverRegistered(), id: n.ID} }
+func placeOf(n *state.Node) nodePlace { return nodePlace{unknown: n.NeverRegistered(), id: n.ID} }
 
 func parseNodePlace(name string) (nodePlace, error) {
 	if host, ok := strings.CutSuffix(name, view.NoPort); ok {
-		return nodePlace{excluded: true, id: yarn.NodeID{Host: host}}, nil
+		return nodePlace{unknown: true, id: yarn.NodeID{Host: host}}, nil
 	}
 	id, err := yarn.ParseNodeID(name)
 	return nodePlace{id: id}, err
 }
 
 func (p nodePlace) after(q nodePlace) bool {
-	if p.excluded != q.excluded {
-		return p.excluded
+	if p.unknown != q.unknown {
+		return p.unknown
 	}
 	return p.id.Compare(q.id) > 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/yarn"
 )
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
@@ -21,18 +22,23 @@ func (v *View) Nodes(pass func(n *state.Node) bool) []state.NodeSlot {
 	return out
 }
 
-// ListedNodes returns the nodes that pass, sorted by host and port. The excluded hosts that never
+// ListedNodes returns the nodes that pass, sorted by host and port. The listed hosts that never
 // registered come last.
 func (v *View) ListedNodes(pass func(n *state.Node) bool) (list []*state.Node) {
 	for _, slot := range v.Nodes(pass) {
 		list = append(list, v.State.Nodes.Get(slot))
 	}
-	for _, n := range v.State.ExcludedUnknown() {
+	for _, n := range v.ListedUnknown() {
 		if pass(n) {
 			list = append(list, n)
 		}
 	}
 	return list
+}
+
+// ListedUnknown returns the nodes of listed hosts that never registered.
+func (v *View) ListedUnknown() []*state.Node {
+	return v.State.ListedUnknown(v.Conf != nil && v.Conf.TrackUnregistered)
 }
 
 // ListedNode returns the node of ListedNodes with a name or host.
@@ -42,7 +48,7 @@ func (v *View) ListedNode(text string) (*state.Node, error) {
 		return v.State.Nodes.Get(slot), nil
 	}
 	host := strings.ToLower(strings.TrimSuffix(text, NoPort))
-	for _, n := range v.State.ExcludedUnknown() {
+	for _, n := range v.ListedUnknown() {
 		if n.ID.Host == host {
 			return n, nil
 		}
@@ -74,6 +80,9 @@ func (v *View) Node(n *state.Node) api.Node {
 	}
 	if n.NeverRegistered() {
 		d.HTTPAddress, d.Report = "", "the lists of hosts exclude it; it never registered"
+		if n.State == yarn.NodeLost {
+			d.Report = "the lists of hosts include it; it never registered"
+		}
 	}
 	d.Drain = v.drain(n)
 	return d

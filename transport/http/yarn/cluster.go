@@ -116,7 +116,9 @@ func (s *API) wsMetrics(c *route.Call) error {
 
 func (v *docs) nodesByState() (by [yarn.NodeShutdown + 1]int) {
 	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { by[n.State]++; return true })
-	by[yarn.NodeDecommissioned] += len(v.State.ExcludedUnknown())
+	for _, n := range v.ListedUnknown() {
+		by[n.State]++
+	}
 	return by
 }
 

@@ -70,6 +70,8 @@ func (h *house) May(_ *state.State, _ state.QueueSlot, user string, _ []string) 
 	return user != "nobody", user == "root"
 }
 func (h *house) Maximum(*state.State) yarn.Resource { return yarn.NewResource(8192, 4) }
+
+func (h *house) TrackUnregistered(*state.State) bool { return false }
 func (h *house) Preprocess(*state.State, func() string) (label, queue, tag string) {
 	return "", "", ""
 }
