@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -77,5 +78,17 @@ func TestOf(t *testing.T) {
 	all := []string{"container_1_0002_01_000001", "container_e02_1_0002_01_000002", "container_1_0003_01_000001"}
 	if got := strings.Join(Of(all, "application_1_0002"), " "); got != all[0]+" "+all[1] {
 		t.Errorf("Of(%q, application_1_0002) = %q, want the first two", all, got)
+	}
+}
+
+// TestList checks that lists of Hadoop 3.4 and 3.5 are read.
+func TestList(t *testing.T) {
+	for text, want := range map[string]int{`{"l":[{"id":"a"},{"id":"b"}]}`: 2, `{"l":{"id":"a"}}`: 1, `{"l":[{"id":"a"}]}`: 1, `{}`: 0} {
+		var doc struct {
+			L list[TaskAttempt] `json:"l"`
+		}
+		if err := json.Unmarshal([]byte(text), &doc); err != nil || len(doc.L) != want || want > 0 && doc.L[0].ID != "a" {
+			t.Errorf("%s: %v, %v, want %d elements", text, doc.L, err, want)
+		}
 	}
 }

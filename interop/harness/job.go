@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,6 +143,17 @@ type TaskAttempt struct {
 	Container string `json:"assignedContainerId"`
 }
 
+// list is a list in a document. Servers of Hadoop 3.5 write a list of one element as this element.
+type list[T any] []T
+
+func (l *list[T]) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("{")) {
+		*l = make(list[T], 1)
+		return json.Unmarshal(text, &(*l)[0])
+	}
+	return json.Unmarshal(text, (*[]T)(l))
+}
+
 // Job reads the job of an application from the history server.
 func (c *Cluster) Job(app string) Job {
 	c.t.Helper()
@@ -152,23 +165,23 @@ func (c *Cluster) Job(app string) Job {
 	Await(c.t, "the history server knows "+id, time.Minute, func() bool { return Get(c.History.Web, at, &doc) == nil })
 	var masters struct {
 		All struct {
-			Attempts []struct{} `json:"jobAttempt"`
+			Attempts list[struct{}] `json:"jobAttempt"`
 		} `json:"jobAttempts"`
 	}
 	c.history(at+"/jobattempts", &masters)
 	doc.Job.Masters = len(masters.All.Attempts)
 	var tasks struct {
 		All struct {
-			Tasks []struct {
+			Tasks list[struct {
 				ID string `json:"id"`
-			} `json:"task"`
+			}] `json:"task"`
 		} `json:"tasks"`
 	}
 	c.history(at+"/tasks", &tasks)
 	for _, task := range tasks.All.Tasks {
 		var attempts struct {
 			All struct {
-				Attempts []TaskAttempt `json:"taskAttempt"`
+				Attempts list[TaskAttempt] `json:"taskAttempt"`
 			} `json:"taskAttempts"`
 		}
 		c.history(at+"/tasks/"+task.ID+"/attempts", &attempts)

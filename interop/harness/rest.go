@@ -110,7 +110,7 @@ func (c *Cluster) Attempt(id string) Attempt {
 	c.t.Helper()
 	var doc struct {
 		All struct {
-			Attempts []Attempt `json:"appAttempt"`
+			Attempts list[Attempt] `json:"appAttempt"`
 		} `json:"appAttempts"`
 	}
 	c.Read("/ws/v1/cluster/apps/"+id+"/appattempts", &doc)
@@ -142,7 +142,7 @@ func (c *Cluster) nodes(what func(nodeView) string) map[string]string {
 	c.t.Helper()
 	var doc struct {
 		Nodes struct {
-			Nodes []nodeView `json:"node"`
+			Nodes list[nodeView] `json:"node"`
 		} `json:"nodes"`
 	}
 	c.Read("/ws/v1/cluster/nodes", &doc)

@@ -1,6 +1,6 @@
 // Command matrix runs the interop tests with several versions of Hadoop, one after the other, and
-// writes what passed into the table of docs/operations/hadoop.md, with the date. It runs in the root
-// of the project. "make matrix" calls it.
+// writes what passed into the tables of docs/operations/hadoop.md, with the date. Rows of versions
+// that it does not run stay as they are. It runs in the root of the project. "make matrix" calls it.
 package main
 
 import (
@@ -24,32 +24,30 @@ var columns = []struct{ test, shows string }{
 	{"TestCommands", "command lines"},
 }
 
-// mixed are the tests with NodeManagers of several versions, with the text of their rows.
-var mixed = []struct{ test, shows string }{
-	{"TestTwoVersions", "MapReduce and DistributedShell on NodeManagers of 3.1.4 and 3.5.0 in one cluster"},
-	{"TestUpgradeOfNodes", "NodeManagers upgraded one by one from 3.1.4 to 3.4.2 to 3.5.0 under MapReduce, no task lost"},
+// others are tests that run with one version, or with NodeManagers of several, and the text of their
+// rows. "" is the version of interop/pom.xml.
+var others = []struct{ version, test, shows string }{
+	{"", "TestTwoVersions", "MapReduce of 3.4.2 on NodeManagers of 3.1.4 and 3.5.0 in one cluster"},
+	{"3.5.0", "TestTokenHMAC", "MapReduce and DistributedShell of 3.5.0 with tokens signed with HmacSHA256"},
+	{"", "TestUpgradeOfNodes", "NodeManagers upgraded one by one from 3.1.4 to 3.4.2 to 3.5.0 under MapReduce, no task lost"},
 }
 
-const document, mark = "docs/operations/hadoop.md", "<!-- tested with: make matrix -->\n\n"
+const document = "docs/operations/hadoop.md"
 
 func main() {
 	versions := flag.String("versions", "2.10.2 3.1.4 3.3.6 3.4.2 3.5.0", "the versions of Hadoop")
+	more := flag.Bool("others", true, "run also the tests with NodeManagers of several versions, and with other keys")
 	out := flag.String("out", "out/matrix", "the folder of the logs")
 	flag.Parse()
-	if err := run(strings.Fields(*versions), *out); err != nil {
+	if err := run(strings.Fields(*versions), *more, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 		os.Exit(1)
 	}
 }
 
-func run(versions []string, out string) error {
+func run(versions []string, more bool, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
-	}
-	today := time.Now().UTC().Format(time.DateOnly)
-	head, line := "| Hadoop |", "|---|"
-	for _, c := range columns {
-		head, line = head+" "+c.shows+" |", line+"---|"
 	}
 	failures := 0
 	verdict := func(version, test string) string {
@@ -60,20 +58,21 @@ func run(versions []string, out string) error {
 		}
 		return "yes"
 	}
-	table := head + "\n" + line + "\n"
 	for _, v := range versions {
-		table += "| " + v + " |"
+		var cells []string
 		for _, c := range columns {
-			table += " " + verdict(v, c.test) + " |"
+			cells = append(cells, verdict(v, c.test))
 		}
-		table += "\n"
+		if err := write(v, cells); err != nil {
+			return err
+		}
 	}
-	table += "\nTested on " + today + ", with JDK 17. On the same day:\n\n"
-	for _, m := range mixed {
-		table += "- " + m.shows + ": " + verdict("", m.test) + "\n"
-	}
-	if err := write(table); err != nil {
-		return err
+	if more {
+		for _, o := range others {
+			if err := write(o.shows, []string{verdict(o.version, o.test)}); err != nil {
+				return err
+			}
+		}
 	}
 	if failures > 0 {
 		return fmt.Errorf("%d tests failed; the logs are in %s", failures, out)
@@ -101,16 +100,18 @@ func play(version, test, log string) error {
 	return nil
 }
 
-// write replaces the text between the mark and the next heading.
-func write(table string) error {
+// write replaces the row of a table that begins with name. The row gets today's date.
+func write(name string, cells []string) error {
 	b, err := os.ReadFile(document)
 	if err != nil {
 		return err
 	}
-	before, rest, ok := strings.Cut(string(b), mark)
-	end := strings.Index("\n"+rest, "\n#")
-	if !ok || end < 0 {
-		return fmt.Errorf("%s has no line %q with a heading after it", document, strings.TrimSpace(mark))
+	begin := "\n| " + name + " |"
+	before, rest, ok := strings.Cut(string(b), begin)
+	_, after, ended := strings.Cut(rest, "\n")
+	if !ok || !ended {
+		return fmt.Errorf("%s has no row %q", document, strings.TrimSpace(begin))
 	}
-	return os.WriteFile(document, []byte(before+mark+table+"\n"+rest[end:]), 0o644)
+	today := time.Now().UTC().Format(time.DateOnly)
+	return os.WriteFile(document, []byte(before+begin+" "+today+" | "+strings.Join(cells, " | ")+" |\n"+after), 0o644)
 }
