@@ -69,6 +69,26 @@ func (l *loader) readFile(path string) bool {
 	return true
 }
 
+// Given returns the keys that a file sets. Paths below its directory are relative to it. It checks the
+// values one by one, and not whether they fit together. Its error is an *Invalid.
+func Given(file string) (map[string]string, error) {
+	l := newLoader()
+	if l.readFile(file); len(l.faults) > 0 {
+		return nil, &Invalid{Faults: l.faults}
+	}
+	out := map[string]string{}
+	for key := range l.origin { // the order does not matter: each key has one value
+		v := l.byPath[key].value
+		out[key] = v.String()
+		if _, ok := v.(path); ok {
+			if rel, err := filepath.Rel(filepath.Dir(file), v.String()); err == nil && filepath.IsLocal(rel) {
+				out[key] = rel
+			}
+		}
+	}
+	return out, nil
+}
+
 // node reads a mapping. prefix is the path of its section.
 func (l *loader) node(file, prefix string, n ast.Node) {
 	switch m := n.(type) {

@@ -48,12 +48,7 @@ func Variable(path string) string {
 
 // Load reads all sources and checks the result. Its error is an *Invalid.
 func Load(src Source) (*Loaded, error) {
-	l := &loader{cfg: Default(), seen: map[string]bool{}, origin: map[string]Origin{}, byPath: map[string]setting{}}
-	l.all = settings(&l.cfg)
-	l.sections = sections(l.all)
-	for _, s := range l.all {
-		l.byPath[s.path] = s
-	}
+	l := newLoader()
 	if src.File != "" && !l.readFile(src.File) {
 		return nil, &Invalid{Faults: l.faults} // further faults would be misleading
 	}
@@ -69,6 +64,16 @@ func Load(src Source) (*Loaded, error) {
 		return nil, &Invalid{Faults: l.faults}
 	}
 	return &Loaded{Config: l.cfg, Origins: l.origin, Hadoop: l.hadoop, Warnings: l.warnings}, nil
+}
+
+func newLoader() *loader {
+	l := &loader{cfg: Default(), seen: map[string]bool{}, origin: map[string]Origin{}, byPath: map[string]setting{}}
+	l.all = settings(&l.cfg)
+	l.sections = sections(l.all)
+	for _, s := range l.all {
+		l.byPath[s.path] = s
+	}
+	return l
 }
 
 func (l *loader) fault(at Origin, do, format string, args ...any) {

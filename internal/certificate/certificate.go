@@ -148,13 +148,13 @@ func writePair(certFile, keyFile string, der []byte, key *ecdsa.PrivateKey) erro
 	return writeNew(certFile, &pem.Block{Type: "CERTIFICATE", Bytes: der}, 0o644)
 }
 
-// writeNew writes a file that must not exist yet.
+// writeNew writes a file that must not exist yet, with this mode whatever the umask is.
 func writeNew(path string, b *pem.Block, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	return errors.Join(pem.Encode(f, b), f.Sync(), f.Close())
+	return errors.Join(pem.Encode(f, b), f.Chmod(mode), f.Sync(), f.Close())
 }
 
 func serial() *big.Int {

@@ -447,7 +447,7 @@ func TestInitReplicasRefuses(t *testing.T) {
 		{`rm1 and rm2 both have the address node.example`, exitcode.Usage, []string{"--replicas", "rm1=node.example,rm2=Node.Example"}},
 		{`only one is a loopback address`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=127.0.0.1"}},
 		{`2 replicas tolerate no more failures than 1; name 1 or 3`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12"}},
-		{`9 replicas are more than 7`, exitcode.Usage, []string{"--replicas", three + ",rm4=10.0.0.14,rm5=10.0.0.15,rm6=10.0.0.16,rm7=10.0.0.17,rm8=10.0.0.18,rm9=10.0.0.19"}},
+		{`more than 7 replicas`, exitcode.Usage, []string{"--replicas", three + ",rm4=10.0.0.14,rm5=10.0.0.15,rm6=10.0.0.16,rm7=10.0.0.17,rm8=10.0.0.18,rm9=10.0.0.19"}},
 		{`add --tls`, exitcode.Usage, []string{"--replicas", three}},
 		{`--id and --replicas contradict`, exitcode.Usage, []string{"--replicas", three, "--id", "rm1"}},
 		{`--advertise and --replicas contradict`, exitcode.Usage, []string{"--replicas", three, "--advertise", "10.0.0.11:8034"}},

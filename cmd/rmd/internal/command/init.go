@@ -24,10 +24,13 @@ func (p *program) initFiles() verb {
 		name: "init", usage: "write a commented rmd.yaml, and with --tls also a CA and a certificate",
 		long: "With --replicas it writes one directory for each replica of a new cluster, ready to be copied to /etc/rmd: rmd.yaml, Hadoop's files, certificates and a " +
 			"unit file, and beside them the CA and the client certificate \"admin\". The replicas create the cluster themselves. On loopback addresses all of them run on this machine.\n" +
-			"Without --replicas it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
+			"With --replica it writes the directory of one replica beside those of the others, with their settings, and names it in their yarn-site.xml: of a replica to add, or with another address. For a replica that is there it makes a new certificate.\n" +
+			"Without them it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "replicas", Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"},
 			fill(files, &cli.StringFlag{Name: "dir", Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."}),
+			&cli.StringFlag{Name: "replica", Usage: "one replica of the cluster whose files are in --dir: rm4=10.0.0.14"},
+			&cli.StringFlag{Name: "instead-of", Usage: "with --replica: the replica that it replaces", DefaultText: "none"},
 			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
 			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
 			fill(files, &cli.StringFlag{Name: "data", Usage: "data directory of the replica", Value: "/var/lib/rmd"}),
@@ -35,9 +38,14 @@ func (p *program) initFiles() verb {
 			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
 			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
-		examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
+		examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 		run: func(c *call) error {
-			if c.IsSet("replicas") {
+			switch {
+			case c.IsSet("replica"):
+				return runInitReplica(c)
+			case c.IsSet("instead-of"):
+				return clierr.Usagef("write --replica rm4=10.0.0.14 too", "--instead-of names the replica that --replica replaces")
+			case c.IsSet("replicas"):
 				return runInitReplicas(c)
 			}
 			return runInit(c)
@@ -47,6 +55,9 @@ func (p *program) initFiles() verb {
 
 func runInit(c *call) error {
 	dir, id, name := c.String("dir"), c.String("id"), c.String("cluster")
+	if all, err := replicasIn(dir); err == nil {
+		return clierr.New(clierr.CodeExists, "write --replica "+id+"=HOST, so that the replica opens the same ports", "%s has the directories of the replicas of a cluster, such as %s", dir, all[0].id)
+	}
 	set := map[string]string{"id": id, "cluster": name, "data": c.String("data")}
 	hosts, err := c.addresses(set)
 	if err != nil {
@@ -71,7 +82,7 @@ func runInit(c *call) error {
 	if err := config.Sample(&b, set); err != nil {
 		return clierr.Usagef("see rmd init --help", "%v", err)
 	}
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+	if err := writePublic(file, b.Bytes()); err != nil {
 		return err
 	}
 	l, err := loadWritten(file)
@@ -86,6 +97,29 @@ func runInit(c *call) error {
 	c.printMessage("other replicas:      rmd cluster join, with a token from \"rmd cluster token create\"")
 	_, err = fmt.Fprintln(c.p.Out, file)
 	return err
+}
+
+// writePublic writes a file that the replica's user, nodes and clients must read, also if the umask of
+// the administrator hides new files from others.
+func writePublic(file string, b []byte) error {
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(file, 0o644)
+}
+
+// makePublic creates directories below one that exists, for files of writePublic.
+func makePublic(root string, below ...string) error {
+	for _, name := range below {
+		root = filepath.Join(root, name)
+		if err := os.Mkdir(root, 0o755); err != nil && !os.IsExist(err) {
+			return err
+		}
+		if err := os.Chmod(root, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sayPorts prints the addresses on which a replica with this configuration listens: YARN's ports

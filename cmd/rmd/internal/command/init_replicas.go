@@ -101,13 +101,15 @@ func (c *call) clusterFiles() (*clusterFiles, error) {
 		return nil, clierr.Usagef("write --cluster prod", "%q is not 1 to 64 letters, digits, '_', '-', '.'", f.name)
 	}
 	for _, text := range strings.Split(c.String("replicas"), ",") {
-		if err := f.add(strings.TrimSpace(text)); err != nil {
+		r, err := parseReplica(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		if err := f.add(r); err != nil {
 			return nil, err
 		}
 	}
 	switch n := len(f.replicas); {
-	case n > cluster.ReplicasMax:
-		return nil, clierr.Usagef("name 3 or 5", "%d replicas are more than %d", n, cluster.ReplicasMax)
 	case n%2 == 0:
 		return nil, clierr.Usagef(fmt.Sprintf("name %d or %d", n-1, n+1), "%d replicas tolerate no more failures than %d", n, n-1)
 	case !f.local && !f.tls:
@@ -116,20 +118,28 @@ func (c *call) clusterFiles() (*clusterFiles, error) {
 	return f, nil
 }
 
-// add parses ID=HOST and adds the replica.
-func (f *clusterFiles) add(text string) error {
+// parseReplica parses ID=HOST.
+func parseReplica(text string) (replicaHost, error) {
 	id, host, ok := strings.Cut(text, "=")
 	if !ok {
-		return clierr.Usagef("write --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13", "%q is not ID=HOST", text)
+		return replicaHost{}, clierr.Usagef("write for instance rm1=10.0.0.11", "%q is not ID=HOST", text)
 	}
 	if !config.ValidName(id) || id == administrator || strings.HasSuffix(id, ".pem") {
-		return clierr.Usagef("write for instance rm1", "%q cannot be the id of a replica", id)
+		return replicaHost{}, clierr.Usagef("write for instance rm1", "%q cannot be the id of a replica", id)
 	}
 	host, err := hostOf(host)
 	if err != nil {
-		return clierr.Usagef("write "+id+"=10.0.0.11, or a host name; the ports are 8034, 8088, 8090 and YARN's", "%s: %v", id, err)
+		return replicaHost{}, clierr.Usagef("write "+id+"=10.0.0.11, or a host name; the ports are 8034, 8088, 8090 and YARN's", "%s: %v", id, err)
 	}
-	local := config.Loopback(host)
+	return replicaHost{id, host}, nil
+}
+
+// add adds a replica with an id and an address of its own, which all others reach.
+func (f *clusterFiles) add(added replicaHost) error {
+	id, host, local := added.id, added.host, config.Loopback(added.host)
+	if len(f.replicas) == cluster.ReplicasMax {
+		return clierr.Usagef("name 3 or 5", "more than %d replicas", cluster.ReplicasMax)
+	}
 	for _, r := range f.replicas {
 		switch {
 		case r.id == id:
@@ -142,7 +152,7 @@ func (f *clusterFiles) add(text string) error {
 			return clierr.Usagef("name addresses that all machines reach", "%s and %s cannot reach each other: only one is a loopback address", r.host, host)
 		}
 	}
-	f.local, f.replicas = local, append(f.replicas, replicaHost{id, host})
+	f.local, f.replicas = local, append(f.replicas, added)
 	return nil
 }
 
@@ -182,7 +192,7 @@ func (f *clusterFiles) listen(r replicaHost, port int) string {
 
 func (f *clusterFiles) write(dir string) error {
 	for _, r := range f.replicas {
-		if err := os.MkdirAll(filepath.Join(dir, r.id, hadoopDir), 0o755); err != nil {
+		if err := makePublic(dir, r.id, hadoopDir); err != nil {
 			return err
 		}
 	}
@@ -223,7 +233,7 @@ func (f *clusterFiles) writeCertificates(dir string) error {
 		if _, err := ca.Issue(below, f.name, r.id, hosts, now); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(below, "ca.pem"), public, 0o644); err != nil {
+		if err := writePublic(filepath.Join(below, "ca.pem"), public); err != nil {
 			return err
 		}
 	}
@@ -232,6 +242,8 @@ func (f *clusterFiles) writeCertificates(dir string) error {
 
 // hadoopDir is the directory of Hadoop's files, next to rmd.yaml.
 const hadoopDir = "hadoop"
+
+const yarnSiteFile = "yarn-site.xml"
 
 func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 	var settings, site, queues bytes.Buffer
@@ -245,13 +257,13 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 		return err
 	}
 	files := map[string][]byte{
-		"rmd.yaml": settings.Bytes(), filepath.Join(hadoopDir, "yarn-site.xml"): site.Bytes(), filepath.Join(hadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
+		"rmd.yaml": settings.Bytes(), filepath.Join(hadoopDir, yarnSiteFile): site.Bytes(), filepath.Join(hadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
 	}
 	if !f.local { // the unit file is for one replica per machine
 		files["rmd.service"] = contrib.Unit
 	}
 	for _, name := range sorted(files) {
-		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o644); err != nil {
+		if err := writePublic(filepath.Join(dir, name), files[name]); err != nil {
 			return err
 		}
 	}
@@ -354,11 +366,7 @@ func (c *call) showReplicas(f *clusterFiles, dir string) error {
 		if err != nil {
 			return err
 		}
-		if f.local {
-			c.printMessage("%-20s rmd server --config %s", "start "+r.id+":", filepath.Join(own, "rmd.yaml"))
-		} else {
-			c.printMessage("%-20s copy %s to /etc/rmd on %s", "for "+r.id+":", own, r.host)
-		}
+		f.showReplica(c, own, r)
 		if err := c.sayPorts(l); err != nil {
 			return err
 		}
@@ -371,6 +379,15 @@ func (c *call) showReplicas(f *clusterFiles, dir string) error {
 		}
 	}
 	return nil
+}
+
+// showReplica says what to do with the directory of a replica.
+func (f *clusterFiles) showReplica(c *call, dir string, r replicaHost) {
+	if f.local {
+		c.printMessage("%-20s rmd server --config %s", "start "+r.id+":", filepath.Join(dir, "rmd.yaml"))
+	} else {
+		c.printMessage("%-20s copy %s to /etc/rmd on %s", "for "+r.id+":", dir, r.host)
+	}
 }
 
 // environment returns the environment variables for an administrator's shell.

@@ -1,0 +1,201 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rmd/config"
+	"rmd/internal/exitcode"
+	"rmd/transport/hadoop"
+)
+
+// newCluster writes the files of three replicas to the directory prod of a new directory, which
+// becomes the current one.
+func newCluster(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=b.example", "--tls", "--host", "rmd.example"); r.exit != 0 {
+		t.Fatalf("rmd init --replicas: %+v", r)
+	}
+}
+
+func loadReplica(t *testing.T, id string) *config.Loaded {
+	t.Helper()
+	l, err := config.Load(config.Source{File: filepath.Join("prod", id, "rmd.yaml"), Files: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func edit(t *testing.T, file, old, new string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(b), old) {
+		t.Fatalf("%s does not contain %q: %v", file, old, err)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(b), old, new)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInitReplicaAdds checks that a replica which is added opens the ports of the others, has their
+// settings, and is in everybody's yarn-site.xml instead of the one that it replaces.
+func TestInitReplicaAdds(t *testing.T) {
+	newCluster(t)
+	edit(t, "prod/rm1/rmd.yaml", "#auth: optional", "auth: required")
+	r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=10.0.0.14", "--instead-of", "rm2")
+	if r.exit != 0 || r.out != "prod/rm4\n" || !strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	old, l := loadReplica(t, "rm1"), loadReplica(t, "rm4")
+	if l.Raft.Advertise != "10.0.0.14:8034" || l.Raft.BootstrapExpect != 0 || len(l.Raft.Join) != 0 || l.HTTP.Auth != "required" ||
+		l.Raft.Listen != old.Raft.Listen || l.HTTP.Listen != old.HTTP.Listen || l.HTTP.ListenTLS != old.HTTP.ListenTLS ||
+		l.TLS.Cert != filepath.Join("prod", "rm4", "rm4.pem") {
+		t.Errorf("rm4 has\n%+v\nrm1 has\n%+v", l.Config, old.Config)
+	}
+	for _, id := range []string{"rm1", "rm3", "rm4"} {
+		conf := loadReplica(t, id).Hadoop
+		if ids := conf.Value("yarn.resourcemanager.ha.rm-ids", ""); ids != "rm1,rm3,rm4" {
+			t.Errorf("%s: rm-ids is %q", id, ids)
+		}
+		if _, ok := conf.Get("yarn.resourcemanager.hostname.rm2"); ok {
+			t.Errorf("%s still has the host of rm2", id)
+		}
+		at, err := hadoop.AddressesOf(conf, "rm4")
+		if err != nil || at.Tracker.Public != "10.0.0.14:8031" {
+			t.Errorf("%s: the address of rm4 for nodes is %+v: %v", id, at.Tracker, err)
+		}
+		if https := conf.Value("yarn.resourcemanager.webapp.https.address.rm4", ""); https != "10.0.0.14:8090" {
+			t.Errorf("%s: the pages of rm4 are at %q", id, https)
+		}
+	}
+	conf, err := config.LoadTLS(l.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leaf := conf.Certificates[0].Leaf; leaf.VerifyHostname("10.0.0.14") != nil || leaf.VerifyHostname("rmd.example") != nil || leaf.VerifyHostname("10.0.0.11") == nil {
+		t.Errorf("the certificate is for %v %v", leaf.DNSNames, leaf.IPAddresses)
+	}
+}
+
+// TestInitReplicaMoves gives a replica another address.
+func TestInitReplicaMoves(t *testing.T) {
+	newCluster(t)
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm2=c.example"); r.exit != 0 {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	l := loadReplica(t, "rm2")
+	if l.Raft.Advertise != "c.example:8034" || !slices.Equal(l.Raft.Join, []string{"10.0.0.11:8034", "c.example:8034", "b.example:8034"}) || !slices.Contains(l.HTTP.Hosts, "c.example") {
+		t.Errorf("rm2 has %+v, %+v", l.Raft, l.HTTP)
+	}
+	for _, id := range []string{"rm1", "rm2", "rm3"} {
+		conf := loadReplica(t, id).Hadoop
+		if ids, host := conf.Value("yarn.resourcemanager.ha.rm-ids", ""), conf.Value("yarn.resourcemanager.hostname.rm2", ""); ids != "rm1,rm2,rm3" || host != "c.example" {
+			t.Errorf("%s: rm-ids is %q, rm2's host %q", id, ids, host)
+		}
+	}
+}
+
+// TestInitReplicaRenews makes a new certificate for a replica, and changes nothing else.
+func TestInitReplicaRenews(t *testing.T) {
+	newCluster(t)
+	edit(t, "prod/rm2/rmd.yaml", "id: rm2", "id: rm2 # of rack 7")
+	before := contentOf(t, "prod")
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm2=10.0.0.12"); r.exit != 0 || strings.Contains(r.err, "copy it to them") {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	after := contentOf(t, "prod")
+	for _, name := range []string{"prod/rm2/rm2.pem", "prod/rm2/rm2-key.pem"} {
+		if before[name] == after[name] || after[name] == "" {
+			t.Errorf("%s did not change", name)
+		}
+		delete(before, name)
+		delete(after, name)
+	}
+	if !reflect.DeepEqual(before, after) {
+		t.Error("other files changed")
+	}
+	loadReplica(t, "rm2")
+}
+
+// contentOf returns the content of every file below a directory.
+func contentOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestInitReplicaRefuses checks that a refused command changes nothing.
+func TestInitReplicaRefuses(t *testing.T) {
+	newCluster(t)
+	before := contentOf(t, ".")
+	for _, c := range []struct {
+		says string
+		exit int
+		args []string
+	}{
+		{`"rm4" is not ID=HOST`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4"}},
+		{`rm1 and rm4 both have the address 10.0.0.11`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.11"}},
+		{`rm1 and RM1 differ only in case`, exitcode.Usage, []string{"--dir", "prod", "--replica", "RM1=10.0.0.14"}},
+		{`only one is a loopback address`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=127.0.0.4"}},
+		{`there is no replica rm9`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--instead-of", "rm9"}},
+		{`rm1 cannot replace itself`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm1=10.0.0.11", "--instead-of", "rm1"}},
+		{`--instead-of names the replica`, exitcode.Usage, []string{"--dir", "prod", "--instead-of", "rm1"}},
+		{`--tls and --replica contradict`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--tls"}},
+		{`FILE: . has no directory of a replica`, exitcode.Usage, []string{"--replica", "rm4=10.0.0.14"}},
+		{`EXISTS: prod has the directories of the replicas`, exitcode.Refused, []string{"--dir", "prod", "--id", "rm4", "--tls", "--advertise", "10.0.0.14:8034"}},
+	} {
+		r := rmd(t, nil, append([]string{"init"}, c.args...)...)
+		if r.exit != c.exit || !strings.Contains(r.err, c.says) {
+			t.Errorf("%q: it does not exit with %d and %q: %+v", c.args, c.exit, c.says, r)
+		}
+	}
+	if !reflect.DeepEqual(before, contentOf(t, ".")) {
+		t.Error("a refused command changed files")
+	}
+}
+
+// TestInitUnderUmask checks that the umask of an administrator does not hide files from those who
+// must read them, such as nodes and clients, and that keys stay secret.
+func TestInitUnderUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	newCluster(t)
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=10.0.0.14"); r.exit != 0 {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	for name := range contentOf(t, "prod") {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := os.FileMode(0o644)
+		if strings.HasSuffix(name, "-key.pem") {
+			want = 0o600
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %s, want %s", name, info.Mode(), want)
+		}
+	}
+	for _, dir := range []string{"prod/rm1", "prod/rm1/hadoop", "prod/rm4", "prod/rm4/hadoop"} {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v; want mode 0755", dir, info.Mode(), err)
+		}
+	}
+}
