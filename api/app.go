@@ -30,9 +30,10 @@ type App struct {
 	// for a container for which it has a reservation. It is 0 if the application waits for nothing,
 	// or only for containers without a reservation, for which rmd records no time.
 	WaitingMillis int64 `json:"waiting_ms,omitempty"`
-	// Why is the code of what the application waits for, and WhyText the same as a sentence. Both
-	// come from the application's own record; GET /v1/apps/{id}/explain says more. They are empty
-	// if it waits for nothing.
+	// Why is the code of what the application waits for, and WhyText the same as a sentence, both
+	// as GET /v1/apps/{id}/explain had them at most ten seconds ago. A replica uses a hundredth of
+	// the time for explanations of lists; without one, both come from the application's own record.
+	// They are empty if it waits for nothing.
 	Why            string   `json:"why,omitempty"`
 	WhyText        string   `json:"why_text,omitempty"`
 	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`

@@ -431,7 +431,7 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 		if id.Seq == 4 {
 			return nil, input.Faultf(input.AlreadyEnded, "nothing waits", "%s has ended", id)
 		}
-		return &api.Explanation{ID: id.String(), Reason: "AM_LIMIT_QUEUE"}, nil
+		return &api.Explanation{ID: id.String(), Waiting: true, Reason: "AM_LIMIT_QUEUE", Text: "its AM has no room"}, nil
 	}
 	cfg.Planner.CheapestToDrain = explain.CheapestToDrain
 	cfg.Planner.Preemption = func(st *state.State) (*api.Preemption, error) {

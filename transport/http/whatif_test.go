@@ -41,6 +41,32 @@ func TestExplainDocument(t *testing.T) {
 	}
 }
 
+// TestListSaysWhatExplainSays checks that a list and the document of an application give the reason
+// and the text of its explanation.
+func TestListSaysWhatExplainSays(t *testing.T) {
+	b := recordedBench(t)
+	var list api.Apps
+	strict(t, b.ask("GET", "/v1/apps", "").Body.Bytes(), &list)
+	var waiting int
+	for _, a := range list.Apps {
+		var x api.Explanation
+		strict(t, b.ask("GET", "/v1/apps/"+a.ID+"/explain", "").Body.Bytes(), &x)
+		if !x.Waiting {
+			x.Reason, x.Text = "", ""
+		} else {
+			waiting++
+		}
+		var one api.App
+		strict(t, b.ask("GET", "/v1/apps/"+a.ID, "").Body.Bytes(), &one)
+		if a.Why != x.Reason || a.WhyText != x.Text || one.Why != x.Reason || one.WhyText != x.Text {
+			t.Errorf("%s: explain says %s %q, the list %s %q, its own document %s %q", a.ID, x.Reason, x.Text, a.Why, a.WhyText, one.Why, one.WhyText)
+		}
+	}
+	if waiting == 0 {
+		t.Errorf("none of %d applications waits", len(list.Apps))
+	}
+}
+
 func TestWhatIf(t *testing.T) {
 	b := recordedBench(t)
 	body := func(batch, standard string) string {

@@ -15,7 +15,7 @@ import (
 // appRow is a row in a list of applications.
 type appRow struct {
 	api.App
-	Why      reason
+	Why      view.Reason
 	WaitsMs  int64   // for its AM, or for a container for which it has a reservation
 	RanMs    int64   // from the registration of its first AM until its end or now
 	Progress float64 // in percent
@@ -27,9 +27,9 @@ type appRow struct {
 func (q *query) appRow(slot state.AppSlot) appRow {
 	st := q.v.State
 	a := st.Apps.Get(slot)
-	why := coarse(q.v, a)
+	why := q.v.Why(a)
 	if !q.past {
-		why = q.u.reasons.of(q.v, slot, a, q.u.cfg.Now(), q.behind)
+		why = q.u.cfg.API.Reason(q.v, slot, a, q.behind)
 	}
 	r := appRow{App: q.v.App(a), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
 	r.WaitsMs = q.v.Summary().App(slot).Waiting(st.Meta.NowMillis)

@@ -27,6 +27,9 @@ type API interface {
 	LastHour(v *view.View, queue, node string) (*api.History, error)
 	// Explain returns why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
+	// Reason returns why an application in a list waits. behind says that nobody waits for the
+	// answer.
+	Reason(v *view.View, slot state.AppSlot, a *state.App, behind bool) view.Reason
 	// Forecast returns when the containers for which an application waits will start.
 	Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error)
 	// ForecastReport returns how accurate such forecasts were.

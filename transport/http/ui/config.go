@@ -44,14 +44,13 @@ type Config struct {
 	MaxBodyBytes int64         // of the body of a form
 	PageRows     int           // rows on one page of a table
 	SharedPages  int           // rendered pages that are kept
-	ReasonShare  int           // 1/ReasonShare of the time may be used to explain rows of lists
 	RenderShare  int           // 1/RenderShare of the time may be used to render open pages again
 }
 
 // DefaultConfig returns the defaults of all settings. It leaves the parts of the replica empty.
 func DefaultConfig() Config {
 	return Config{Tick: 500 * time.Millisecond, Heartbeat: api.StreamHeartbeat, MaxStreams: 256, MaxBodyBytes: 4 << 20,
-		PageRows: 50, ReadTimeout: 10 * time.Second, SharedPages: 128, ReasonShare: 100, RenderShare: 50}
+		PageRows: 50, ReadTimeout: 10 * time.Second, SharedPages: 128, RenderShare: 50}
 }
 
 // Validate returns all errors of the configuration.
@@ -72,7 +71,6 @@ func (c Config) Validate() error {
 	need(c.MaxBodyBytes > 0, "MaxBodyBytes must be above 0")
 	need(c.PageRows > 0, "PageRows must be above 0")
 	need(c.SharedPages > 0, "SharedPages must be above 0")
-	need(c.ReasonShare > 0, "ReasonShare must be above 0")
 	need(c.RenderShare > 0, "RenderShare must be above 0")
 	return errors.Join(errs...)
 }

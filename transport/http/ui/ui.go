@@ -32,7 +32,6 @@ type UI struct {
 	assets   string                        // version of the static files
 	mark     []byte                        // stands for the browser's token in shared pages
 	shared   shared
-	reasons  reasons
 	streams  atomic.Int64
 	replicas replicas
 	rerun    atomic.Pointer[api.Rerun] // the last rerun
@@ -48,8 +47,6 @@ func New(cfg Config) (*UI, error) {
 	}
 	u := &UI{cfg: cfg, log: cfg.Logger, mux: http.NewServeMux()}
 	u.shared.init(cfg.SharedPages, cfg.RenderShare)
-	u.reasons.init(cfg.ReasonShare)
-	u.reasons.explain = cfg.API.Explain
 	// Nobody can guess the mark, so nothing that a page shows can contain it.
 	u.mark = []byte(draw())
 	var err error

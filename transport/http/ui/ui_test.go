@@ -135,7 +135,7 @@ func TestEnoughContainers(t *testing.T) {
 
 func TestConfigReportsAllErrors(t *testing.T) {
 	err := Config{}.Validate()
-	for _, want := range []string{"Guard", "API", "Status", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "ReasonShare", "RenderShare"} {
+	for _, want := range []string{"Guard", "API", "Status", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "RenderShare"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named: %v", want, err)
 		}

@@ -18,6 +18,7 @@ type API struct {
 	cfg        Config
 	log        hclog.Logger
 	leader     leaderClock
+	reasons    reasons
 	explain    sync.Mutex    // allows one explanation at a time, because each needs a core
 	forking    sync.Mutex    // allows one fork of a shared state at a time
 	planning   *turn         // for calls that plan

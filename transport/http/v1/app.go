@@ -71,7 +71,7 @@ func (s *API) listApps(c *route.Call) error {
 	slots, next := route.Page(f.Pick(v, after.Seq, order == "newest", limit), limit, func(slot state.AppSlot) string { return v.State.Apps.Get(slot).ID.String() })
 	items := func(yield func(api.App) bool) {
 		for _, slot := range slots {
-			if !yield(v.App(v.State.Apps.Get(slot))) {
+			if !yield(s.app(v, slot)) {
 				return
 			}
 		}
@@ -95,7 +95,7 @@ func ofApp(h func(c *route.Call, v *view.View, a *state.App) error) route.Handle
 }
 
 func (s *API) showApp(c *route.Call, v *view.View, a *state.App) error {
-	return c.JSON(http.StatusOK, v.App(a))
+	return c.JSON(http.StatusOK, s.app(v, v.State.AppByID(a.ID)))
 }
 
 func (s *API) explainApp(c *route.Call, v *view.View, a *state.App) error {

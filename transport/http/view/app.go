@@ -30,7 +30,8 @@ func (v *View) App(a *state.App) api.App {
 		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
 		Host: about.Host, RPCPort: a.RPCPort, TrackingURL: about.TrackingURL, Diagnostics: about.Diagnostics,
 	}
-	d.Why, d.WhyText = v.Why(a)
+	why := v.Why(a)
+	d.Why, d.WhyText = why.Code, why.Text
 	if a.Attempt != 0 {
 		d.Attempt = a.AttemptID().String()
 	}
