@@ -17,7 +17,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement version packages release released clean
+.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests guides browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement version packages release released clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -203,6 +203,9 @@ twin-preempt: ## what queues and applications must give to others, beside Hadoop
 WORLDS ?= 1000
 twin-placement: ## how placement rules are read, and where they send submissions, beside Hadoop's classes (needs a JDK 17 and Maven): WORLDS=n random queue trees, with 100 submissions each, from FIRST on
 	$(GO) run ./twin/run -placements $(WORLDS) -first $(FIRST)
+
+guides: ## the guides for operators word by word, on machines of namespaces (needs root; the worker and the quickstart also a JDK 17 and Maven); RUN=TestDayTwo for a part
+	$(GO) test -tags interop -count=1 -v -timeout 30m -run '$(RUN)' ./interop/guides
 
 SUITES ?= .
 hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part

@@ -34,6 +34,32 @@ const (
 	console = fence + "console"
 )
 
+// Section is the part of a guide below a heading of the second level. The part before the first one
+// has no name.
+type Section struct {
+	Name  string
+	Steps []Step
+}
+
+// Sections returns the sections of a guide.
+func Sections(markdown string) ([]Section, error) {
+	all, err := Steps(markdown)
+	if err != nil {
+		return nil, err
+	}
+	out := []Section{{}}
+	for i, line := range strings.Split(markdown, "\n") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			out = append(out, Section{Name: name})
+		}
+		if len(all) > 0 && all[0].Line == i+1 {
+			last := &out[len(out)-1]
+			last.Steps, all = append(last.Steps, all[0]), all[1:]
+		}
+	}
+	return out, nil
+}
+
 // Steps returns the commands of a guide, from its code blocks with the language "console". It
 // ignores other code blocks.
 func Steps(markdown string) ([]Step, error) {

@@ -70,9 +70,18 @@ func TestStepHolds(t *testing.T) {
 	}
 }
 
+// TestSections checks that the sections of a guide have all its commands.
+func TestSections(t *testing.T) {
+	const command = "```console\nrm1# true\n```\n"
+	got, err := Sections("# A guide\n" + command + "## One\n" + command + "### Below\n" + command + "## Two\n" + command)
+	if err != nil || len(got) != 3 || len(got[0].Steps) != 1 || got[1].Name != "One" || len(got[1].Steps) != 2 || got[2].Name != "Two" || got[2].Steps[0].Line != 15 {
+		t.Errorf("%v\n%+v", err, got)
+	}
+}
+
 // TestGuides checks that the guides can be parsed.
 func TestGuides(t *testing.T) {
-	for _, name := range []string{"quickstart.md", "upgrade.md"} {
+	for _, name := range []string{"quickstart.md", "upgrade.md", "day-two.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", name))
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 const patience = 10 * time.Minute
 
 // addresses are the machines of the guides with their addresses.
-var addresses = []string{"admin=10.0.0.10", "rm1=10.0.0.11", "rm2=10.0.0.12", "rm3=10.0.0.13"}
+var addresses = []string{"admin=10.0.0.10", "rm1=10.0.0.11", "rm2=10.0.0.12", "rm3=10.0.0.13", "rm4=10.0.0.14"}
 
 // Machines are the machines of one guide.
 type Machines struct {

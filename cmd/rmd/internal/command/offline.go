@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -34,10 +35,16 @@ func (p *program) check() verb {
 			if err := needDir(dir); err != nil {
 				return err
 			}
+			if err := actAsOwner(dir); err != nil {
+				return err
+			}
 			rep, err := cluster.Check(dir, server.VerifySnapshot)
 			var refusal *cluster.Refusal
 			if errors.As(err, &refusal) {
 				return err
+			}
+			if errors.Is(err, cluster.ErrModes) {
+				return openError(err)
 			}
 			doc, merr := json.Marshal(rep)
 			if merr != nil {
@@ -57,6 +64,25 @@ func (p *program) check() verb {
 			return nil
 		},
 	}
+}
+
+// actAsOwner makes root act as the owner of a data directory from here on. A replica refuses a
+// directory with files of another user, and root would leave such files there.
+func actAsOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 || st.Uid == 0 {
+		return nil
+	}
+	_ = loginName() // remembers who runs the command, for the audit
+	uid, gid := int(st.Uid), int(st.Gid)
+	if err := errors.Join(syscall.Setgroups([]int{gid}), syscall.Setgid(gid), syscall.Setuid(uid)); err != nil {
+		return fmt.Errorf("act as the owner of %s, uid %d: %w", dir, uid, err)
+	}
+	return nil
 }
 
 // needDir refuses a directory that does not exist, because the check would create it.
@@ -129,6 +155,9 @@ func runRecover(c *call) error {
 	peers, err := cluster.ParsePeers(b)
 	if err != nil {
 		return clierr.New(clierr.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
+	}
+	if err := actAsOwner(dir); err != nil {
+		return err
 	}
 	lost, err := recoverOnce(c, peers, true)
 	if err != nil {
