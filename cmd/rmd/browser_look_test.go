@@ -121,6 +121,29 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 	b.awaitTrue("the number of an application is enough", `document.querySelector("h1").textContent.endsWith("_0002")`)
 }
 
+// browserTimes checks that a page shows the times of the viewer's own zone, also after it has renewed
+// itself.
+func browserTimes(t *testing.T, b *tab, call *caller, p *process) {
+	b.do("live in India", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
+		_, err := cdp.Call(ctx, at, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
+		return err
+	}))
+	b.open("http://" + p.http + "/ui/decisions")
+	const local = `(() => {
+		const el = document.querySelector("td.time time"), utc = new Date(el.dateTime), shown = el.textContent.trim();
+		const there = new Date(utc.getTime() + 330 * 60000).toISOString().replace("T", " ").slice(0, 19);
+		return shown === there && el.title.endsWith(" UTC") && document.querySelector("th .zone").textContent !== "UTC";
+	})()`
+	b.awaitTrue("the times are local", local)
+	const newest = `document.querySelector("td.time time").dateTime`
+	b.awaitTrue("the newest time is remembered", "window.newestBefore = "+newest)
+	call.application("timely", "root.batch")
+	b.awaitTrue("the page has renewed itself", newest+" !== window.newestBefore")
+	b.awaitTrue("the new times are local", local)
+	b.open("http://" + p.http + "/ui/")
+	b.awaitTrue("the axes of plots are local", `[...document.querySelectorAll("#hour text[data-at]")].every((el) => el.textContent.startsWith(new Date(Number(el.dataset.at) + 330 * 60000).toISOString().slice(11, 16)))`)
+}
+
 // browserCapacities moves capacity from one queue to another. The page updates the sum while the
 // user types, and shows the effects before the change is made. Without scripts, the server reports
 // the sum.

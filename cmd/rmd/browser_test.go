@@ -219,6 +219,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("without scripts", func(t *testing.T) { browserPlain(t, newTab(t, browser), c, follower, app) })
 	t.Run("last hour", func(t *testing.T) { browserLastHour(t, newTab(t, browser), leader, held[0].Node) })
 	t.Run("looks", func(t *testing.T) { browserLooks(t, newTab(t, browser), follower, app, held[0].ID) })
+	t.Run("times", func(t *testing.T) { browserTimes(t, newTab(t, browser), call, follower) })
 	t.Run("capacities", func(t *testing.T) { browserCapacities(t, newTab(t, browser), follower) })
 	t.Run("labels", func(t *testing.T) { browserLabels(t, newTab(t, browser), c, follower, held[0].Node) })
 	t.Run("cancel", func(t *testing.T) {
@@ -284,10 +285,10 @@ func browserQueue(t *testing.T, b *tab, c *processes, p *process) {
 // browserPages opens every page on a wide and on a narrow screen. It checks that no page is wider
 // than the screen, and that the keyboard reaches everything.
 func browserPages(t *testing.T, b *tab, p *process, app, reservation, node string) {
-	for _, width := range []int64{1400, 400} {
+	for _, width := range []int64{1400, 640, 400} {
 		b.do("set the size", chromedp.EmulateViewport(width, 900))
 		for _, path := range []string{"", "apps", "apps?all=1", "apps/" + app, "queues", "queues/root.train", "nodes", "nodes/" + node, "reservations", "reservations/" + reservation,
-			"cluster", "cluster?verify=1", "decisions", "decisions?kind=all", "conf", "conf/edit", "labels", "replay", "nowhere"} {
+			"cluster", "cluster?verify=1", "decisions", "decisions?kind=all", "conf", "conf/edit", "labels", "users", "preemption", "forecasts", "replay", "nowhere"} {
 			b.open("http://" + p.http + "/ui/" + path)
 			b.awaitTrue(fmt.Sprintf("/ui/%s at %d fits", path, width), "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 			b.do("tab", chromedp.KeyEvent("\t"))

@@ -13,6 +13,7 @@ type Axis struct {
 	Ticks    []float64
 	Format   func(float64) string  // formats a tick; nil: as a number
 	Scale    func(float64) float64 // increasing function; nil: linear
+	Clock    bool                  // values are Unix milliseconds, shown in UTC; a page may show another zone
 }
 
 // text formats a tick.
@@ -95,7 +96,7 @@ func Clock(from, to float64) Axis {
 	if step < 60_000 {
 		layout = "15:04:05"
 	}
-	a := Axis{Label: "UTC", Min: from, Max: to, Format: func(v float64) string { return time.UnixMilli(int64(v)).UTC().Format(layout) }}
+	a := Axis{Label: "UTC", Clock: true, Min: from, Max: to, Format: func(v float64) string { return time.UnixMilli(int64(v)).UTC().Format(layout) }}
 	for v := math.Ceil(from/step) * step; v <= to; v += step {
 		a.Ticks = append(a.Ticks, v)
 	}

@@ -136,12 +136,20 @@ func (s *sheet) grid(p plane) {
 		x := p.px(v)
 		s.addf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, x, x, p.bottom, p.bottom+4)
 		if text := p.x.text(v); x-last > 7*float64(len(text))+8 && x+3.5*float64(len(text)) <= p.right+padRight {
-			s.middle(x, p.bottom+17, "tick", text)
+			if p.x.Clock {
+				s.moment(x, p.bottom+17, v, text)
+			} else {
+				s.middle(x, p.bottom+17, "tick", text)
+			}
 			last = x
 		}
 	}
 	s.addf(`<line class="axis" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, p.left, p.right, p.bottom, p.bottom)
-	s.right(p.right, p.bottom+32, "tick", p.x.Label)
+	class := "tick"
+	if p.x.Clock {
+		class = "tick zone"
+	}
+	s.right(p.right, p.bottom+32, class, p.x.Label)
 }
 
 // line draws one line, with its name as the tooltip.

@@ -31,6 +31,11 @@ func (s *sheet) write(x, y float64, class, anchor, text string) {
 	}
 }
 
+// moment writes a time of day, with its Unix milliseconds for the script of a page.
+func (s *sheet) moment(x, y, millis float64, text string) {
+	s.addf(`<text class="tick" x="%.1f" y="%.1f" text-anchor="middle" data-at="%.0f">%s</text>`, x, y, millis, template.HTMLEscapeString(text))
+}
+
 // head writes title, note and legend, and returns the y position below them.
 func (s *sheet) head(title, note string, lines []Line) float64 {
 	y := 15.0

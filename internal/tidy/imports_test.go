@@ -105,7 +105,7 @@ var places = map[string]place{
 		why: "it must not import the other folders of transport/http; " + edgeWhy},
 	"transport/http/metrics": {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/job", "scheduler/input", "transport/http/auth", "transport/http/problem", "transport/http/route", "transport/http/summary",
 		"api", "transport/http/view"}, outside: []string{hclog, metrics}, why: "it must not import the other folders of transport/http; " + edgeWhy},
-	"transport/http/ui": {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/plot", "internal/thousands", "transport/http/auth", "transport/http/problem", "transport/http/route", "transport/http/summary", "api", "transport/http/view", "scheduler/capacity"},
+	"transport/http/ui": {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/plot", "internal/quantile", "internal/thousands", "transport/http/auth", "transport/http/problem", "transport/http/route", "transport/http/summary", "api", "transport/http/view", "scheduler/capacity"},
 		outside: []string{hclog}, why: "it must not import the other folders of transport/http: what it needs of the API it declares; " + edgeWhy},
 	"workload/...":                 {ours: []string{"yarn", "scheduler/input", "internal/codec", "internal/plot", "internal/quantile", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
 	"workload/hadoop":              {ours: []string{"yarn", "transport/hadoop/ipc", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, hclog}, why: "it loads a ResourceManager through Hadoop's wire alone"},

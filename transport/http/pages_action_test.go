@@ -318,7 +318,7 @@ func TestSiblingCapacitiesForm(t *testing.T) {
 func TestPagesHideWhatIsOff(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Log = nil })
 	body := b.ask("GET", "/ui/", "").Body.String()
-	for _, off := range []string{`href="/ui/replay"`, `href="/ui/labels"`, `href="/ui/login`} {
+	for _, off := range []string{`href="/ui/replay"`, `href="/ui/login`} {
 		if strings.Contains(body, off) {
 			t.Errorf("%s is shown", off)
 		}

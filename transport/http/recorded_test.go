@@ -192,7 +192,7 @@ func recordedBench(t *testing.T) *bench { return plannedBench(t, recordedStory(t
 func plannedBench(t *testing.T, h *history) *bench {
 	t.Helper()
 	b := newBench(t, func(c *Config) {
-		c.Reader, c.Hadoop.Service = h, http.NotFoundHandler()
+		c.Reader, c.Log, c.Hadoop.Service = h, h, http.NotFoundHandler()
 		c.Planner.Explain = func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
 			p, err := planner.New(st, planner.Options{})
 			if err != nil {
@@ -203,6 +203,17 @@ func plannedBench(t *testing.T, h *history) *bench {
 	})
 	b.h = h
 	return b
+}
+
+// TestEndedContainers checks that the page of an ended application lists its containers from the log,
+// with the links to their logs.
+func TestEndedContainers(t *testing.T) {
+	body := recordedBench(t).ask("GET", "/ui/apps/1", "").Body.String()
+	_, part, found := strings.Cut(body, "Ended containers")
+	if !found || !strings.Contains(part, "…_01_000001") && !strings.Contains(part, "0001_01_000001") ||
+		!strings.Contains(part, `href="http://node-1:8042/node/containerlogs/container_`) || !strings.Contains(part, `_0001_01_000001/root"`) {
+		t.Errorf("the page does not list the container of the AM: %s", part)
+	}
 }
 
 func recordedFile(t *testing.T, name string) []byte {

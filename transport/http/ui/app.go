@@ -17,6 +17,7 @@ type appData struct {
 	Asks       []api.Ask
 	Containers []containerRow
 	Heads      []column // of the table of containers
+	Past       []endedContainer
 	Pager      pager
 	Held       []api.Reservation
 	Lifetime   []moment
@@ -65,6 +66,9 @@ func application(q *query) (any, error) {
 	}
 	if err := q.containersOf(a, &d); err != nil {
 		return nil, err
+	}
+	if d.Past, err = q.endedContainers(a); err != nil {
+		d.Past = nil // the page is whole without the log
 	}
 	d.Held = q.heldBy(a)
 	d.Lifetime = lifetime(q.v.State, a)

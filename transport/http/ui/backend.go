@@ -27,6 +27,8 @@ type API interface {
 	LastHour(v *view.View, queue, node string) (*api.History, error)
 	// Explain returns why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
+	// Preemption returns what preemption has decided, and what its next round would decide.
+	Preemption(ctx context.Context, v *view.View) (*api.Preemption, error)
 	// Reason returns why an application in a list waits. behind says that nobody waits for the
 	// answer.
 	Reason(v *view.View, slot state.AppSlot, a *state.App, behind bool) view.Reason

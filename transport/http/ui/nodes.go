@@ -117,12 +117,12 @@ const mostRacks = 500
 
 func (q *query) nodeHeads(sorted string, desc, labels bool) []column {
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
-	heads := []column{c("Node", "name", false), c("State", "", false), c("Rack", "", false)}
+	heads := []column{c("Node", "name", false), c("State", "", false)}
 	if labels {
 		heads = append(heads, c("Label", "", false))
 	}
-	return append(heads, c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true), c("Total", "", true),
-		c("Containers", "containers", true), c("Reservation", "", false), c("Version", "", false))
+	return append(heads, c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true), c("Reservation", "", false),
+		c("Containers", "containers", true), c("Total", "", true), c("Rack", "", false), c("Version", "", false))
 }
 
 type nodeData struct {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -29,12 +30,12 @@ var queueColumns = []sortable[queueRow]{
 	{title: "Share of the cluster"},
 	{title: "Used", name: "used", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.UsedPct, b.UsedPct) }},
 	{title: "Guaranteed", name: "guaranteed", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AbsCapacity, b.AbsCapacity) }},
+	{title: "Pending", name: "pending", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.PendingPct, b.PendingPct) }},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Waiting, b.Waiting) }},
+	{title: "Running", name: "running", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Running, b.Running) }},
 	{title: "Maximum", name: "maximum", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AbsMax, b.AbsMax) }},
 	{title: "Reserved", name: "reserved", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ReservedPct, b.ReservedPct) }},
-	{title: "Pending", name: "pending", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.PendingPct, b.PendingPct) }},
 	{title: "For AMs", name: "ams", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AMPct, b.AMPct) }},
-	{title: "Running", name: "running", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Running, b.Running) }},
-	{title: "Waiting", name: "waiting", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Waiting, b.Waiting) }},
 	{title: "Users", name: "users", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ActiveUsers, b.ActiveUsers) }},
 }
 
@@ -105,13 +106,14 @@ type queuesData struct {
 	Version uint64
 	Heads   []column
 	Rows    []queueRow
-	Labels  []choice // empty if the cluster has no labels
-	Label   string   // the label whose nodes are shown
+	Labels  []choice      // empty if the cluster has no labels
+	Label   string        // the label whose nodes are shown
+	Waits   template.HTML // a plot; empty without applications
 }
 
 func queues(q *query) (any, error) {
 	doc := q.v.Queues(view.SomeQueues)
-	d := queuesData{Index: q.v.Index, Version: doc.Version}
+	d := queuesData{Index: q.v.Index, Version: doc.Version, Waits: q.waits()}
 	heads, compare, err := orderOf(q, "queue", queueColumns)
 	if err != nil {
 		return nil, err

@@ -101,13 +101,15 @@ func (u *UI) routes() {
 		{path: "/ui/nodes/{id}", name: "node", nav: "nodes", title: "Node", show: node},
 		{path: "/ui/reservations", name: "reservations", title: "Reservations", show: reservations},
 		{path: "/ui/reservations/{id}", name: "reservation", nav: "reservations", title: "Reservation", show: reservation},
-		{path: "/ui/users/{name}", name: "user", nav: "apps", title: "User", show: user},
+		{path: "/ui/users", name: "users", title: "Users", show: users},
+		{path: "/ui/users/{name}", name: "user", nav: "users", title: "User", show: user},
+		{path: "/ui/preemption", name: "preemption", title: "Preemption", show: preemptionPage},
 		{path: "/ui/cluster", name: "cluster", title: "Cluster", own: true, show: clusterPage},
 		{path: "/ui/decisions", name: "decisions", title: "Decisions", show: decisions},
 		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},
 		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
 		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
-		{path: "/ui/forecasts", name: "forecasts", nav: "apps", title: "Forecasts", show: forecastsPage},
+		{path: "/ui/forecasts", name: "forecasts", title: "Forecasts", show: forecastsPage},
 		{path: "/ui/audit", name: "audit", title: "Audit", show: auditPage},
 		{path: "/ui/labels", name: "labels", title: "Labels", show: labels},
 		{path: "/ui/labels/{name}", name: "label", nav: "labels", title: "Label", show: label},
@@ -307,7 +309,6 @@ type shellData struct {
 	Assets     string
 	Note       string
 	NoLeader   template.HTML // empty if there is a leader
-	Labels     bool          // the cluster has labels
 	Replay     bool          // there is a log to replay
 	Still      bool          // the page does not renew itself
 }
@@ -318,7 +319,6 @@ func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellDa
 	d.NoLeader = u.noLeader(d.Status, awayOpened)
 	st, _ := u.cfg.Views.Fork(r)
 	d.Replay = u.cfg.Log != nil
-	d.Labels = st.Labels.Len() > 0
 	d.Visitor, d.Here = u.visitor(r, st), "/ui/"
 	if r.Method == http.MethodGet {
 		d.Here = r.URL.RequestURI()

@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 
 	"rmd/api"
@@ -38,6 +39,79 @@ var userQueueColumns = []sortable[userQueue]{
 	{title: "Applications", name: "apps", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.Apps, b.Apps) }},
 	{title: "Active", name: "active", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.ActiveApps, b.ActiveApps) }},
 	{title: "Waiting", name: "waiting", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.PendingApps, b.PendingApps) }},
+}
+
+// userRow is a user in the list of users.
+type userRow struct {
+	Name                    string
+	Running, Waiting, Ended int // applications
+	Containers              int64
+	Used, Pending           api.Resource
+	Share                   float64 // of the cluster, in percent, for the kind with the largest share
+	LongestMs               int64   // the longest wait of an application
+
+	used, pending yarn.Resource
+}
+
+var userColumns = []sortable[userRow]{
+	{title: "User", name: "user", compare: func(a, b userRow) int { return strings.Compare(a.Name, b.Name) }},
+	{title: "Share of the cluster", name: "share", compare: func(a, b userRow) int { return cmp.Compare(a.Share, b.Share) }},
+	{title: "Uses", name: "used", compare: func(a, b userRow) int { return compareSizes(a.Used, b.Used) }},
+	{title: "Wants", name: "pending", compare: func(a, b userRow) int { return compareSizes(a.Pending, b.Pending) }},
+	{title: "Running", name: "running", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.Running, b.Running) }},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.Waiting, b.Waiting) }},
+	{title: "Longest wait", name: "wait", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.LongestMs, b.LongestMs) }},
+	{title: "Ended", name: "ended", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.Ended, b.Ended) }},
+}
+
+type usersData struct {
+	Index uint64
+	Heads []column
+	Rows  []userRow
+	All   int
+}
+
+// usersShown is the number of users on the page of all users.
+const usersShown = 200
+
+// users shows the users of all applications that the cluster knows.
+func users(q *query) (any, error) {
+	st := q.v.State
+	byName := map[state.NameSlot]*userRow{}
+	q.v.Summary().Each(false, func(s *summary.App) bool {
+		u := byName[s.User]
+		if u == nil {
+			u = &userRow{Name: st.NameOf(s.User)}
+			byName[s.User] = u
+		}
+		switch {
+		case s.State.Ended():
+			u.Ended++
+			return true
+		case s.ForAM():
+			u.Waiting++
+		default:
+			u.Running++
+		}
+		a := st.Apps.Get(s.Slot)
+		u.used, u.pending = u.used.Add(a.Used), u.pending.Add(a.Pending)
+		u.Containers += int64(a.Live)
+		u.LongestMs = max(u.LongestMs, s.Waiting(st.Meta.NowMillis))
+		return true
+	})
+	d := usersData{Index: q.v.Index, All: len(byName)}
+	cluster := q.v.Size(st.Meta.Cluster)
+	for _, u := range byName { // sorted below
+		u.Used, u.Pending = q.v.Size(u.used), q.v.Size(u.pending)
+		part, _ := share(u.Used, cluster)
+		u.Share = part * 100
+		d.Rows = append(d.Rows, *u)
+	}
+	slices.SortFunc(d.Rows, func(a, b userRow) int { return strings.Compare(a.Name, b.Name) })
+	var err error
+	d.Heads, err = sortTable(q, "-share", userColumns, d.Rows)
+	d.Rows = d.Rows[:min(len(d.Rows), usersShown)]
+	return d, err
 }
 
 type userData struct {

@@ -29,6 +29,20 @@ func (s *API) preemption(c *route.Call) error {
 	})
 }
 
+// Preemption is the endpoint's document for a page, in the state of the view.
+func (s *API) Preemption(ctx context.Context, v *view.View) (*api.Preemption, error) {
+	if s.cfg.Planner.Preemption == nil {
+		return nil, problem.NotAvailable("planning ahead")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
+	defer cancel()
+	if err := s.planning.take(ctx, "planning a round of preemption"); err != nil {
+		return nil, err
+	}
+	defer s.planning.give()
+	return s.cfg.Planner.Preemption(s.privateFork(v.State))
+}
+
 // previewTimeout is the most time that a preview may take. Because it is longer than ReadTimeout, a
 // preview does not make other calls wait: a second preview is refused at once.
 const previewTimeout = 2 * time.Minute

@@ -82,7 +82,7 @@ func (s *stage) figures(t *testing.T) error {
 		return err
 	}
 	memory := ""
-	for _, n := range []api.Resource{f.Used, f.Free, f.HeldFree, f.Usable, f.Pending, f.Total} {
+	for _, n := range []api.Resource{f.Used, f.Free, f.Usable, f.Total, f.Pending, f.HeldFree} {
 		memory += `<td class="num">` + yarn.FormatMemory(n[api.MemoryMB]) + `</td>`
 	}
 	if !strings.Contains(page, memory) {

@@ -3,7 +3,30 @@
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-const thousands = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+// --- times ---
+// The page has them in UTC. Here they become those of the viewer's clock.
+
+const two = (n) => String(n).padStart(2, "0");
+const day = (t) => `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())}`;
+const clock = (t) => `${two(t.getHours())}:${two(t.getMinutes())}`;
+const zone = () => new Date().toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").pop();
+
+function localize(root) {
+  for (const el of all("time[datetime]", root)) {
+    const t = new Date(el.dateTime);
+    el.title = el.dateTime.replace("T", " ").replace(/\.\d+Z/, " UTC");
+    if (el.firstChild) el.firstChild.textContent = day(t) + " ";
+    if (el.lastChild) el.lastChild.textContent = `${clock(t)}:${two(t.getSeconds())}`;
+  }
+  for (const el of all("text[data-at]", root)) {
+    const t = new Date(Number(el.dataset.at));
+    el.textContent = clock(t) + (el.textContent.length > 5 ? ":" + two(t.getSeconds()) : "");
+  }
+  for (const el of all(".zone", root)) el.textContent = zone();
+}
+
+localize(document);
 
 // --- how this replica stands ---
 
@@ -11,7 +34,7 @@ let banner = null; // as the last message had it
 let shown = null; // the tick that the regions on the page belong to
 
 function showStatus(t) {
-  const values = { role: t.role, leader: t.leader || "none", term: String(t.term), index: thousands(t.index), age: t.age };
+  const values = { role: t.role, leader: t.leader || "none", age: t.age };
   for (const [name, value] of Object.entries(values)) {
     for (const el of all(`[data-status="${name}"]`)) {
       if (el.textContent !== value) el.textContent = value;
@@ -68,6 +91,7 @@ async function renew() {
 }
 
 function replace(fresh) {
+  localize(fresh);
   const main = $("#main");
   const here = $("[data-here]", fresh);
   if (here) { history.replaceState(null, "", here.dataset.here); tag = ""; }

@@ -1,0 +1,84 @@
+package ui
+
+import (
+	"cmp"
+	"html/template"
+	"slices"
+	"strings"
+
+	"rmd/api"
+	"rmd/fsm/state"
+	"rmd/internal/plot"
+	"rmd/internal/quantile"
+	"rmd/internal/thousands"
+	"rmd/transport/http/summary"
+)
+
+// waitsShown is the number of queues in the plot of waits, those with the longest waits.
+// waitsCounted is the number of applications that count for a queue, the newest.
+const (
+	waitsShown   = 12
+	waitsCounted = 10_000
+)
+
+// queueWaits has the waits of a queue's applications for their ApplicationMasters.
+type queueWaits struct {
+	path   string
+	waits  []int64
+	within int // how many of them wait still
+}
+
+// waits draws how long the applications of each leaf queue waited until their ApplicationMasters
+// registered: those that were submitted in the last hour, and those that wait still.
+func (q *query) waits() template.HTML {
+	now := q.v.State.Meta.NowMillis
+	byQueue := map[state.QueueSlot]*queueWaits{}
+	q.v.Summary().Each(true, func(a *summary.App) bool {
+		if !a.ForAM() && (a.SubmittedMillis < now-api.HistorySpan.Milliseconds() || a.Unmanaged) {
+			return true
+		}
+		w := byQueue[a.Queue]
+		if w == nil {
+			w = &queueWaits{path: q.v.QueuePath(a.Queue)}
+			byQueue[a.Queue] = w
+		}
+		if len(w.waits) < waitsCounted && w.path != "" {
+			w.waits = append(w.waits, a.Waited(now))
+			if a.ForAM() {
+				w.within++
+			}
+		}
+		return true
+	})
+	var all []*queueWaits
+	for _, w := range byQueue { // sorted below
+		if len(w.waits) > 0 {
+			slices.Sort(w.waits)
+			all = append(all, w)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortFunc(all, func(a, b *queueWaits) int {
+		return cmp.Or(cmp.Compare(quantile.Of(b.waits, .95), quantile.Of(a.waits, .95)), strings.Compare(a.path, b.path))
+	})
+	return waitsOf(all[:min(len(all), waitsShown)]).SVG()
+}
+
+// waitsOf returns a plot with a row for each queue.
+func waitsOf(all []*queueWaits) plot.Ranges {
+	r := plot.Ranges{Title: "Waits for the ApplicationMaster", Note: "dot: half waited at most so long; thick: 95 of 100; thin: the longest", Heading: "half, 95 %"}
+	var most int64
+	for _, w := range all {
+		mid, high, longest := quantile.Of(w.waits, .5), quantile.Of(w.waits, .95), w.waits[len(w.waits)-1]
+		most = max(most, longest)
+		note := thousands.Count(len(w.waits), "application")
+		if w.within > 0 {
+			note = thousands.Format(len(w.waits)) + ", " + thousands.Format(w.within) + " wait still"
+		}
+		r.Rows = append(r.Rows, plot.Row{Label: w.path, Note: note, Bars: []plot.Bar{{Ink: plot.Violet, Mid: float64(mid), High: float64(high), Max: float64(longest), Text: span(mid) + ", " + span(high)}}})
+	}
+	r.X = plot.Waits("", float64(most), span)
+	return r
+}
