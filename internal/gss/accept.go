@@ -36,10 +36,6 @@ type Config struct {
 	Keytab string
 	// Skew is the allowed difference of clocks. 0 means DefaultSkew.
 	Skew time.Duration
-	// Transit returns an error if the realms between a client's realm and the service's are not
-	// trusted. It is asked for tickets that came through other realms and whose KDC has not checked
-	// them. If it is nil, such tickets are refused.
-	Transit func(client, service string, through []byte) error
 	// Warn is called when the keytab has changed and cannot be read. It may be nil.
 	Warn func(error)
 	// Now returns the time. If it is nil, the system's clock is used.
@@ -106,12 +102,12 @@ func (a *Acceptor) Accept(token []byte, from Peer) (ctx *Context, reply []byte, 
 	if e != nil {
 		return nil, nil, e
 	}
-	t, e := a.decryptTicket(req)
+	t, realm, e := a.decryptTicket(req)
 	if e != nil {
 		return nil, nil, e
 	}
 	client := Principal{t.CName.NameString, t.CRealm}
-	ctx, reply, e = a.establish(req, t, from)
+	ctx, reply, e = a.establish(req, t, realm, from)
 	if e != nil {
 		e.Client = client.String()
 		return nil, nil, e
@@ -120,10 +116,10 @@ func (a *Acceptor) Accept(token []byte, from Peer) (ctx *Context, reply []byte, 
 	return ctx, reply, nil
 }
 
-// establish makes the checks that need the decrypted ticket.
-func (a *Acceptor) establish(req *messages.APReq, t *messages.EncTicketPart, from Peer) (*Context, []byte, *Error) {
+// establish makes the checks that need the decrypted ticket. realm is that of the service.
+func (a *Acceptor) establish(req *messages.APReq, t *messages.EncTicketPart, realm string, from Peer) (*Context, []byte, *Error) {
 	now := a.cfg.Now()
-	if e := a.checkTicket(req, t, from, now); e != nil {
+	if e := a.checkTicket(t, realm, from, now); e != nil {
 		return nil, nil, e
 	}
 	if err := decryptAuthenticator(req, t.Key); err != nil {
@@ -226,31 +222,32 @@ const (
 	usageReply         = 12
 )
 
-// decryptTicket tries the keys of the keytab. The service's name in the ticket is clear text, so it
-// is not checked: that the key fits proves for whom the ticket is.
-func (a *Acceptor) decryptTicket(req *messages.APReq) (*messages.EncTicketPart, *Error) {
+// decryptTicket tries the keys of the keytab, and returns the realm of the one that fits. The
+// service's name and realm in the ticket are clear text, which a client may change, so they are not
+// used: that the key fits proves for whom the ticket is.
+func (a *Acceptor) decryptTicket(req *messages.APReq) (*messages.EncTicketPart, string, *Error) {
 	part := req.Ticket.EncPart
 	keys := a.keys.find(part.EType, uint32(part.KVNO), a.cfg.Now())
 	if len(keys) == 0 {
-		return nil, refuse(NoKey, "the ticket for %s is encrypted with type %d, version %d, and the keytab %s has no such key of %s: "+
+		return nil, "", refuse(NoKey, "the ticket for %s is encrypted with type %d, version %d, and the keytab %s has no such key of %s: "+
 			"add the key with ktadd or ktutil, or let the client get a new ticket",
 			clip(req.Ticket.SName.PrincipalNameString()), part.EType, part.KVNO, a.cfg.Keytab, a.cfg.Principal)
 	}
-	for _, key := range keys {
-		b, err := open(key, usageTicket, part.Cipher)
+	for _, k := range keys {
+		b, err := open(k.key, usageTicket, part.Cipher)
 		if err != nil {
 			continue
 		}
 		var t messages.EncTicketPart
 		if err := t.Unmarshal(b); err != nil {
-			return nil, refuse(Malformed, "ticket: %v", err)
+			return nil, "", refuse(Malformed, "ticket: %v", err)
 		}
 		if err := (Principal{t.CName.NameString, t.CRealm}).check(); err != nil {
-			return nil, refuse(Malformed, "ticket: %v", err)
+			return nil, "", refuse(Malformed, "ticket: %v", err)
 		}
-		return &t, nil
+		return &t, k.principal.Realm, nil
 	}
-	return nil, refuse(Integrity, "the ticket for %s cannot be decrypted with the keys of %s in %s: "+
+	return nil, "", refuse(Integrity, "the ticket for %s cannot be decrypted with the keys of %s in %s: "+
 		"the keytab is older or newer than the KDC's key", clip(req.Ticket.SName.PrincipalNameString()), a.cfg.Principal, a.cfg.Keytab)
 }
 
@@ -260,7 +257,7 @@ const (
 	ticketTransitChecked = 12
 )
 
-func (a *Acceptor) checkTicket(req *messages.APReq, t *messages.EncTicketPart, from Peer, now time.Time) *Error {
+func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, from Peer, now time.Time) *Error {
 	start := t.StartTime
 	if start.IsZero() {
 		start = t.AuthTime
@@ -273,15 +270,11 @@ func (a *Acceptor) checkTicket(req *messages.APReq, t *messages.EncTicketPart, f
 	case len(t.CAddr) > 0 && !types.HostAddressesContains(t.CAddr, types.HostAddressFromNetIP(from.Address.Unmap().AsSlice())):
 		return refuse(Address, "the ticket is for other addresses than %s: get one without addresses (noaddresses in krb5.conf)", from.Address)
 	}
-	if t.CRealm == req.Ticket.Realm || len(t.Transited.Contents) == 0 || t.Flags.At(ticketTransitChecked) != 0 {
+	if t.CRealm == realm || len(t.Transited.Contents) == 0 || t.Flags.At(ticketTransitChecked) != 0 {
 		return nil
 	}
-	err := errors.New("the realms in between are not trusted")
-	if a.cfg.Transit != nil {
-		err = a.cfg.Transit(t.CRealm, req.Ticket.Realm, t.Transited.Contents)
-	}
-	if err != nil {
-		return refuse(Transit, "the ticket came from %s to %s through %q: %v", t.CRealm, clip(req.Ticket.Realm), clip(string(t.Transited.Contents)), err)
+	if err := checkPath(t.CRealm, realm, string(t.Transited.Contents)); err != nil {
+		return refuse(Transit, "the ticket came from %s to %s through %q: %v", t.CRealm, realm, clip(string(t.Transited.Contents)), err)
 	}
 	return nil
 }

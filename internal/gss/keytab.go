@@ -126,14 +126,14 @@ func openKeytab(path string, want Principal, now time.Time, warn func(error)) (*
 
 // find returns the keys with which a ticket may be encrypted: those of its version, or, if the
 // ticket has none, all of its type.
-func (k *keytab) find(etype int32, version uint32, now time.Time) []types.EncryptionKey {
+func (k *keytab) find(etype int32, version uint32, now time.Time) []entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.look(now)
-	var out []types.EncryptionKey
+	var out []entry
 	add := func(e entry) {
 		if e.key.KeyType == etype && (e.version == version || version == 0 || e.version == 0) {
-			out = append(out, e.key)
+			out = append(out, e)
 		}
 	}
 	for _, e := range k.keys {
