@@ -455,19 +455,25 @@ func TestStream(t *testing.T) {
 
 // TestUnprotected sends what a wrapped connection must not take.
 func TestUnprotected(t *testing.T) {
+	good := append(introduction(testPrincipal), call(1, "echo", "x")...)
 	for name, send := range map[string]func(g *gssClient){
-		"plain":       func(g *gssClient) { g.send(introduction(testPrincipal)) },
+		"plain":       func(g *gssClient) { g.send(good) },
 		"plain ping":  func(g *gssClient) { g.send(appendControl(nil, idPing, testClientID, nil)) },
-		"not sealed":  func(g *gssClient) { g.send(g.wrapped(false, introduction(testPrincipal))) },
+		"not sealed":  func(g *gssClient) { g.send(g.wrapped(false, good)) },
 		"negotiation": func(g *gssClient) { g.send(capturedNegotiate) },
 		"changed": func(g *gssClient) {
-			b := g.wrapped(true, introduction(testPrincipal))
+			b := g.wrapped(true, good)
 			b[len(b)-1] ^= 1
 			g.send(b)
 		},
 		"twice": func(g *gssClient) {
 			b := g.wrapped(true, appendControl(nil, idPing, testClientID, nil))
 			g.send(b, b)
+		},
+		"a part": func(g *gssClient) {
+			b := g.wrapped(true, make([]byte, 60000))
+			g.send(b[:len(b)-1])
+			_ = g.Conn.(interface{ CloseWrite() error }).CloseWrite()
 		},
 		"long": func(g *gssClient) { g.send(g.wrapped(true, binary.BigEndian.AppendUint32(nil, 1<<30))) },
 	} {
