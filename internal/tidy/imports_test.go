@@ -135,7 +135,7 @@ var places = map[string]place{
 		why: "it is what the command lines share: words, errors and tables"},
 	"cmd/rmd/...":     {ours: []string{"..."}, outside: []string{cli, hclog, raft, metrics, yaml, xterm, progress}, why: "the program wires and holds no logic"},
 	"cmd/rmd-chaos":   {ours: []string{"jepsen-lite/...", "internal/nearest", "internal/failpoint"}, outside: []string{yaml}, why: "it reads flags and prints; it starts rmd as an operator does"},
-	"interop/...":     {ours: []string{"interop/...", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
+	"interop/...":     {ours: []string{"interop/...", "internal/gss/gsstest", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
 	"interop/harness": {ours: []string{"internal/portblock"}, outside: []string{zk}, why: "it drives real Hadoop and rmd from outside, and looks into ZooKeeper by itself"},
 	"forecast": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/input", "internal/quantile"}, without: []string{"os", "net", "time"},
 		why: "it lets the planner go on with a fork, and touches no replica"},

@@ -45,6 +45,8 @@ type Options struct {
 	// Extra is a folder with Hadoop files. Their properties are added to those of every process.
 	// Files in a subfolder with the name of a process are only for that process.
 	Extra string
+	// Environment has additional variables of the environment of every process, NAME=VALUE.
+	Environment []string
 	// OwnQueues uses only the queues of Extra, without those of the harness.
 	OwnQueues bool
 }

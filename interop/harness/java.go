@@ -39,7 +39,7 @@ func (in Install) classpath(conf string) string {
 // environment returns the environment of all processes. Containers see only the variables in
 // yarn.nodemanager.env-whitelist.
 func (c *Cluster) environment() []string {
-	return []string{"JAVA_HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + c.path("home")}
+	return append([]string{"JAVA_HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + c.path("home")}, c.Environment...)
 }
 
 // daemon returns a Java process that runs until it is stopped. Each start uses what in is then.
