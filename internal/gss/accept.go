@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -48,6 +49,7 @@ type Acceptor struct {
 	keys   *keytab
 	replay *replays
 	panics atomic.Uint64
+	turns  chan struct{} // limits the tokens that are decoded at the same time
 }
 
 // OpenAcceptor reads the keytab.
@@ -69,7 +71,7 @@ func OpenAcceptor(cfg Config) (*Acceptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Acceptor{cfg: cfg, keys: keys, replay: newReplays(2 * cfg.Skew)}, nil
+	return &Acceptor{cfg: cfg, keys: keys, replay: newReplays(2 * cfg.Skew), turns: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
 }
 
 // Panics returns how many panics were recovered while tokens were decoded.
@@ -91,8 +93,13 @@ type Peer struct {
 
 // Accept checks a client's first token. It returns the context and, if the client asked for it, the
 // reply that proves to the client who the server is. All its errors are *Error.
+//
+// It takes the time of a processor and does not wait for the network, so more calls at the same time
+// than there are processors take turns: a stranger's token may need ten times its size.
 func (a *Acceptor) Accept(token []byte, from Peer) (ctx *Context, reply []byte, err error) {
+	a.turns <- struct{}{}
 	defer func() {
+		<-a.turns
 		if p := recover(); p != nil {
 			a.panics.Add(1)
 			ctx, reply, err = nil, nil, refuse(Internal, "the token cannot be decoded: %v", p)
