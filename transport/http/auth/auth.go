@@ -154,7 +154,8 @@ func (g *Guard) Identify(h http.Header, r *http.Request, page bool) (*http.Reque
 func (g *Guard) StillMay(r *http.Request, page bool, t Access) error {
 	p, err := g.identify(r, page)
 	if have := Of(r); have.By == ByKerberos { // a ticket can be shown only once
-		if p, err = have, nil; p.expires != 0 && g.parts.Now().UnixMilli() >= p.expires {
+		st, _ := g.parts.Views.Fork(r)
+		if p, err = have, nil; p.expires != 0 && g.Clock(st) >= p.expires {
 			err = Unauthenticated("the login has expired")
 		}
 	}

@@ -64,7 +64,11 @@ func (g *Guard) Challenge() string {
 func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, error) {
 	k := g.parts.Kerberos
 	st, _ := g.parts.Views.Fork(r)
+	stranger := Principal{from: HostOf(r.RemoteAddr)} // tokens and tickets cost more than a request
 	if text := r.Header.Get(TokenHeader); text != "" {
+		if err := g.rates.take(stranger, r); err != nil {
+			return Principal{}, err
+		}
 		user, err := k.Token(r.Context(), text)
 		if err != nil {
 			return Principal{}, Unauthenticated("the delegation token is refused: " + err.Error())
@@ -82,7 +86,7 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 	if !strings.EqualFold(scheme, negotiate) {
 		return Principal{}, nil
 	}
-	if err := g.rates.take(Principal{from: HostOf(r.RemoteAddr)}, r); err != nil { // a ticket costs more than a request
+	if err := g.rates.take(stranger, r); err != nil {
 		return Principal{}, err
 	}
 	p, err := k.negotiate(h, r, strings.TrimSpace(text))
