@@ -84,6 +84,21 @@ func TestAccessTokenPrecedence(t *testing.T) {
 	}
 }
 
+// TestCheckKerberos checks the exit code and the remedies of what Kerberos lacks.
+func TestCheckKerberos(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte("<configuration/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := rmd(t, map[string]string{"HADOOP_CONF_DIR": dir}, "check", "--kerberos")
+	if want := "BAD  kerberos: Hadoop's files do not ask for it\n     set hadoop.security.authentication"; r.exit != exitcode.CheckFailed || !strings.HasPrefix(r.out, want) || !strings.Contains(r.err, "1 of 1 checks") {
+		t.Errorf("without Kerberos: %+v", r)
+	}
+	if r := rmd(t, nil, "check", "--kerberos"); r.exit != exitcode.Usage || !strings.Contains(r.err, "--conf-dir DIR") {
+		t.Errorf("without a directory: %+v", r)
+	}
+}
+
 // TestRevokeCertificate revokes certificates by file and by serial number, and lists them.
 func TestRevokeCertificate(t *testing.T) {
 	dir := t.TempDir()

@@ -26,11 +26,17 @@ import (
 
 func (p *program) check() verb {
 	return verb{
-		name: "check", usage: "check an offline data directory: log, checksums, snapshots, store",
-		long:     "It changes nothing. Exit 9 if it finds a fault.",
-		flags:    []cli.Flag{fill(files, &cli.StringFlag{Name: "data", Usage: "the data directory"})},
-		examples: []string{"rmd check --data /var/lib/rmd"},
+		name: "check", usage: "check an offline data directory: log, checksums, snapshots, store; or what Kerberos needs",
+		long: "It changes nothing. Exit 9 if it finds a fault.",
+		flags: []cli.Flag{fill(files, &cli.StringFlag{Name: "data", Usage: "the data directory"}),
+			&cli.BoolFlag{Name: "kerberos", Usage: "check realm, names, keytabs, DNS, KDC and clock on a replica's machine instead"},
+			fill(files, &cli.StringFlag{Name: "conf-dir", Usage: "with --kerberos: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
+			&cli.StringFlag{Name: "id", Usage: "with --kerberos: id of the replica, if Hadoop's files have keys of several"}},
+		examples: []string{"rmd check --data /var/lib/rmd", "rmd check --kerberos --conf-dir /etc/hadoop/conf --id rm1"},
 		run: func(c *call) error {
+			if c.Bool("kerberos") {
+				return checkKerberos(c)
+			}
 			dir := c.String("data")
 			if err := needDir(dir); err != nil {
 				return err
