@@ -129,6 +129,9 @@ func (c *Cluster) yarnSite(name, rm string, n *Node) *settings {
 	s.set("yarn.resourcemanager.work-preserving-recovery.enabled", "true")
 	if c.Kind == JavaHA {
 		s.set("yarn.resourcemanager.store.class", "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore")
+		if rm != "" { // 3.5 reads the old name; clients would print a warning
+			s.set("yarn.resourcemanager.zk-address", portblock.Loopback(c.zoo.port))
+		}
 	} else {
 		s.set("yarn.resourcemanager.store.class", "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore")
 		s.set("yarn.resourcemanager.fs.state-store.uri", "file://"+c.path("store"))
