@@ -2,10 +2,18 @@ package api
 
 import "time"
 
-// HistorySpan is the time that a History covers.
-const HistorySpan = time.Hour
+// The times that a History can cover.
+const (
+	HistoryHour = time.Hour
+	HistoryDay  = 24 * time.Hour
+	HistoryWeek = 7 * 24 * time.Hour
+)
 
-// History has samples of the cluster, a queue or a node, which one replica took in the last hour.
+// HistorySpans are these times by their names in the parameter span of GET /v1/history.
+var HistorySpans = map[string]time.Duration{"": HistoryHour, "hour": HistoryHour, "day": HistoryDay, "week": HistoryWeek}
+
+// History has samples of the cluster, a queue or a node, which one replica took in the last hour,
+// day or week.
 // They are not replicated, and are lost when the replica restarts.
 type History struct {
 	ID           string `json:"id"`                  // the replica that answers
@@ -13,13 +21,14 @@ type History struct {
 	Node         string `json:"node,omitempty"`      // empty for the cluster and for a queue
 	BeginsMillis int64  `json:"begins_ms,omitempty"` // time of the first sample since the replica started
 	StepMillis   int64  `json:"step_ms"`             // usual time between two samples
+	SpanMillis   int64  `json:"span_ms"`             // the time before now that the samples cover
 	// Samples has the samples in the order of time. Gaps says where samples are missing.
 	Samples []HistorySample `json:"samples"`
 	Gaps    []HistoryGap    `json:"gaps"`
 	// LargestNode has, for each resource kind, the largest amount that a node which takes containers
 	// had in this hour, free or not. It is present only for the cluster.
 	LargestNode Resource `json:"largest_node,omitempty"`
-	// LeaderChanges lists the elections of the last hour that this replica saw, oldest first.
+	// LeaderChanges lists the elections of this time that this replica saw, oldest first.
 	LeaderChanges []Failover `json:"leader_changes"`
 }
 

@@ -93,8 +93,11 @@ func spanStep(span, n float64) float64 {
 func Clock(from, to float64) Axis {
 	step := spanStep(to-from, 4)
 	layout := "15:04"
-	if step < 60_000 {
+	switch {
+	case step < 60_000:
 		layout = "15:04:05"
+	case step >= 86_400_000:
+		layout = "01-02"
 	}
 	a := Axis{Label: "UTC", Clock: true, Min: from, Max: to, Format: func(v float64) string { return time.UnixMilli(int64(v)).UTC().Format(layout) }}
 	for v := math.Ceil(from/step) * step; v <= to; v += step {

@@ -38,6 +38,8 @@ func TestLastHour(t *testing.T) {
 		for file, path := range map[string]string{"history.json": "/v1/history", "history_queue.json": "/v1/history?queue=online", "history_node.json": "/v1/history?node=sim-03"} {
 			b.golden(t, file, path)
 		}
+		b.golden(t, "history_week.json", "/v1/history?span=week")
+		b.fails(400, api.CodeInvalidRequest, "GET", "/v1/history?span=year", "")
 		b.fails(404, "NO_SUCH_QUEUE", "GET", "/v1/history?queue=root.gone", "")
 		b.fails(404, "NO_SUCH_NODE", "GET", "/v1/history?node=gone", "")
 		b.fails(400, api.CodeInvalidRequest, "GET", "/v1/history?node=sim-01&queue=root.online", "")

@@ -363,7 +363,7 @@ var (
 		"since": "only entries since this time, in Unix milliseconds", "/v1/audit after": "only entries after this number", "/v1/events after": "log index to begin after; without it, now",
 	}
 	words = map[string]string{
-		"after": "the next of the page before", "state": "states, separated by commas", "queue": "only in this queue or below it", "user": "only of this user", "type": "only of this type", "name": "only of this name",
+		"span": "hour, day or week; empty: hour", "after": "the next of the page before", "state": "states, separated by commas", "queue": "only in this queue or below it", "user": "only of this user", "type": "only of this type", "name": "only of this name",
 		"tag": "only with this tag", "order": "oldest or newest first", "rack": "only on this rack", "label": "only with this label; empty: only without a label", "node": "only on this node", "app": "only of this application", "kind": "kinds of events, separated by commas",
 		"reason": "why, for the record", "comment": "what the version is for", "who": "only callers whose name contains this", "action": "only actions that contain this",
 		"role": "leader or follower: 200 only on such a replica", "replace_state": "id of the running cluster whose state is replaced",

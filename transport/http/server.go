@@ -89,7 +89,7 @@ func (s *Server) openRooms() error {
 	if err != nil {
 		return err
 	}
-	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, LastHour: s.sampler, Groups: cfg.Hadoop.Groups, ShortName: cfg.Hadoop.ShortName,
+	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, History: s.sampler, Groups: cfg.Hadoop.Groups, ShortName: cfg.Hadoop.ShortName,
 		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner, Shadows: cfg.Shadows, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,
 		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat, MaxInputsBytes: cfg.MaxInputsBytes,
 		MaxInputs: cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams, MaxLogEntries: cfg.MaxLogEntries,

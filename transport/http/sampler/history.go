@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// Cluster returns the last hour of the cluster.
-func (s *Sampler) Cluster(now time.Time) *api.History {
+// Cluster returns the samples of the cluster.
+func (s *series) Cluster(now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var before *sample
@@ -33,7 +33,7 @@ func (s *Sampler) Cluster(now time.Time) *api.History {
 	return d
 }
 
-func (s *Sampler) size(r yarn.Resource) api.Resource {
+func (s *series) size(r yarn.Resource) api.Resource {
 	out := make(api.Resource, len(s.kinds))
 	for i, name := range s.kinds {
 		out[name] = r[i]
@@ -41,8 +41,8 @@ func (s *Sampler) size(r yarn.Resource) api.Resource {
 	return out
 }
 
-// Queue returns the last hour of the queue in a slot.
-func (s *Sampler) Queue(slot state.QueueSlot, path string, now time.Time) *api.History {
+// Queue returns the samples of the queue in a slot.
+func (s *series) Queue(slot state.QueueSlot, path string, now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	since, known := s.queues.since(slot, path)
@@ -57,9 +57,9 @@ func (s *Sampler) Queue(slot state.QueueSlot, path string, now time.Time) *api.H
 	})
 }
 
-// Node returns the last hour of the node in a slot. There are no samples while there was no contact
+// Node returns the samples of the node in a slot. There are no samples while there was no contact
 // with the node.
-func (s *Sampler) Node(slot state.NodeSlot, id yarn.NodeID, now time.Time) *api.History {
+func (s *series) Node(slot state.NodeSlot, id yarn.NodeID, now time.Time) *api.History {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	since, known := s.nodes.since(slot, id)
@@ -83,7 +83,7 @@ func whole(n int32) *int {
 
 // rate returns the decisions per second between two samples. It returns nil if there is no sample
 // before, if samples between the two are missing, or if the state was replaced in between.
-func (s *Sampler) rate(before, at *sample) *float64 {
+func (s *series) rate(before, at *sample) *float64 {
 	if before == nil || at.decided < before.decided || s.apart(before.millis, at.millis, 1) {
 		return nil
 	}
@@ -93,20 +93,20 @@ func (s *Sampler) rate(before, at *sample) *float64 {
 
 // apart reports whether samples are missing between two samples that should be the given number of
 // steps apart.
-func (s *Sampler) apart(a, b int64, steps int) bool {
+func (s *series) apart(a, b int64, steps int) bool {
 	return b-a > int64(steps+1)*s.step.Milliseconds()
 }
 
-// history returns the document of the last hour. of returns the sample to show and the number of
+// history returns the document. of returns the sample to show and the number of
 // steps until the next one, or 0 steps if there is nothing to show.
-func (s *Sampler) history(now time.Time, of func(at *sample) (n api.HistorySample, steps int)) *api.History {
-	d := &api.History{BeginsMillis: s.began, StepMillis: s.step.Milliseconds(), Samples: []api.HistorySample{}, Gaps: []api.HistoryGap{}, LeaderChanges: []api.Failover{}}
+func (s *series) history(now time.Time, of func(at *sample) (n api.HistorySample, steps int)) *api.History {
+	d := &api.History{BeginsMillis: s.began, StepMillis: s.step.Milliseconds(), SpanMillis: s.span.Milliseconds(), Samples: []api.HistorySample{}, Gaps: []api.HistoryGap{}, LeaderChanges: []api.Failover{}}
 	until := now.UnixMilli()
 	var last int64
 	every := 1
 	for i := range s.samples {
 		at := &s.samples[i]
-		if at.millis <= until-api.HistorySpan.Milliseconds() || at.millis > until {
+		if at.millis <= until-s.span.Milliseconds() || at.millis > until {
 			continue
 		}
 		n, steps := of(at)

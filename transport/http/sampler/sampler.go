@@ -1,6 +1,6 @@
-// Package sampler keeps samples of the last hour on a replica: the use of the cluster, of each
-// queue and of each node, the number of waiting applications, the number of decisions, and how whole
-// the free resources are.
+// Package sampler keeps samples of the last hour, day and week on a replica: the use of the cluster,
+// of each queue and of each node, the number of waiting applications, the number of decisions, and how
+// whole the free resources are. A longer time has samples that are further apart.
 //
 // Each replica has its own samples. They are neither replicated nor stored, so a restart of the
 // replica loses them. A sample that could not be taken is missing and is not replaced.
@@ -10,7 +10,8 @@
 //	             nodes by slot, 4 bytes each                 steps: detailBudget
 //
 // With 10,000 queues and 10,000 nodes, a detail takes 120 kB and there is one every 30 seconds,
-// which is 14.4 MB per hour. A larger cluster gets fewer details and never more bytes.
+// which is 14.4 MB per hour. A larger cluster gets fewer details and never more bytes. The day and the
+// week have 720 and 672 samples, as the hour has.
 package sampler
 
 import (
@@ -67,9 +68,53 @@ func newShare(f float64) share { return share(min(max(math.Round(f*10_000), 0), 
 
 func (s share) percent() float64 { return float64(s) / 100 }
 
-// Sampler keeps the samples of the last hour. It is safe for concurrent use.
-type Sampler struct {
-	step time.Duration
+// Sampler keeps the samples of all times. It is safe for concurrent use.
+type Sampler struct{ all []*series }
+
+// New returns a sampler that takes a sample for the last hour every step.
+func New(step time.Duration) *Sampler {
+	return &Sampler{[]*series{newSeries(step, api.HistoryHour), newSeries(2*time.Minute, api.HistoryDay), newSeries(15*time.Minute, api.HistoryWeek)}}
+}
+
+// Take takes a sample of a state, its summary and its rooms for each time that needs one. A state
+// without queues gives no sample.
+func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room) {
+	for i, t := range s.all {
+		if i == 0 || t.due(now) {
+			t.Take(now, st, sum, rooms)
+		}
+	}
+}
+
+// over returns the samples of the last hour, or of a longer time.
+func (s *Sampler) over(span time.Duration) *series {
+	for _, t := range s.all {
+		if span <= t.span {
+			return t
+		}
+	}
+	return s.all[len(s.all)-1]
+}
+
+// Cluster returns the history of the cluster.
+func (s *Sampler) Cluster(now time.Time, span time.Duration) *api.History {
+	return s.over(span).Cluster(now)
+}
+
+// Queue returns the history of the queue in a slot.
+func (s *Sampler) Queue(slot state.QueueSlot, path string, now time.Time, span time.Duration) *api.History {
+	return s.over(span).Queue(slot, path, now)
+}
+
+// Node returns the history of the node in a slot. There are no samples while there was no contact with
+// the node.
+func (s *Sampler) Node(slot state.NodeSlot, id yarn.NodeID, now time.Time, span time.Duration) *api.History {
+	return s.over(span).Node(slot, id, now)
+}
+
+// series keeps the samples of one span of time.
+type series struct {
+	step, span time.Duration
 
 	mu      sync.RWMutex
 	began   int64 // time of the first sample
@@ -79,8 +124,15 @@ type Sampler struct {
 	nodes   slots[state.NodeSlot, yarn.NodeID]
 }
 
-// New returns a sampler for one sample every step.
-func New(step time.Duration) *Sampler { return &Sampler{step: step} }
+func newSeries(step, span time.Duration) *series { return &series{step: step, span: span} }
+
+// due reports whether a step has passed since the last sample, or the clock was set back.
+func (s *series) due(now time.Time) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := len(s.samples)
+	return n == 0 || now.UnixMilli()-s.samples[n-1].millis >= s.step.Milliseconds() || now.UnixMilli() < s.samples[n-1].millis
+}
 
 // slots says which object each slot has, and since when, because a slot can be reused for another
 // object.
@@ -112,7 +164,7 @@ func (s slots[S, K]) since(slot S, key K) (int64, bool) {
 }
 
 // Take takes a sample of a state, its summary and its rooms. A state without queues gives no sample.
-func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room) {
+func (s *series) Take(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room) {
 	root := st.Root()
 	if root == 0 {
 		return
@@ -143,12 +195,12 @@ func (t *sample) add(r *summary.Room) {
 }
 
 // forget drops old samples, and samples in the future, which exist after the clock was set back.
-func (s *Sampler) forget(now int64) {
+func (s *series) forget(now int64) {
 	for n := len(s.samples); n > 0 && s.samples[n-1].millis >= now; n-- {
 		s.samples = s.samples[:n-1]
 	}
 	old := 0
-	for old < len(s.samples) && s.samples[old].millis <= now-api.HistorySpan.Milliseconds() {
+	for old < len(s.samples) && s.samples[old].millis <= now-s.span.Milliseconds() {
 		old++
 	}
 	kept := copy(s.samples, s.samples[old:])
@@ -158,7 +210,7 @@ func (s *Sampler) forget(now int64) {
 }
 
 // dueForDetail reports whether the next sample needs a detail.
-func (s *Sampler) dueForDetail() bool {
+func (s *series) dueForDetail() bool {
 	for i := range s.samples {
 		if d := s.samples[len(s.samples)-1-i].detail; d != nil {
 			return i+1 >= d.steps
@@ -168,7 +220,7 @@ func (s *Sampler) dueForDetail() bool {
 }
 
 // detailOf returns the use of all queues and nodes. The caller holds the lock.
-func (s *Sampler) detailOf(millis int64, st *state.State, sum *summary.Summary) *detail {
+func (s *series) detailOf(millis int64, st *state.State, sum *summary.Summary) *detail {
 	d := &detail{queues: make([]queueUse, st.Queues.Cap()), nodes: make([]nodeUse, st.Nodes.Cap())}
 	d.steps = max((len(d.queues)*queueUseBytes+len(d.nodes)*nodeUseBytes+detailBudget-1)/detailBudget, 1)
 	tallies := sum.Tree()

@@ -25,11 +25,11 @@ type world struct {
 	st   *state.State
 	at   time.Time
 	sums summary.Keeper
-	s    *Sampler
+	s    *series
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, st: state.New(), at: time.UnixMilli(start), s: New(step)}
+	w := &world{t: t, st: state.New(), at: time.UnixMilli(start), s: newSeries(step, api.HistoryHour)}
 	t.Cleanup(w.sums.Close)
 	w.apply(&event.TimeAdvanced{NowMillis: start}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: start, Level: 1})
 	return w
@@ -184,7 +184,7 @@ func TestOnlyTheLastHourIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a")
 	w.take(3 * int(time.Hour/step))
-	most := int(api.HistorySpan / step)
+	most := int(api.HistoryHour / step)
 	if n := len(w.s.samples); n > most || cap(w.s.samples) > 2*most {
 		t.Errorf("%d samples in room for %d, want %d", n, cap(w.s.samples), most)
 	}
@@ -350,5 +350,27 @@ func BenchmarkHistory(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w.queue("root.a")
+	}
+}
+
+// TestLongerTimes checks that the day and the week have samples at falling resolution, and how many at
+// most.
+func TestLongerTimes(t *testing.T) {
+	w := newWorld(t)
+	w.configure(1, "a")
+	w.register(1)
+	all, sum := New(time.Minute), w.sums.At(w.st, 1)
+	for range 9 * 24 * 60 {
+		w.at = w.at.Add(time.Minute)
+		all.Take(w.at, w.st, sum, nil)
+	}
+	for span, want := range map[time.Duration]int{api.HistoryHour: 60, api.HistoryDay: 720, api.HistoryWeek: 672} {
+		h := all.Cluster(w.at, span)
+		if len(h.Samples) != want || h.SpanMillis != span.Milliseconds() || len(h.Gaps) != 0 {
+			t.Errorf("over %s: %d samples over %d ms with the gaps %v, want %d samples", span, len(h.Samples), h.SpanMillis, h.Gaps, want)
+		}
+		if n := len(all.over(span).samples); n > want+1 {
+			t.Errorf("over %s: %d samples are kept", span, n)
+		}
 	}
 }

@@ -22,9 +22,9 @@ type API interface {
 	Snapshots(ctx context.Context) ([]api.Snapshot, error)
 	// History returns the history of a reservation from the log.
 	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)
-	// LastHour returns the samples of this replica for a queue or a node, or for the cluster if
-	// both are empty.
-	LastHour(v *view.View, queue, node string) (*api.History, error)
+	// Past returns the samples of this replica for a queue or a node, or for the cluster if both are
+	// empty. span is hour, day or week; empty is hour.
+	Past(v *view.View, queue, node, span string) (*api.History, error)
 	// Explain returns why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
 	// Preemption returns what preemption has decided, and what its next round would decide.

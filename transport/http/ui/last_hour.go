@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,14 +11,16 @@ import (
 	"rmd/internal/plot"
 )
 
-// lastHour has the plots of a replica's last hour.
+// lastHour has the plots of a replica's last hour, day or week.
 type lastHour struct {
 	ID      string
+	Span    string   // hour, day or week
+	Spans   []choice // links to the others
 	Figures []plot.Chart
 	Whole   string         // of which percentages are
 	Changes []api.Failover // the last few, newest first
 	Room    bool           // there is a plot of the largest free room
-	Begins  int64          // in Unix milliseconds; 0 if more than an hour ago
+	Begins  int64          // in Unix milliseconds; 0 if before the plots
 }
 
 // plotLeast is the least time on the axis of a plot, so that a replica that has just started does
@@ -37,13 +40,20 @@ const (
 
 // lastHour returns the plots of a queue or a node, or of the cluster if both are empty.
 func (q *query) lastHour(queue, node string) (lastHour, error) {
-	h, err := q.u.cfg.API.LastHour(q.v, queue, node)
-	if err != nil || len(h.Samples) == 0 {
-		return lastHour{}, err
+	d := lastHour{Span: cmp.Or(q.q.Get("span"), "hour")}
+	h, err := q.u.cfg.API.Past(q.v, queue, node, d.Span)
+	if err != nil {
+		return d, err
+	}
+	for _, span := range []string{"hour", "day", "week"} {
+		d.Spans = append(d.Spans, choice{Value: q.with("span", span) + "#hour", Text: span, Chosen: span == d.Span})
+	}
+	if len(h.Samples) == 0 {
+		return d, nil
 	}
 	now := q.u.cfg.Now().UnixMilli()
-	from := now - api.HistorySpan.Milliseconds()
-	d := lastHour{ID: h.ID}
+	from := now - h.SpanMillis
+	d.ID = h.ID
 	if h.BeginsMillis > from {
 		d.Begins = h.BeginsMillis
 		from = min(h.BeginsMillis, now-plotLeast.Milliseconds())
@@ -132,8 +142,12 @@ func (p *hourPlots) rooms() plot.Chart {
 	return c
 }
 
-// current reports whether the last sample tells how things are now.
+// current reports whether the last sample tells how things are now. Those of a day and a week are
+// minutes old.
 func (p *hourPlots) current() bool {
+	if p.h.SpanMillis != api.HistoryHour.Milliseconds() {
+		return false
+	}
 	samples, gaps := p.h.Samples, p.h.Gaps
 	return len(gaps) == 0 || gaps[len(gaps)-1].FromMillis != samples[len(samples)-1].AtMillis
 }

@@ -34,7 +34,7 @@ func (q *query) waits() template.HTML {
 	now := q.v.State.Meta.NowMillis
 	byQueue := map[state.QueueSlot]*queueWaits{}
 	q.v.Summary().Each(true, func(a *summary.App) bool {
-		if !a.ForAM() && (a.SubmittedMillis < now-api.HistorySpan.Milliseconds() || a.Unmanaged) {
+		if !a.ForAM() && (a.SubmittedMillis < now-api.HistoryHour.Milliseconds() || a.Unmanaged) {
 			return true
 		}
 		w := byQueue[a.Queue]

@@ -37,5 +37,5 @@ func New(cfg Config) *API {
 // Routes returns all endpoints.
 func (s *API) Routes() []route.Route {
 	return slices.Concat(s.inputRoutes(), s.appRoutes(), s.forecastRoutes(), s.nodeRoutes(), s.labelRoutes(), s.queueRoutes(), s.reservationRoutes(), s.preemptionRoutes(), s.confRoutes(), s.shadowRoutes(), s.clusterRoutes(),
-		s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.lastHourRoutes(), s.logRoutes(), s.auditRoutes(), s.openAPIRoutes())
+		s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.pastRoutes(), s.logRoutes(), s.auditRoutes(), s.openAPIRoutes())
 }

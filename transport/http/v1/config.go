@@ -29,7 +29,7 @@ type Config struct {
 	Reader    view.Reader
 	Submitter route.Submitter
 	Consensus Consensus
-	LastHour  LastHour
+	History   History
 	Snapshots Snapshots
 	Log       view.LogReader
 	Guard     *auth.Guard
@@ -148,11 +148,11 @@ type Consensus interface {
 	SetAutopilot(ctx context.Context, settings api.Autopilot) error
 }
 
-// LastHour has the samples that this replica took in the last hour.
-type LastHour interface {
-	Cluster(now time.Time) *api.History
-	Queue(slot state.QueueSlot, path string, now time.Time) *api.History
-	Node(slot state.NodeSlot, id yarn.NodeID, now time.Time) *api.History
+// History has the samples that this replica took in the last hour, day or week.
+type History interface {
+	Cluster(now time.Time, span time.Duration) *api.History
+	Queue(slot state.QueueSlot, path string, now time.Time, span time.Duration) *api.History
+	Node(slot state.NodeSlot, id yarn.NodeID, now time.Time, span time.Duration) *api.History
 }
 
 // Snapshots saves and restores the whole state.

@@ -21,7 +21,8 @@ function localize(root) {
   }
   for (const el of all("text[data-at]", root)) {
     const t = new Date(Number(el.dataset.at));
-    el.textContent = clock(t) + (el.textContent.length > 5 ? ":" + two(t.getSeconds()) : "");
+    if (el.textContent.includes("-")) el.textContent = day(t).slice(5);
+    else el.textContent = clock(t) + (el.textContent.length > 5 ? ":" + two(t.getSeconds()) : "");
   }
   for (const el of all(".zone", root)) el.textContent = zone();
 }

@@ -10,26 +10,30 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (s *API) lastHourRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/history", "queue node", s.showLastHour).Doc("Show the last hour of the cluster, a queue or a node", nil, api.History{})}
+func (s *API) pastRoutes() []route.Route {
+	return []route.Route{route.Get("/v1/history", "queue node span", s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{})}
 }
 
-func (s *API) showLastHour(c *route.Call) error {
+func (s *API) showPast(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
 	}
-	d, err := s.LastHour(v, c.Query.Get("queue"), c.Query.Get("node"))
+	d, err := s.Past(v, c.Query.Get("queue"), c.Query.Get("node"), c.Query.Get("span"))
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, d)
 }
 
-// LastHour returns the samples of the last hour for a queue or a node, or for the cluster if both
-// are empty.
-func (s *API) LastHour(v *view.View, queue, node string) (*api.History, error) {
+// Past returns the samples for a queue or a node, or for the cluster if both are empty. span is hour,
+// day or week; empty is hour.
+func (s *API) Past(v *view.View, queue, node, span string) (*api.History, error) {
 	now := s.cfg.Now()
+	over, ok := api.HistorySpans[span]
+	if !ok {
+		return nil, problem.Invalid("span="+span+" is not known", "give hour, day or week", "span")
+	}
 	var d *api.History
 	switch {
 	case queue != "" && node != "":
@@ -40,7 +44,7 @@ func (s *API) LastHour(v *view.View, queue, node string) (*api.History, error) {
 			return nil, err
 		}
 		path := v.QueuePath(slot)
-		d = s.cfg.LastHour.Queue(slot, path, now)
+		d = s.cfg.History.Queue(slot, path, now, over)
 		d.Queue = path
 	case node != "":
 		slot, err := v.FindNode(node)
@@ -48,14 +52,14 @@ func (s *API) LastHour(v *view.View, queue, node string) (*api.History, error) {
 			return nil, err
 		}
 		id := v.State.Nodes.Get(slot).ID
-		d = s.cfg.LastHour.Node(slot, id, now)
+		d = s.cfg.History.Node(slot, id, now, over)
 		d.Node = id.String()
 	default:
-		d = s.cfg.LastHour.Cluster(now)
+		d = s.cfg.History.Cluster(now, over)
 	}
 	d.ID = s.cfg.ID
 	for _, f := range slices.Backward(s.cfg.Consensus.Failovers()) {
-		if f.AtMillis > now.Add(-api.HistorySpan).UnixMilli() {
+		if f.AtMillis > now.Add(-over).UnixMilli() {
 			d.LeaderChanges = append(d.LeaderChanges, f)
 		}
 	}
