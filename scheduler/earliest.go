@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/nodeindex"
 	"rmd/yarn"
 )
 
@@ -45,7 +46,7 @@ func (v *View) earliestOther(a *state.App, ask state.AskSlot, node state.NodeSlo
 func (s *Scheduler) reservableNodes(p *partition, a *state.App, ask state.AskSlot, at yarn.Locality) iter.Seq[state.NodeSlot] {
 	return func(yield func(state.NodeSlot) bool) {
 		walked, found := 0, 0
-		for node := range s.freeNodes(p, false, emptiest).walk(allBounds) {
+		for node := range s.freeNodes(p, false, nodeindex.Emptiest).Walk(nodeindex.All) {
 			if walked++; walked > walkedNodes || found == reservableNodesMax {
 				return
 			}

@@ -75,7 +75,7 @@ func (v *View) gangRoom(app state.AppSlot, ask state.AskSlot) []gangMembers {
 		r.add(v.st.Reservations.Get(slot).Node, v.st.Nodes.Get(v.st.Reservations.Get(slot).Node).Unallocated())
 	}
 	index := v.freeNodes(v.at, false, shapeOrder(v.nodeOrder(v.at, v.st.Apps.Get(app))))
-	for node := range index.walk(index.layout.boundsFor(r.size.Times(max(r.g.PerNode, 1)), v.kindsThatCount())) {
+	for node := range index.Walk(index.Layout.BoundsFor(r.size.Times(max(r.g.PerNode, 1)), v.kindsThatCount())) {
 		r.add(node, v.st.Nodes.Get(node).Unallocated())
 		if r.found >= r.g.Count && !r.g.OneRack && !r.named {
 			break

@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/nodeindex"
 	"rmd/yarn"
 )
 
@@ -37,25 +38,13 @@ const (
 	walkedNodes = 512
 )
 
-// nodeLayouts are the layouts of the indexes: one for each order of shapes.
-var nodeLayouts = [...]layout{
-	fullest:  {{leastOf, 2}, {leastOf, 3}, {leastOf, 4}, {leastOf, 5}, {leastOf, yarn.VCores}, {leastOf, yarn.Memory}},
-	emptiest: {{of: leastUse}, {leastOf, 2}, {leastOf, 3}, {leastOf, 4}, {leastOf, 5}, {mostOf, yarn.VCores}, {mostOf, yarn.Memory}},
-}
-
-// The orders of shapes.
-const (
-	fullest  = iota // the nodes with the least free resources first
-	emptiest        // the nodes that use the smallest share of memory and vcores first
-)
-
 // nodeIndexes has the indexes that were used, by order of shapes. The others are nil.
-type nodeIndexes [len(nodeLayouts)]*nodeIndex
+type nodeIndexes [len(nodeindex.Layouts)]*nodeindex.Index
 
 func (x *nodeIndexes) mark(node state.NodeSlot) {
 	for _, index := range x {
 		if index != nil {
-			index.mark(node)
+			index.Mark(node)
 		}
 	}
 }
@@ -103,31 +92,27 @@ func (s *Scheduler) Replaced(slot state.NodeSlot) bool {
 
 // freeNodes returns the index of the nodes of a partition that may take containers: those without a
 // reservation, or the reserved ones that may lend their room.
-func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeIndex {
+func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeindex.Index {
 	indexes := &p.nodes
 	if lent {
 		indexes = &p.lent
 	}
 	x := indexes[order]
 	if x == nil {
-		x = &nodeIndex{layout: nodeLayouts[order]}
+		x = nodeindex.New(order)
 		indexes[order] = x
-		s.st.Nodes.Each(func(slot state.NodeSlot, _ *state.Node) bool { x.mark(slot); return true })
+		s.st.Nodes.Each(func(slot state.NodeSlot, _ *state.Node) bool { x.Mark(slot); return true })
 	}
-	for _, slot := range x.changed {
-		x.marked[slot] = false
-		x.set(slot, s.shapeIn(p, lent, &x.layout, s.st.Nodes.Get(slot)))
-	}
-	x.changed = x.changed[:0]
+	x.Refresh(func(slot state.NodeSlot) nodeindex.Shape { return s.shapeIn(p, lent, &x.Layout, s.st.Nodes.Get(slot)) })
 	return x
 }
 
 // shapeIn returns the shape of a node in an index of a partition, or 0 if the node is not in it.
-func (s *Scheduler) shapeIn(p *partition, lent bool, l *layout, n *state.Node) shape {
+func (s *Scheduler) shapeIn(p *partition, lent bool, l *nodeindex.Layout, n *state.Node) nodeindex.Shape {
 	if n.Label != p.label || !n.TakesContainers() || (n.Reservation != 0) != lent || !s.hasRoom(n) {
 		return 0
 	}
-	return l.shapeOf(n.Total, n.Unallocated(), s.kindsThatCount())
+	return l.ShapeOf(n.Total, n.Unallocated(), s.kindsThatCount())
 }
 
 // nodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
@@ -146,9 +131,9 @@ func (s *Scheduler) nodeOrder(p *partition, a *state.App) capacity.NodeOrder {
 // shapeOrder returns the order of shapes in which an order of nodes begins.
 func shapeOrder(o capacity.NodeOrder) int {
 	if o == capacity.NodeOrderSpread {
-		return emptiest
+		return nodeindex.Emptiest
 	}
-	return fullest
+	return nodeindex.Fullest
 }
 
 // nodeChoice chooses nodes for an ask.
@@ -158,7 +143,7 @@ type nodeChoice struct {
 	ask   *state.Ask
 	delay delay
 	order capacity.NodeOrder
-	index *nodeIndex
+	index *nodeindex.Index
 	found []nodeRank
 }
 
@@ -167,7 +152,7 @@ type nodeRank struct {
 	avoided  bool // the ask prefers other nodes, even at a wider locality; see avoid.go
 	locality yarn.Locality
 	prolongs int // lifetime only: see prolongs
-	shape    shape
+	shape    nodeindex.Shape
 	node     state.NodeSlot
 }
 
@@ -183,7 +168,7 @@ func (s *Scheduler) nodesFor(p *partition, ask state.AskSlot, lent bool, most in
 	a := s.st.Apps.Get(k.App)
 	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, k.Opportunities), order: s.nodeOrder(p, a), found: s.ranks[:0]}
 	c.index = s.freeNodes(p, lent, shapeOrder(c.order))
-	within := c.index.layout.boundsFor(k.Size, s.kindsThatCount())
+	within := c.index.Layout.BoundsFor(k.Size, s.kindsThatCount())
 	c.lookAtHosts()
 	if !slices.ContainsFunc(c.found, func(r nodeRank) bool { return !r.avoided }) {
 		c.walk(within, most)
@@ -211,7 +196,7 @@ func (c *nodeChoice) lookAtHosts() {
 }
 
 // walk adds nodes on other hosts, until it has enough at the narrowest locality that is possible.
-func (c *nodeChoice) walk(within bounds, most int) {
+func (c *nodeChoice) walk(within nodeindex.Bounds, most int) {
 	narrowest := yarn.OffSwitch
 	if c.ask.Entries > 1 && c.delay.allows(yarn.RackLocal, false) {
 		narrowest = yarn.RackLocal
@@ -222,7 +207,7 @@ func (c *nodeChoice) walk(within bounds, most int) {
 		most = max(most, lifetimeNodes)
 	}
 	walked := 0
-	for node := range c.index.walk(within) {
+	for node := range c.index.Walk(within) {
 		if at, ok := c.localityOn(node); ok && at != yarn.NodeLocal {
 			r := c.add(node, at)
 			most -= int(boolToInt(at == narrowest && !r.avoided))
@@ -235,7 +220,7 @@ func (c *nodeChoice) walk(within bounds, most int) {
 
 // add adds a node and returns its rank.
 func (c *nodeChoice) add(node state.NodeSlot, at yarn.Locality) nodeRank {
-	r := nodeRank{avoided: c.s.avoids(c.ask, node), locality: at, shape: c.index.shapes[node], node: node}
+	r := nodeRank{avoided: c.s.avoids(c.ask, node), locality: at, shape: c.index.ShapeIn(node), node: node}
 	c.found = append(c.found, r)
 	return r
 }
@@ -244,7 +229,7 @@ func (c *nodeChoice) add(node state.NodeSlot, at yarn.Locality) nodeRank {
 // if it could not.
 func (c *nodeChoice) localityOn(node state.NodeSlot) (at yarn.Locality, ok bool) {
 	n := c.s.st.Nodes.Get(node)
-	if !c.index.has(node) || c.app.Blacklisted(n) || !c.s.cfg.Calculator.FitsIn(c.ask.Size, n.Unallocated()) {
+	if !c.index.Has(node) || c.app.Blacklisted(n) || !c.s.cfg.Calculator.FitsIn(c.ask.Size, n.Unallocated()) {
 		return 0, false
 	}
 	switch r := c.s.reachOf(c.ask, node); {

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/nodeindex"
 	"rmd/yarn"
 )
 
@@ -57,7 +58,7 @@ func (s *Scheduler) NodeChoice(label state.LabelSlot, ask state.AskSlot, lent bo
 	out.First, out.At = best.node, best.locality
 	if len(first) > 1 {
 		out.Next = first[1].node
-		out.Lead, out.Kind = best.leadOver(first[1], &nodeLayouts[shapeOrder(order)])
+		out.Lead, out.Kind = best.leadOver(first[1], &nodeindex.Layouts[shapeOrder(order)])
 	}
 	for _, r := range s.nodesFor(p, ask, lent, CountedNodes) {
 		if r.avoided != best.avoided || r.locality != best.locality {
@@ -72,7 +73,7 @@ func (s *Scheduler) NodeChoice(label state.LabelSlot, ask state.AskSlot, lent bo
 }
 
 // leadOver returns why a node is before another one. Shapes have the given layout.
-func (r nodeRank) leadOver(next nodeRank, l *layout) (lead Lead, kind int) {
+func (r nodeRank) leadOver(next nodeRank, l *nodeindex.Layout) (lead Lead, kind int) {
 	switch {
 	case r.avoided != next.avoided:
 		return NotAvoided, 0
@@ -84,8 +85,8 @@ func (r nodeRank) leadOver(next nodeRank, l *layout) (lead Lead, kind int) {
 		return EndsSooner, 0
 	}
 	for i, p := range l {
-		if r.shape.at(i) != next.shape.at(i) {
-			return map[propertyKind]Lead{leastUse: LessUsed, leastOf: LessFree, mostOf: MoreFree}[p.of], p.kind
+		if r.shape.At(i) != next.shape.At(i) {
+			return map[nodeindex.PropertyKind]Lead{nodeindex.LeastUse: LessUsed, nodeindex.LeastOf: LessFree, nodeindex.MostOf: MoreFree}[p.Of], p.Kind
 		}
 	}
 	return NoLead, 0

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/nodeindex"
 	"rmd/yarn"
 )
 
 // preemptionSet is a set of containers on one node. Their end makes room for a container there.
 type preemptionSet struct {
-	node     int   // index in the round's nodes
-	shape    shape // of the node, in the order of nodes of the ask's queue
+	node     int             // index in the round's nodes
+	shape    nodeindex.Shape // of the node, in the order of nodes of the ask's queue
 	victims  []victim
 	cost     uint64
 	compared uint32 // number of sets that were compared
@@ -68,10 +69,10 @@ func (r *preemptionRound) cheapest(node int, w beneficiary, masters bool) (preem
 }
 
 // shapeFor returns the shape of a node with its room, in the order of nodes of an ask's queue.
-func (r *preemptionRound) shapeFor(k *state.Ask, o *offeringNode) shape {
+func (r *preemptionRound) shapeFor(k *state.Ask, o *offeringNode) nodeindex.Shape {
 	s := r.s
-	l := &nodeLayouts[shapeOrder(s.nodeOrder(s.partitions[r.s.at.label], s.st.Apps.Get(k.App)))]
-	return l.shapeOf(s.st.Nodes.Get(o.node).Total, o.room, s.kindsThatCount())
+	l := &nodeindex.Layouts[shapeOrder(s.nodeOrder(s.partitions[r.s.at.label], s.st.Apps.Get(k.App)))]
+	return l.ShapeOf(s.st.Nodes.Get(o.node).Total, o.room, s.kindsThatCount())
 }
 
 // cover takes containers in order until they free what is lacking. Then it removes containers that

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/nodeindex"
 	"rmd/yarn"
 )
 
@@ -149,8 +150,8 @@ func (s *Scheduler) indexesDiffer(rebuilt *Scheduler) string {
 					continue
 				}
 				a, b := s.freeNodes(p, lent, order), rebuilt.freeNodes(rebuilt.partitions[i], lent, order)
-				if at := slices.Collect(a.walk(allBounds)); !slices.Equal(at, slices.Collect(b.walk(allBounds))) {
-					return fmt.Sprintf("partition %d, lent %v: order %d walks %v, rebuilt %v", i, lent, order, at, slices.Collect(b.walk(allBounds)))
+				if at := slices.Collect(a.Walk(nodeindex.All)); !slices.Equal(at, slices.Collect(b.Walk(nodeindex.All))) {
+					return fmt.Sprintf("partition %d, lent %v: order %d walks %v, rebuilt %v", i, lent, order, at, slices.Collect(b.Walk(nodeindex.All)))
 				}
 			}
 		}

@@ -1,4 +1,6 @@
-package scheduler
+// Package nodeindex finds nodes by their free resources, without a look at all of them. It knows an
+// order of nodes, and not which nodes an ask may use: its caller says which nodes are in an index.
+package nodeindex
 
 import (
 	"iter"
@@ -9,8 +11,8 @@ import (
 	"rmd/yarn"
 )
 
-// nodeIndex finds nodes by their free resources, in one order. Nodes whose free resources are in
-// the same classes have the same shape. The index has a bucket for each shape that some node has,
+// Index finds nodes by their free resources, in one order. Nodes whose free resources are in the
+// same classes have the same shape. The index has a bucket for each shape that some node has,
 // sorted by shape, and walks over the buckets and then over the nodes in slot order. A walk for an
 // ask skips, by binary search, the shapes in which it does not fit.
 //
@@ -18,9 +20,10 @@ import (
 // bucket takes 32 more. With the spare room of slices that is 21 to 55 bytes for a node in
 // BenchmarkNodeIndex. The shapes of nodes that have changed are computed when the index is used
 // next, so that many changes of a node cost one.
-type nodeIndex struct {
-	layout  layout
-	shapes  []shape // by node; 0: the node is in no bucket
+type Index struct {
+	Layout Layout // of its shapes; it does not change
+
+	shapes  []Shape // by node; 0: the node is in no bucket
 	buckets []bucket
 	changed []state.NodeSlot // nodes whose shapes are outdated
 	marked  []bool           // by node: whether it is in changed
@@ -28,60 +31,74 @@ type nodeIndex struct {
 
 // bucket has the nodes of one shape.
 type bucket struct {
-	shape shape
+	shape Shape
 	nodes nodeSet
 }
 
-// shape has the classes of the resources of a node, one byte for each property of a layout. The
+// Shape has the classes of the resources of a node, one byte for each property of a layout. The
 // property that decides first has the most significant byte.
-type shape uint64
+type Shape uint64
 
 const (
 	shapeBytes       = yarn.MaxKinds + 1
-	present    shape = 1 << (8 * shapeBytes) // set in the shapes of all nodes, so that no shape is 0
+	present    Shape = 1 << (8 * shapeBytes) // set in the shapes of all nodes, so that no shape is 0
 )
 
-// at returns the i-th byte, from the most significant property down.
-func (s shape) at(i int) uint8 { return uint8(s >> shift(i)) }
+// At returns the i-th byte, from the most significant property down.
+func (s Shape) At(i int) uint8 { return uint8(s >> shift(i)) }
 
 // with returns the shape with another i-th byte.
-func (s shape) with(i int, class uint8) shape {
-	return s&^(0xff<<shift(i)) | shape(class)<<shift(i)
+func (s Shape) with(i int, class uint8) Shape {
+	return s&^(0xff<<shift(i)) | Shape(class)<<shift(i)
 }
 
 func shift(i int) int { return 8 * (shapeBytes - 1 - i) }
 
-// layout has the properties of nodes in the bytes of a shape.
-type layout [shapeBytes]property
+// Layout has the properties of nodes in the bytes of a shape.
+type Layout [shapeBytes]property
 
 // property is a property of a node by which shapes are ordered.
 type property struct {
-	of   propertyKind
-	kind int // of resource
+	Of   PropertyKind
+	Kind int // of resource
 }
 
-type propertyKind uint8
+// PropertyKind says what a property is.
+type PropertyKind uint8
 
+// The kinds of properties.
 const (
-	anyNode  propertyKind = iota // all nodes are equal
-	leastOf                      // a node with less of the kind free comes first
-	mostOf                       // a node with more of the kind free comes first
-	leastUse                     // a node that uses a smaller share of its memory and vcores comes first
+	anyNode  PropertyKind = iota // all nodes are equal
+	LeastOf                      // a node with less of the kind free comes first
+	MostOf                       // a node with more of the kind free comes first
+	LeastUse                     // a node that uses a smaller share of its memory and vcores comes first
 )
 
-// shapeOf returns the shape of a node with the given total and free resources. Only the first kinds
+// Layouts are the layouts of the indexes: one for each order of shapes.
+var Layouts = [...]Layout{
+	Fullest:  {{LeastOf, 2}, {LeastOf, 3}, {LeastOf, 4}, {LeastOf, 5}, {LeastOf, yarn.VCores}, {LeastOf, yarn.Memory}},
+	Emptiest: {{Of: LeastUse}, {LeastOf, 2}, {LeastOf, 3}, {LeastOf, 4}, {LeastOf, 5}, {MostOf, yarn.VCores}, {MostOf, yarn.Memory}},
+}
+
+// The orders of shapes.
+const (
+	Fullest  = iota // the nodes with the least free resources first
+	Emptiest        // the nodes that use the smallest share of memory and vcores first
+)
+
+// ShapeOf returns the shape of a node with the given total and free resources. Only the first kinds
 // count.
-func (l *layout) shapeOf(total, free yarn.Resource, kinds int) shape {
+func (l *Layout) ShapeOf(total, free yarn.Resource, kinds int) Shape {
 	s := present
 	for i, p := range l {
 		switch {
-		case p.of == leastUse:
+		case p.Of == LeastUse:
 			s = s.with(i, useClass(total, free, kinds))
-		case p.kind >= kinds:
-		case p.of == leastOf:
-			s = s.with(i, classOf(free[p.kind]))
-		case p.of == mostOf:
-			s = s.with(i, 255-classOf(free[p.kind]))
+		case p.Kind >= kinds:
+		case p.Of == LeastOf:
+			s = s.with(i, classOf(free[p.Kind]))
+		case p.Of == MostOf:
+			s = s.with(i, 255-classOf(free[p.Kind]))
 		}
 	}
 	return s
@@ -118,36 +135,36 @@ func useClass(total, free yarn.Resource, kinds int) (class uint8) {
 	return class
 }
 
-// bounds are the least and the greatest bytes of shapes.
-type bounds struct{ least, most [shapeBytes]uint8 }
+// Bounds are the least and the greatest bytes of shapes.
+type Bounds struct{ least, most [shapeBytes]uint8 }
 
-// allBounds are the bounds of all shapes.
-var allBounds = bounds{most: [shapeBytes]uint8{255, 255, 255, 255, 255, 255, 255}}
+// All has the bounds of all shapes.
+var All = Bounds{most: [shapeBytes]uint8{255, 255, 255, 255, 255, 255, 255}}
 
-// boundsFor returns the bounds of the shapes in which a container of the given size may fit.
-func (l *layout) boundsFor(size yarn.Resource, kinds int) bounds {
-	b := allBounds
+// BoundsFor returns the bounds of the shapes in which a container of the given size may fit.
+func (l *Layout) BoundsFor(size yarn.Resource, kinds int) Bounds {
+	b := All
 	for i, p := range l {
 		switch {
-		case p.kind >= kinds:
-		case p.of == leastOf:
-			b.least[i] = classOf(size[p.kind])
-		case p.of == mostOf:
-			b.most[i] = 255 - classOf(size[p.kind])
+		case p.Kind >= kinds:
+		case p.Of == LeastOf:
+			b.least[i] = classOf(size[p.Kind])
+		case p.Of == MostOf:
+			b.most[i] = 255 - classOf(size[p.Kind])
 		}
 	}
 	return b
 }
 
 // next returns the least shape within the bounds that is not below s. ok is false if there is none.
-func (b *bounds) next(s shape) (_ shape, ok bool) {
+func (b *Bounds) next(s Shape) (_ Shape, ok bool) {
 	for i := range shapeBytes {
-		switch class := s.at(i); {
+		switch class := s.At(i); {
 		case class < b.least[i]:
 			return b.from(s, i), true
 		case class > b.most[i]:
 			for i--; i >= 0; i-- {
-				if class := s.at(i); class < b.most[i] {
+				if class := s.At(i); class < b.most[i] {
 					return b.from(s.with(i, class+1), i+1), true
 				}
 			}
@@ -158,15 +175,15 @@ func (b *bounds) next(s shape) (_ shape, ok bool) {
 }
 
 // from returns s with the least bytes from the i-th on.
-func (b *bounds) from(s shape, i int) shape {
+func (b *Bounds) from(s Shape, i int) Shape {
 	for ; i < shapeBytes; i++ {
 		s = s.with(i, b.least[i])
 	}
 	return s
 }
 
-// walk returns the nodes whose shapes are within the bounds, in order.
-func (x *nodeIndex) walk(b bounds) iter.Seq[state.NodeSlot] {
+// Walk returns the nodes whose shapes are within the bounds, in order.
+func (x *Index) Walk(b Bounds) iter.Seq[state.NodeSlot] {
 	return func(yield func(state.NodeSlot) bool) {
 		for i := 0; i < len(x.buckets); {
 			at := x.buckets[i].shape
@@ -189,7 +206,7 @@ func (x *nodeIndex) walk(b bounds) iter.Seq[state.NodeSlot] {
 	}
 }
 
-func (b bucket) compare(s shape) int {
+func (b bucket) compare(s Shape) int {
 	switch {
 	case b.shape < s:
 		return -1
@@ -199,13 +216,29 @@ func (b bucket) compare(s shape) int {
 	return 0
 }
 
-// has reports whether a node is in the index.
-func (x *nodeIndex) has(node state.NodeSlot) bool {
+// New returns an empty index of an order of shapes.
+func New(order int) *Index { return &Index{Layout: Layouts[order]} }
+
+// Refresh computes the shapes of the nodes that have changed. shapeOf returns 0 for a node that is not
+// in the index.
+func (x *Index) Refresh(shapeOf func(node state.NodeSlot) Shape) {
+	for _, node := range x.changed {
+		x.marked[node] = false
+		x.set(node, shapeOf(node))
+	}
+	x.changed = x.changed[:0]
+}
+
+// ShapeIn returns the shape of a node that is in the index.
+func (x *Index) ShapeIn(node state.NodeSlot) Shape { return x.shapes[node] }
+
+// Has reports whether a node is in the index.
+func (x *Index) Has(node state.NodeSlot) bool {
 	return int(node) < len(x.shapes) && x.shapes[node] != 0
 }
 
-// mark records that a node has changed.
-func (x *nodeIndex) mark(node state.NodeSlot) {
+// Mark records that a node has changed.
+func (x *Index) Mark(node state.NodeSlot) {
 	for int(node) >= len(x.marked) {
 		x.marked, x.shapes = append(x.marked, false), append(x.shapes, 0)
 	}
@@ -216,7 +249,7 @@ func (x *nodeIndex) mark(node state.NodeSlot) {
 }
 
 // set moves a node to the bucket of its shape. With shape 0 the node leaves the index.
-func (x *nodeIndex) set(node state.NodeSlot, s shape) {
+func (x *Index) set(node state.NodeSlot, s Shape) {
 	old := x.shapes[node]
 	if old == s {
 		return

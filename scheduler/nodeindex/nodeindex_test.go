@@ -1,4 +1,4 @@
-package scheduler
+package nodeindex
 
 import (
 	"cmp"
@@ -23,18 +23,18 @@ func TestNodeIndexAgainstAList(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := rapid.IntRange(1, yarn.MaxKinds).Draw(t, "kinds")
-		for order := range nodeLayouts {
-			l := &nodeLayouts[order]
-			x, free := nodeIndex{layout: *l}, map[state.NodeSlot]yarn.Resource{}
+		for order := range Layouts {
+			l := &Layouts[order]
+			x, free := Index{Layout: *l}, map[state.NodeSlot]yarn.Resource{}
 			for range rapid.IntRange(1, 80).Draw(t, "changes") {
 				node := state.NodeSlot(rapid.Uint32Range(1, 200).Draw(t, "node"))
-				if x.mark(node); rapid.IntRange(0, 4).Draw(t, "leaves") == 0 {
+				if x.Mark(node); rapid.IntRange(0, 4).Draw(t, "leaves") == 0 {
 					delete(free, node)
 					x.set(node, 0)
 					continue
 				}
 				free[node] = amounts.Draw(t, "free")
-				x.set(node, l.shapeOf(nodeTotal, free[node], kinds))
+				x.set(node, l.ShapeOf(nodeTotal, free[node], kinds))
 			}
 			size := amounts.Draw(t, "size")
 			var want []state.NodeSlot
@@ -46,7 +46,7 @@ func TestNodeIndexAgainstAList(t *testing.T) {
 			slices.SortFunc(want, func(a, b state.NodeSlot) int {
 				return cmp.Or(compareNodes(order, free[a], free[b], kinds), cmp.Compare(a, b))
 			})
-			if got := slices.Collect(x.walk(l.boundsFor(size, kinds))); !slices.Equal(got, want) {
+			if got := slices.Collect(x.Walk(l.BoundsFor(size, kinds))); !slices.Equal(got, want) {
 				t.Fatalf("order %d, %d kinds: %v walks %v, want %v", order, kinds, size, got, want)
 			}
 		}
@@ -84,7 +84,7 @@ func compareNodes(order int, a, b yarn.Resource, kinds int) int {
 		return cmp.Compare(slowClass(a[kind]), slowClass(b[kind]))
 	}
 	further := cmp.Or(fewer(2), fewer(3), fewer(4), fewer(5))
-	if order == fullest {
+	if order == Fullest {
 		return cmp.Or(further, fewer(yarn.VCores), fewer(yarn.Memory))
 	}
 	return cmp.Or(cmp.Compare(used(a, kinds), used(b, kinds)), further, -fewer(yarn.VCores), -fewer(yarn.Memory))
@@ -121,24 +121,24 @@ func BenchmarkNodeIndex(b *testing.B) {
 		order int
 		free  func(i int) yarn.Resource
 	}{
-		{"many shapes", fullest, func(i int) yarn.Resource {
+		{"many shapes", Fullest, func(i int) yarn.Resource {
 			return yarn.Resource{int64(1024 * (1 + i*7919%380)), int64(i * 104729 % 97), int64(i * 31 % 9)}
 		}},
-		{"most empty/pack", fullest, mostlyEmpty},
-		{"most empty/spread", emptiest, mostlyEmpty},
+		{"most empty/pack", Fullest, mostlyEmpty},
+		{"most empty/spread", Emptiest, mostlyEmpty},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			l := &nodeLayouts[bench.order]
-			x := nodeIndex{layout: *l}
+			l := &Layouts[bench.order]
+			x := Index{Layout: *l}
 			for i := range nodes {
-				x.mark(state.NodeSlot(i + 1))
-				x.set(state.NodeSlot(i+1), l.shapeOf(nodeTotal, bench.free(i), 3))
+				x.Mark(state.NodeSlot(i + 1))
+				x.set(state.NodeSlot(i+1), l.ShapeOf(nodeTotal, bench.free(i), 3))
 			}
 			size := yarn.Resource{100 << 10, 40, 3}
 			for i := 0; b.Loop(); i++ {
 				node := i * 7 % nodes
-				x.set(state.NodeSlot(node+1), l.shapeOf(nodeTotal, bench.free(node+i), 3))
-				for range x.walk(l.boundsFor(size, 3)) {
+				x.set(state.NodeSlot(node+1), l.ShapeOf(nodeTotal, bench.free(node+i), 3))
+				for range x.Walk(l.BoundsFor(size, 3)) {
 					break
 				}
 			}
@@ -158,8 +158,8 @@ func mostlyEmpty(i int) yarn.Resource {
 }
 
 // bytes returns the memory that an index takes.
-func (x *nodeIndex) bytes() uintptr {
-	sum := uintptr(cap(x.shapes))*unsafe.Sizeof(shape(0)) + uintptr(cap(x.buckets))*unsafe.Sizeof(bucket{}) +
+func (x *Index) bytes() uintptr {
+	sum := uintptr(cap(x.shapes))*unsafe.Sizeof(Shape(0)) + uintptr(cap(x.buckets))*unsafe.Sizeof(bucket{}) +
 		uintptr(cap(x.changed))*unsafe.Sizeof(uint32(0)) + uintptr(cap(x.marked))*unsafe.Sizeof(false)
 	for i := range x.buckets {
 		sum += uintptr(cap(x.buckets[i].nodes)) * unsafe.Sizeof(nodeWord{})
