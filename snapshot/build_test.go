@@ -218,7 +218,7 @@ func withAttempts(tb testing.TB, st *state.State) {
 		&event.ContainerCompleted{Container: event.ContainerRef{App: 3, Attempt: 1, Number: 1}, ExitStatus: 1},
 		&event.AttemptEnded{App: 3, Final: yarn.FinalFailed, Counts: true, Diagnostics: "exit 1"},
 		&event.AttemptStarted{App: 3, Attempt: 2}, asked, &event.AttemptActivated{App: 3}, master, &event.AttemptLaunched{App: 3},
-		&event.AttemptRegistered{App: 3, Host: "host-4", RPCPort: 7, TrackingURL: "http://am"},
+		&event.AttemptRegistered{App: 3, Host: "host-4", RPCPort: 7, TrackingURL: "http://am", ClientKey: []byte("client"), ClientAlgorithm: yarn.HMACSHA256},
 		&event.AttemptReported{App: 3, Progress: 5000},
 		&event.AttemptUnregistered{App: 3, Final: yarn.FinalSucceeded, TrackingURL: "http://history"})
 }

@@ -183,15 +183,23 @@ func (*AttemptActivated) Text() string {
 	return "activated: its ApplicationMaster may be placed"
 }
 
-// AttemptRegistered records that the AM has registered.
+// AttemptRegistered records that the AM has registered. ClientKey signs the tokens with which
+// clients call the AM. It is empty if callers are not authenticated.
 type AttemptRegistered struct {
-	App         uint32
-	Host        string
-	RPCPort     int32
-	TrackingURL string
+	App             uint32
+	Host            string
+	RPCPort         int32
+	TrackingURL     string
+	ClientKey       []byte
+	ClientAlgorithm yarn.HMAC
 }
 
 var KindAttemptRegistered = define[AttemptRegistered](47)
+
+// String describes the event without the secret key.
+func (e *AttemptRegistered) String() string {
+	return fmt.Sprintf("{App:%d Host:%s RPCPort:%d TrackingURL:%s ClientAlgorithm:%s}", e.App, e.Host, e.RPCPort, e.TrackingURL, e.ClientAlgorithm)
+}
 
 func (*AttemptRegistered) Kind() Kind { return KindAttemptRegistered }
 
@@ -200,6 +208,8 @@ func (e *AttemptRegistered) Code(c *codec.Coder) {
 	c.String(&e.Host)
 	c.I32(&e.RPCPort)
 	c.String(&e.TrackingURL)
+	c.Raw(&e.ClientKey)
+	codec.Enum(c, &e.ClientAlgorithm)
 }
 
 func (*AttemptRegistered) Text() string {

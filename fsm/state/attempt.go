@@ -103,8 +103,8 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	if err != nil {
 		return err
 	}
-	if a.AttemptState != AttemptActive {
-		return broken(e, "attempt is in state %d", a.AttemptState)
+	if a.AttemptState != AttemptActive || e.ClientAlgorithm >= yarn.HMACs {
+		return broken(e, "attempt is in state %d, or there is no such algorithm", a.AttemptState)
 	}
 	s.changeAttempt(slot, a, AttemptRegistered)
 	s.setAttempt(a, AttemptRegistered)
@@ -114,7 +114,11 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 		a.StartedMillis = s.Meta.NowMillis
 	}
 	a.RPCPort = e.RPCPort
-	a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL = e.Host, e.TrackingURL })
+	key := MasterKey{Bytes: e.ClientKey, Algorithm: e.ClientAlgorithm}
+	a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL, d.ClientKey = e.Host, e.TrackingURL, key })
+	if len(e.ClientKey) > 0 {
+		s.fold(hashString(string(e.ClientKey)) ^ uint64(e.ClientAlgorithm))
+	}
 	return nil
 }
 

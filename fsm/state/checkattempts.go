@@ -49,6 +49,9 @@ func (s *State) checkMasters() error {
 		case a.AttemptState == AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
 			err = fmt.Errorf("the AM of %s has unregistered, and still has asks, undelivered containers or reservations", a.ID)
 		}
+		if k := a.Details().ClientKey; k.Algorithm >= yarn.HMACs || len(k.Bytes) > 0 && a.AttemptState != AttemptRegistered && a.AttemptState != AttemptFinishing {
+			err = fmt.Errorf("the key of the clients of %s has %d bytes and algorithm %d; its attempt is in state %d", a.ID, len(k.Bytes), k.Algorithm, a.AttemptState)
+		}
 		return err == nil
 	})
 	return err

@@ -95,6 +95,8 @@ func (a *App) codeAttempt(c *codec.Coder, d *AppDetails) {
 	c.I32(&a.RPCPort)
 	c.String(&d.TrackingURL)
 	c.String(&d.Diagnostics)
+	c.Raw(&d.ClientKey.Bytes)
+	codec.Enum(c, &d.ClientKey.Algorithm)
 	codec.Slot(c, &a.Asks)
 	c.I64(&a.Outstanding)
 	codec.Slot(c, &a.Containers)

@@ -19,6 +19,7 @@ type AppDetails struct {
 	Host        string // of the AM
 	TrackingURL string
 	Diagnostics string
+	ClientKey   MasterKey // signs the tokens of the AM's clients; has no ID, and no Bytes if there is none
 }
 
 // packed is an application's details, encoded in one string. The garbage collector visits every
@@ -27,7 +28,7 @@ type AppDetails struct {
 type packed string
 
 func pack(d AppDetails) packed {
-	n := 0
+	n := len(d.ClientKey.Bytes) + 2
 	for _, s := range []string{d.Name, d.Type, d.Context, d.Host, d.TrackingURL, d.Diagnostics, d.Label, d.AMLabel} {
 		n += len(s) + 2
 	}
@@ -41,6 +42,8 @@ func pack(d AppDetails) packed {
 	text(d.Diagnostics)
 	text(d.Label)
 	text(d.AMLabel)
+	text(string(d.ClientKey.Bytes))
+	b = binary.AppendUvarint(b, uint64(d.ClientKey.Algorithm))
 	b = binary.AppendUvarint(b, uint64(len(d.Tags)))
 	for _, t := range d.Tags {
 		text(t)
@@ -82,6 +85,7 @@ func (p packed) unpack() (d AppDetails) {
 	d.Name, d.Type, d.Context = p.text(), p.text(), p.text()
 	d.Host, d.TrackingURL, d.Diagnostics = p.text(), p.text(), p.text()
 	d.Label, d.AMLabel = p.text(), p.text()
+	d.ClientKey = MasterKey{Bytes: []byte(p.text()), Algorithm: yarn.HMAC(p.number())}
 	if n := p.number(); n > 0 {
 		d.Tags = make([]string, n)
 		for i := range d.Tags {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func TestDetails(t *testing.T) {
 		})
 		d := AppDetails{Name: text.Draw(t, "name"), Type: text.Draw(t, "type"), Context: text.Draw(t, "context"),
 			Host: text.Draw(t, "host"), TrackingURL: text.Draw(t, "url"), Diagnostics: text.Draw(t, "diagnostics")}
+		d.ClientKey = MasterKey{Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "key"), Algorithm: rapid.SampledFrom([]yarn.HMAC{0, yarn.HMACs - 1}).Draw(t, "algorithm")}
 		for range rapid.IntRange(0, 3).Draw(t, "tags") {
 			d.Tags = append(d.Tags, text.Draw(t, "tag"))
 		}
@@ -39,6 +41,15 @@ func TestDetails(t *testing.T) {
 	})
 	if a := (App{}); !reflect.DeepEqual(a.Details(), AppDetails{}) {
 		t.Errorf("of nothing: %+v", a.Details())
+	}
+}
+
+// TestDetailsHideKey checks that details that are printed do not show the key of the AM's clients.
+func TestDetailsHideKey(t *testing.T) {
+	a := App{details: pack(AppDetails{Name: "word count", ClientKey: MasterKey{Bytes: []byte("secret")}})}
+	bare, details := a.Apart()
+	if text := fmt.Sprintf("%+v %v %+v", bare, details, details); strings.Contains(text, "secret") || strings.Contains(text, "115 101 99") || !strings.Contains(text, "ClientKey:key 0 (#") {
+		t.Error(text)
 	}
 }
 

@@ -30,6 +30,8 @@ func TestDigestTellsAMsAndSecretsApart(t *testing.T) {
 		{"id", &event.ApplicationIDsReserved{App: 4, Count: 1}, submit(4, "ann", "root.a")},
 		{"ids", &event.ApplicationIDsReserved{App: 4, Count: 3}, &event.ApplicationIDsReserved{App: 4, Count: 4}},
 		{"launch", &event.AttemptLaunched{App: 3}, &event.AttemptRegistered{App: 3}},
+		{"key of clients", &event.AttemptRegistered{App: 3, ClientKey: []byte{1}}, &event.AttemptRegistered{App: 3, ClientKey: []byte{2}}},
+		{"algorithm of clients", &event.AttemptRegistered{App: 3, ClientKey: []byte{1}}, &event.AttemptRegistered{App: 3, ClientKey: []byte{1}, ClientAlgorithm: yarn.HMACSHA256}},
 		{"unregistration", &event.AttemptUnregistered{App: 1}, &event.AttemptUnregistered{App: 2}},
 		{"final status", &event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded}, &event.AttemptUnregistered{App: 1, Final: yarn.FinalFailed}},
 		{"resync", &event.AttemptResynced{App: 1}, &event.AttemptResynced{App: 2}},

@@ -60,7 +60,8 @@ func (m *machine) ActivateAttempt(t *rapid.T) {
 
 func (m *machine) RegisterAttempt(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptActive })
-	m.apply(t, &event.AttemptRegistered{App: a.ID.Seq, Host: "h", RPCPort: 5, TrackingURL: "u"})
+	m.apply(t, &event.AttemptRegistered{App: a.ID.Seq, Host: "h", RPCPort: 5, TrackingURL: "u",
+		ClientKey: rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "key"), ClientAlgorithm: rapid.SampledFrom([]yarn.HMAC{yarn.HMACSHA1, yarn.HMACSHA256}).Draw(t, "algorithm")})
 }
 
 // Advance brings an application as far as possible in one step, so that short runs reach the later

@@ -59,13 +59,16 @@ func (a *App) beginAttempt(number uint32, nowMillis int64) {
 }
 
 // ending records the attempt's final status, its diagnostics and, if trackingURL is not empty, its
-// tracking URL.
+// tracking URL. An attempt that has ended has no clients.
 func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 	a.Final = final
 	a.changeDetails(func(d *AppDetails) {
 		d.Diagnostics = diagnostics
 		if trackingURL != "" {
 			d.TrackingURL = trackingURL
+		}
+		if a.AttemptState == AttemptEnded {
+			d.ClientKey = MasterKey{}
 		}
 	})
 }

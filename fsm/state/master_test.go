@@ -33,6 +33,7 @@ func TestAMContainerLifecycle(t *testing.T) {
 		t.Errorf("its node reports it: launched at %d", a.LaunchedMillis)
 	}
 	refuse(t, f, &event.AttemptLaunched{App: 3})
+	refuse(t, f, &event.AttemptRegistered{App: 3, ClientAlgorithm: yarn.HMACs})
 	apply(t, s, &event.AttemptRegistered{App: 3, Host: "h"}, at(3000), &event.AttemptLaunched{App: 3}, at(3500), &event.ContainerLaunched{Container: ref(3, 1)})
 	if a := appAt(t, s, 3); a.LaunchedMillis != 3000 {
 		t.Errorf("told by its launcher, after it had registered: launched at %d", a.LaunchedMillis)
@@ -315,6 +316,8 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"launched and no master":     func(s *State) { app(s, 1).LaunchedMillis = 5 },
 		"progress":                   func(s *State) { app(s, 1).Progress = WholeProgress + 1 },
 		"finishing and counted less": func(s *State) { app(s, 2).AttemptState = AttemptPending },
+		"client key of an ended one": func(s *State) { app(s, 1).changeDetails(func(d *AppDetails) { d.ClientKey.Bytes = []byte{1} }) },
+		"client key's algorithm":     func(s *State) { app(s, 2).changeDetails(func(d *AppDetails) { d.ClientKey.Algorithm = yarn.HMACs }) },
 		"key's bytes":                func(s *State) { keys(s).Next.Bytes = nil },
 		"key without a current one":  func(s *State) { keys(s).Current = MasterKey{} },
 		"keys out of order":          func(s *State) { keys(s).Previous = keys(s).Next },

@@ -15,6 +15,9 @@ type RegisterAttempt struct {
 	TrackingURL string
 	HasResponse bool
 	Response    int32
+	// Entropy is 32 random bytes where Kerberos authenticates callers. The attempt's key for the
+	// tokens of its clients is made from those of its first registration. Without them it gets none.
+	Entropy []byte
 }
 
 // RegisterAttemptReply gives an AM its limits and the containers that were kept from earlier
@@ -154,6 +157,7 @@ func (i *RegisterAttempt) Code(c *codec.Coder) {
 	c.String(&i.TrackingURL)
 	c.Bool(&i.HasResponse)
 	c.I32(&i.Response)
+	c.Raw(&i.Entropy)
 }
 
 func (g *Granted) code(c *codec.Coder) {

@@ -143,6 +143,7 @@ var limits = map[string]limit{
 
 	"RegisterAttempt.Host":            upTo(MaxName),
 	"RegisterAttempt.TrackingURL":     upTo(MaxAddress),
+	"RegisterAttempt.Entropy":         upTo(4 << 10),
 	"Allocate.Asks":                   upTo(MaxEntries),
 	"Ask.Name":                        upTo(MaxName),
 	"Ask.Count":                       within(0, MaxCount),

@@ -36,7 +36,11 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
 		p.resync(slot)
 	case a.AttemptState == state.AttemptActive:
-		p.sched.Emit(&event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL})
+		e := &event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL}
+		if t := &p.Config().Tokens; len(in.Entropy) >= entropySize {
+			e.ClientKey, e.ClientAlgorithm = keyBytes(in.Entropy, yarn.KeyKinds, 0, t.KeyBytes), t.Algorithm
+		}
+		p.sched.Emit(e)
 		p.window(slot).count(0)
 	}
 	// An unmanaged AM that restarts has the same attempt. As in YARN, with KeepContainers it gets what

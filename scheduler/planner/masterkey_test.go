@@ -155,3 +155,57 @@ func TestTokenAlgorithm(t *testing.T) {
 		t.Error("keys are made again")
 	}
 }
+
+// TestClientKey checks that an attempt gets a key for its clients when its AM first registers,
+// keeps it when the AM registers again, and loses it at its end.
+func TestClientKey(t *testing.T) {
+	r := newRig(t, "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", "hadoop.security.secret-manager.key-length", "512").dialed()
+	id := r.started(nil)
+	key := func(id yarn.AttemptID) state.MasterKey { return r.app(id).Details().ClientKey }
+	entropy := func(b byte) []byte { return bytes.Repeat([]byte{b}, entropySize) }
+	r.ok(&input.RegisterAttempt{Attempt: id, Entropy: entropy(1)})
+	first := key(id)
+	if len(first.Bytes) != 64 || first.Algorithm != yarn.HMACSHA256 {
+		t.Fatalf("its key has %d bytes for %s", len(first.Bytes), first.Algorithm)
+	}
+	same := func(when string) {
+		t.Helper()
+		if !bytes.Equal(key(id).Bytes, first.Bytes) {
+			t.Errorf("%s it has another key", when)
+		}
+	}
+	r.ok(&input.RegisterAttempt{Attempt: id, Entropy: entropy(2)})
+	same("registered at once again,")
+	r.ok(&input.Allocate{Attempt: id, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	r.ok(&input.RegisterAttempt{Attempt: id, Entropy: entropy(3)})
+	same("registered again after a response,")
+	r.ok(&input.Allocate{Attempt: id, TrackingURL: "another"})
+	same("after a report")
+
+	r.report(id, 1, yarn.ContainerRunning, 0)
+	r.report(id, 1, yarn.ContainerCompleted, 1)
+	next := yarn.AttemptID{App: id.App, Attempt: 2}
+	if a := r.app(id); a.Attempt != 2 || len(key(id).Bytes) > 0 {
+		t.Fatalf("attempt %d has the key before its AM registers", a.Attempt)
+	}
+	r.ok(&input.RegisterAttempt{Attempt: next, Entropy: entropy(4)})
+	if k := key(next); len(k.Bytes) != 64 || bytes.Equal(k.Bytes, first.Bytes) {
+		t.Error("the next attempt has no key, or that of the one before")
+	}
+	r.ok(&input.FinishAttempt{Attempt: next, Final: yarn.FinalSucceeded})
+	if len(key(next).Bytes) == 0 {
+		t.Error("its key is gone before its container ends")
+	}
+	r.ok(&input.KillApplication{ID: id.App})
+	if len(key(next).Bytes) > 0 {
+		t.Error("its key outlives it")
+	}
+
+	for _, few := range [][]byte{nil, make([]byte, entropySize-1)} {
+		none := r.started(nil)
+		r.ok(&input.RegisterAttempt{Attempt: none, Entropy: few})
+		if len(key(none).Bytes) > 0 {
+			t.Errorf("a key of %d random bytes", len(few))
+		}
+	}
+}

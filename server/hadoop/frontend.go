@@ -61,6 +61,8 @@ type Config struct {
 	Plain, Secure string
 	// Dialable returns the address under which clients reach a port of this replica.
 	Dialable func(listens string) string
+	// Entropy returns 32 random bytes for a key.
+	Entropy func() []byte
 	// Observe is called after each call. protocol is the last part of the protocol's name without
 	// "PB".
 	Observe func(protocol, method, code string, took time.Duration)
@@ -210,6 +212,9 @@ func (f *Frontend) openMaster() error {
 	c := master.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Services = f.logger("scheduler"), f.cfg.Submitter, f.read, f.names
 	c.Maximum = new(queueView).maximumIn
+	if f.security.Kerberos != nil {
+		c.Entropy = f.cfg.Entropy
+	}
 	c.ContainerExpiry = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.ContainerExpiry)
 	var err error
 	f.master, err = master.New(c)

@@ -212,11 +212,15 @@ func story(t testing.TB) *history {
 	return h
 }
 
+// clientKey is the key of every attempt's clients.
+const clientKey = "no answer has this"
+
 // submit submits an unmanaged application and registers its attempt.
 func submit(t testing.TB, h *history, seq uint32, queue, user string) {
 	t.Helper()
 	h.apply(t, &event.ApplicationSubmitted{App: seq, Name: "app", User: user, Queue: queue, Type: "YARN", Unmanaged: true, MaxAttempts: 1},
-		&event.AttemptStarted{App: seq, Attempt: 1}, &event.AttemptActivated{App: seq}, &event.AttemptRegistered{App: seq, Host: "am", RPCPort: 99, TrackingURL: "http://am:1/"})
+		&event.AttemptStarted{App: seq, Attempt: 1}, &event.AttemptActivated{App: seq},
+		&event.AttemptRegistered{App: seq, Host: "am", RPCPort: 99, TrackingURL: "http://am:1/", ClientKey: []byte(clientKey)})
 }
 
 // consensus is a fake with fixed answers.

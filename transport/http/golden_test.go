@@ -2,8 +2,11 @@ package httpserver
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,6 +37,28 @@ func TestGolden(t *testing.T) {
 	b := newBench(t, nil)
 	for _, g := range golden {
 		t.Run(g.file, func(t *testing.T) { b.golden(t, g.file, g.path) })
+	}
+}
+
+// TestSecretsInNoAnswer looks for the keys of AMs' clients in documents and pages.
+func TestSecretsInNoAnswer(t *testing.T) {
+	b := newBench(t, nil)
+	paths := []string{"/v1/apps/" + app1 + "/events?count=100", "/v1/events?count=100", "/v1/audit", "/v1/log?from=1&count=50&kind=AttemptRegistered&why", "/metrics", "/jmx", "/conf",
+		"/ui/", "/ui/apps", "/ui/apps/" + app1, "/ui/events"}
+	for _, g := range golden {
+		paths = append(paths, g.path)
+	}
+	decimal := strings.Trim(fmt.Sprint([]byte(clientKey)), "[]")
+	for _, path := range paths {
+		body := b.ask(http.MethodGet, path, "").Body.String()
+		for _, form := range []string{clientKey, hex.EncodeToString([]byte(clientKey)), base64.StdEncoding.EncodeToString([]byte(clientKey)), decimal, strings.ReplaceAll(decimal, " ", ",")} {
+			if strings.Contains(strings.ToLower(body), strings.ToLower(form)) {
+				t.Errorf("%s has the key: %s", path, form)
+			}
+		}
+		if strings.HasPrefix(path, "/v1/log") && !strings.Contains(body, "client_key_bytes") {
+			t.Errorf("%s does not show the registration: %s", path, body)
+		}
 	}
 }
 

@@ -126,7 +126,8 @@ type Config struct {
 	// caller may not view.
 	OwnOnly bool
 	// ShortName is set where Kerberos authenticates callers. It returns the user of a principal.
-	// Only callers with a ticket then get, renew and cancel delegation tokens.
+	// Only callers with a ticket then get, renew and cancel delegation tokens. Reports then have the
+	// token with which the caller calls the AM.
 	ShortName func(principal string) (string, error)
 }
 

@@ -82,6 +82,9 @@ func (v *view) reportAttempt(r *proto.ApplicationReportProto, a *state.App, user
 	if a.Attempt == 0 {
 		return
 	}
+	if v.s.cfg.ShortName != nil { // an AM trusts the name in the token
+		r.ClientToAmToken = token.ClientToAMToken(a, v.client)
+	}
 	t := v.current(a)
 	r.CurrentApplicationAttemptId = wire.AttemptIDProto(a.AttemptID())
 	r.Host, r.RpcPort = new(t.host), new(t.port)

@@ -338,15 +338,66 @@ func TestResourceSeconds(t *testing.T) {
 	want("ann", m, m/1024)
 }
 
-// TestNoClientToken checks that no client gets a ClientToAMToken. YARN issues none with SIMPLE
-// authentication. A client would use it for an AM that does not know it.
-func TestNoClientToken(t *testing.T) {
-	h := newHouse(t)
-	h.node(t, "node1")
-	id := h.app(t, "ann", nil)
-	h.launch(t, id)
-	if r := h.report(t, "ann", id); r.GetYarnApplicationState() != proto.YarnApplicationStateProto_RUNNING || r.ClientToAmToken != nil {
-		t.Errorf("report %v", r)
+// TestClientToken checks the ClientToAMTokens of reports behind Kerberos: those who may view an
+// application get one in their name while its AM runs.
+func TestClientToken(t *testing.T) {
+	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
+	h.acls = true
+	h.svc.cfg.ShortName = func(principal string) (string, error) { return shortName(principal), nil }
+	node := h.node(t, "node1")
+	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
+		s.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "bob,cid"})
+	})
+	ticket := func(user string) *ipc.Call {
+		c := as(user)
+		c.Caller.Kind, c.Caller.Principal = ipc.KindKerberos, user+"@EXAMPLE.COM"
+		return c
+	}
+	proxied := ticket("oozie")
+	proxied.Caller.User, proxied.Caller.RealUser = "cid", "oozie"
+	holder := as("bob")
+	holder.Caller.Kind = ipc.KindToken
+	report := func(c *ipc.Call) *proto.ApplicationReportProto {
+		t.Helper()
+		r, err := h.svc.applicationReport(context.Background(), c, &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.GetApplicationReport()
+	}
+	if report(ticket("ann")).ClientToAmToken != nil {
+		t.Error("a token for an AM that has not registered")
+	}
+	a := h.record(t, id)
+	at := a.AttemptID()
+	h.must(t, &input.AttemptLaunched{Attempt: at, Container: a.MasterNumber})
+	h.must(t, &input.RegisterAttempt{Attempt: at, Host: "am-host", RPCPort: 4711, Entropy: bytes.Repeat([]byte{7}, 32)})
+	key := h.record(t, id).Details().ClientKey
+	for client, c := range map[string]*ipc.Call{"ann@EXAMPLE.COM": ticket("ann"), "bob@EXAMPLE.COM": ticket("bob"), "bob": holder, "cid": proxied, "": ticket("eve")} {
+		got := report(c).ClientToAmToken
+		if client == "" {
+			if got != nil {
+				t.Error("a token for somebody who may not view the application")
+			}
+			continue
+		}
+		want := encode(t, &proto.ClientToAMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), ClientName: new(client)})
+		if !bytes.Equal(got.GetIdentifier(), want) || got.GetKind() != "YARN_CLIENT_TOKEN" || got.Service == nil || got.GetService() != "" || !bytes.Equal(got.GetPassword(), token.Password(key, want)) {
+			t.Errorf("the token of %s: %v", client, got)
+		}
+	}
+	list, err := h.svc.applications(context.Background(), ticket("bob"), &proto.GetApplicationsRequestProto{})
+	if err != nil || len(list.GetApplications()) != 1 || len(list.GetApplications()[0].GetClientToAmToken().GetIdentifier()) == 0 {
+		t.Errorf("in a list: %v, %v", list, err)
+	}
+	h.svc.cfg.ShortName = nil
+	if report(as("ann")).ClientToAmToken != nil {
+		t.Error("a token for somebody who only says who it is")
+	}
+	h.svc.cfg.ShortName = func(principal string) (string, error) { return shortName(principal), nil }
+	h.end(t, node, id, 1)
+	if report(ticket("ann")).ClientToAmToken != nil {
+		t.Error("a token for the AM of an attempt that is over")
 	}
 }
 

@@ -16,6 +16,7 @@ type view struct {
 	kinds  yarn.Kinds
 	calc   yarn.Calculator
 	user   string // the caller
+	client string // the caller as AMs know it: its principal, if it has a ticket
 	now    int64  // Unix milliseconds
 	acls   bool   // yarn.acl.enable
 	admin  bool
@@ -31,6 +32,10 @@ type queue struct {
 
 func (s *Service) view(st *state.State, c *ipc.Caller) *view {
 	v := &view{s: s, st: st, kinds: st.Kinds(), user: shortName(c.User), now: s.cfg.Now().UnixMilli()}
+	v.client = c.User
+	if c.RealUser == "" && c.Principal != "" {
+		v.client = c.Principal
+	}
 	v.calc = yarn.Calculator{Kinds: len(v.kinds)}
 	if ver := st.Version(); ver != nil {
 		v.calc.Dominant = ver.Dominant

@@ -34,6 +34,9 @@ type Config struct {
 	MaxNodeChanges int
 	// Now is the clock.
 	Now func() time.Time
+	// Entropy returns 32 random bytes for the key of an AM's clients. It is nil where Kerberos does
+	// not authenticate callers; AMs then get no such key.
+	Entropy func() []byte
 }
 
 // DefaultConfig returns YARN's default of the expiry and defaults of the other limits. The caller

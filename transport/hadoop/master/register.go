@@ -34,6 +34,9 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	if app := appOf(s.cfg.Reader.Fork(), a.id); app != nil {
 		in.Response = app.Response
 	}
+	if s.cfg.Entropy != nil {
+		in.Entropy = s.cfg.Entropy()
+	}
 	reply, fault, err := s.do(ctx, in)
 	switch {
 	case err != nil:
@@ -55,6 +58,11 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 		Application_ACLs:       a.acls,
 		SchedulerResourceTypes: schedulerTypes(m.st),
 		ResourceTypes:          wire.ResourceTypeInfos(m.kinds),
+	}
+	if app := appOf(m.st, a.id); app != nil {
+		if key := app.Details().ClientKey.Bytes; len(key) > 0 {
+			out.ClientToAmTokenMasterKey = key
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"slices"
 	"testing"
 
 	gproto "google.golang.org/protobuf/proto"
@@ -39,6 +40,34 @@ func TestRegister(t *testing.T) {
 	}
 	if again := a.register(); !gproto.Equal(again, want) {
 		t.Errorf("registered again: %v", again)
+	}
+}
+
+// TestRegisterClientKey checks that an AM gets the key of its attempt's clients, and the same one
+// when it registers again, here or at another replica.
+func TestRegisterClientKey(t *testing.T) {
+	w := newWorld(t)
+	w.node("n1", 8192, 8)
+	secured := func(b byte) *replica {
+		r := w.replica()
+		r.cfg.Entropy = func() []byte { return slices.Repeat([]byte{b}, 32) }
+		return r
+	}
+	a := secured(1).am(w.app())
+	key := a.register().ClientToAmTokenMasterKey
+	if kept := w.st().Apps.Get(w.st().AppByID(a.id.App)).Details().ClientKey.Bytes; len(key) == 0 || !slices.Equal(key, kept) {
+		t.Errorf("it got a key of %d bytes; the state has one of %d", len(key), len(kept))
+	}
+	a.allocate(idle())
+	a.allocate(idle())
+	if again := a.register().ClientToAmTokenMasterKey; !slices.Equal(again, key) {
+		t.Error("registered again it gets another key")
+	}
+	if again := secured(2).am(a.id).register().ClientToAmTokenMasterKey; !slices.Equal(again, key) {
+		t.Error("another replica gives another key")
+	}
+	if other := secured(3).am(w.app()).register().ClientToAmTokenMasterKey; len(other) != len(key) || slices.Equal(other, key) {
+		t.Error("another application has the same key, or none")
 	}
 }
 

@@ -51,6 +51,8 @@ var goldenIdentifiers = []struct {
 	{"AMRM with a negative key", "0a0d0a0908071080d095ffbc31100110adc4f8c2fdffffffff01", AMRM{attempt1, -664919507}.Bytes()},
 	{"NM", "0a0d 0a0908071080d095ffbc311001 120f 0a096c6f63616c686f7374108ee302 1a05616c696365 202a",
 		NM{attempt1, yarn.NodeID{Host: "localhost", Port: 45454}, "alice", 42}.Bytes()},
+	{"ClientToAM", "0a0d0a0908071080d095ffbc311001 1205616c696365", ClientToAM{attempt1, "alice"}.Bytes()},
+	{"ClientToAM of a principal", "0a0d0a0908071080d095ffbc311001 1211616c696365404558414d504c452e434f4d", ClientToAM{attempt1, "alice@EXAMPLE.COM"}.Bytes()},
 	{"Container", "0a16 120d0a0908071080d095ffbc311001 18818080808060 120f 6c6f63616c686f73743a3435343534 1a05 616c696365" +
 		"222b 08800810011a140a096d656d6f72792d6d621080081a024d6920001a0e0a0676636f72657310011a002000" +
 		"28c09fbaffbc31 302a 3880d095ffbc31 42020800 4881d095ffbc31 5a00 6001 6801 7000 78ffffffffffffffffff01", sample.Bytes()},
@@ -75,6 +77,7 @@ func TestPasswordsAreThoseOfJava(t *testing.T) {
 	for _, c := range []struct{ key, id, password, text string }{
 		{"0102030405060708", "0a0d0a0908071080d095ffbc311001102a", "d292fa3ff0acd37b7f68942b01bcc440c695a1a2", "0pL6P/Cs03t/aJQrAbzEQMaVoaI="},
 		{"4ba81d06f52e6ae7", "0a0d0a0908071080d095ffbc31100110adc4f8c2fdffffffff01", "a886923bdcbaba5af60a7077bd20d49ff02cadcb", "qIaSO9y6ulr2CnB3vSDUn/Asrcs="},
+		{"0102030405060708", "0a0d0a0908071080d095ffbc3110011205616c696365", "3db032aaa6091231f89cafcff260286cda54584c", "PbAyqqYJEjH4nK/P8mAobNpUWEw="},
 	} {
 		got := Password(state.MasterKey{Bytes: unhex(t, c.key)}, unhex(t, c.id))
 		if hex.EncodeToString(got) != c.password || base64.StdEncoding.EncodeToString(got) != c.text {
@@ -91,7 +94,7 @@ func TestIdentifiersReadBack(t *testing.T) {
 	if got, err := ParseNM(unhex(t, goldenIdentifiers[2].want)); err != nil || got != want {
 		t.Errorf("ParseNM = %+v, %v, want %+v", got, err, want)
 	}
-	c, err := ParseContainer(unhex(t, goldenIdentifiers[3].want), yarn.DefaultKinds())
+	c, err := ParseContainer(unhex(t, goldenIdentifiers[5].want), yarn.DefaultKinds())
 	if err != nil || string(c.Bytes()) != string(sample.Bytes()) || !c.AM || c.ID != sample.ID || c.Size != sample.Size {
 		t.Errorf("ParseContainer = %+v, %v, want the bytes, id and size of %+v, for an AM", c, err, sample)
 	}
@@ -110,6 +113,7 @@ func TestBytesAreWhatProtobufWrites(t *testing.T) {
 		at := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: rapid.Int64().Draw(t, "ts"), Seq: rapid.Uint32().Draw(t, "seq")}, Attempt: rapid.Uint32().Draw(t, "attempt")}
 		key, user := rapid.Int32().Draw(t, "key"), str.Draw(t, "user")
 		node := yarn.NodeID{Host: str.Draw(t, "host"), Port: rapid.Uint16().Draw(t, "port")}
+		check(t, ClientToAM{at, user}.Bytes(), &proto.ClientToAMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), ClientName: new(user)})
 		check(t, AMRM{at, key}.Bytes(), &proto.AMRMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), KeyId: new(key)})
 		check(t, NM{at, node, user, key}.Bytes(), &proto.NMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), NodeId: wire.NodeIDProto(node), AppSubmitter: new(user), KeyId: new(key)})
 		c := Container{ID: yarn.ContainerID{App: at.App, Attempt: at.Attempt, Number: rapid.Uint64().Draw(t, "number")}, Node: node.String(), User: user,

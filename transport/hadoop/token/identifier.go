@@ -38,6 +38,13 @@ type NM struct {
 	KeyID   int32
 }
 
+// ClientToAM is the identifier of a client at an attempt's AM. Client is the client's principal, or
+// its user if it has no ticket.
+type ClientToAM struct {
+	Attempt yarn.AttemptID
+	Client  string
+}
+
 // Delegation is the identifier of a delegation token, whose holder may act for Owner.
 type Delegation struct {
 	Owner, Renewer, RealUser string
@@ -59,6 +66,11 @@ func (t NM) Bytes() []byte {
 	b = message(b, 2, number(text(nil, 1, t.Node.Host), 2, int64(t.Node.Port)))
 	b = text(b, 3, t.User)
 	return number(b, 4, int64(t.KeyID))
+}
+
+// Bytes returns the canonical identifier.
+func (t ClientToAM) Bytes() []byte {
+	return text(message(nil, 1, attempt(t.Attempt)), 2, t.Client)
 }
 
 // Bytes returns the canonical identifier. As in YARN, empty fields are left out.

@@ -19,6 +19,7 @@ const (
 	KindNM         = "NMToken"
 	KindContainer  = "ContainerToken"
 	KindDelegation = "RM_DELEGATION_TOKEN"
+	KindClientToAM = "YARN_CLIENT_TOKEN"
 )
 
 var hashes = [yarn.HMACs]func() hash.Hash{yarn.HMACSHA1: sha1.New, yarn.HMACSHA224: sha256.New224, yarn.HMACSHA256: sha256.New, yarn.HMACSHA384: sha512.New384, yarn.HMACSHA512: sha512.New}

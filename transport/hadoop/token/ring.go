@@ -128,3 +128,14 @@ func (r Ring) DelegationToken(d Delegation, service string) (*proto.TokenProto, 
 	}
 	return Proto(KindDelegation, service, d.Bytes(), k), nil
 }
+
+// ClientToAMToken creates the token with which a client calls the AM of an application's current
+// attempt. Its service is empty; the client sets it to the AM's address. The token is nil if the
+// attempt has no key for its clients.
+func ClientToAMToken(a *state.App, client string) *proto.TokenProto {
+	k := a.Details().ClientKey
+	if len(k.Bytes) == 0 {
+		return nil
+	}
+	return Proto(KindClientToAM, "", ClientToAM{Attempt: a.AttemptID(), Client: client}.Bytes(), k)
+}
