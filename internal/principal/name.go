@@ -21,7 +21,6 @@ func ParseName(text string) (Name, error) {
 	case m != nil:
 		return Name{Service: m[1], Host: m[3], Realm: m[5], hasHost: m[2] != "", hasRealm: m[4] != ""}, nil
 	case strings.Contains(text, "@"):
-		//lint:ignore ST1005 Java's words
 		return Name{}, errors.New("Malformed Kerberos name: " + text)
 	}
 	return Name{Service: text}, nil

@@ -77,7 +77,6 @@ func Load(conf *hadoopconf.Config) (*Rules, error) {
 func Parse(rules, mechanism, realm string) (*Rules, error) {
 	r := &Rules{realm: realm, mit: strings.EqualFold(mechanism, MIT)}
 	if !r.mit && !strings.EqualFold(mechanism, Hadoop) {
-		//lint:ignore ST1005 Java's words
 		return nil, errors.New("Invalid rule mechanism: " + mechanism)
 	}
 	for rest := trim(rules); rest != ""; {
@@ -155,7 +154,6 @@ func (r *Rules) Short(principal string) (string, Rule, error) {
 	if r.mit {
 		return name.String(), Rule{}, nil
 	}
-	//lint:ignore ST1005 Java's words
 	return "", Rule{}, errors.New("No rules applied to " + name.String())
 }
 

@@ -155,7 +155,6 @@ func openPaths(text string) ([]string, error) {
 			continue
 		}
 		if !openPath.MatchString(p) {
-			//lint:ignore ST1005 Hadoop's words
 			return nil, fmt.Errorf("%s: The element of the whitelist: %s must start with '/' and must not contain special characters afterwards", webOpen, p)
 		}
 		out = append(out, p)
