@@ -60,7 +60,7 @@ func (f *Frontend) WebLogin() (*auth.Kerberos, error) {
 	if err != nil {
 		return nil, fmt.Errorf("login over HTTP as %s with %s: %w", name, keytab, err)
 	}
-	k := &auth.Kerberos{Admin: f.access.Admin, Token: f.tokenOwner}
+	k := &auth.Kerberos{Admin: f.access.Admin, Token: f.tokenOwner, ShortName: f.shortName}
 	k.Accept = func(token []byte, from netip.Addr) (string, []byte, error) {
 		ctx, reply, err := acceptor.Accept(token, gss.Peer{Address: from})
 		if err != nil {
@@ -71,10 +71,6 @@ func (f *Frontend) WebLogin() (*auth.Kerberos, error) {
 			return "", nil, err
 		}
 		return ctx.Client, reply, nil
-	}
-	k.ShortName = func(principal string) (string, error) {
-		short, _, err := f.access.ShortName(principal)
-		return short, err
 	}
 	k.MayImpersonate = func(real, user string, from netip.Addr) error {
 		err := f.access.MayImpersonate(real, user, from)

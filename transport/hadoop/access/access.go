@@ -3,7 +3,6 @@ package access
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -184,6 +183,6 @@ const lookupTimeout = 2 * time.Second
 func named(host string, ip netip.Addr) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	addrs, err := lookupHost(ctx, host)
 	return err == nil && slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.Unmap() == ip })
 }
