@@ -34,6 +34,9 @@ type AccessToken struct {
 // Expired reports whether the token has expired.
 func (t *AccessToken) Expired(nowMillis int64) bool { return t.ExpiresMillis <= nowMillis }
 
+// AccessTokens are the access tokens by name. A changed list is a new list.
+type AccessTokens []AccessToken
+
 // Autopilot has the settings of the automatic care of replicas. While Set is false, each replica
 // uses the settings of its own configuration file.
 type Autopilot struct {
@@ -170,7 +173,7 @@ func (s *State) checkAccess() error {
 }
 
 func (s *State) codeAccess(c *codec.Coder) {
-	codec.List(c, &s.Access, func(c *codec.Coder, t *AccessToken) {
+	codec.List(c, (*[]AccessToken)(&s.Access), func(c *codec.Coder, t *AccessToken) {
 		c.String(&t.Name)
 		c.Raw(&t.Hash)
 		codec.Enum(c, &t.Role)

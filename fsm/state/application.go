@@ -5,6 +5,9 @@ import (
 	"rmd/yarn"
 )
 
+// Apps is the table of applications.
+type Apps struct{ Keyed[AppSlot, App, *App] }
+
 // App returns the slot of the application with the given sequence number, or 0 if there is none.
 func (s *State) App(seq uint32) AppSlot {
 	return s.Apps.find(hash64(uint64(seq)), func(r *App) bool { return r.ID.Seq == seq })

@@ -7,6 +7,9 @@ import (
 	"rmd/yarn"
 )
 
+// Asks is the table of asks.
+type Asks struct{ Table[AskSlot, Ask] }
+
 // Ask returns the slot of an application's ask for new containers under a key, or 0 if there is
 // none. Hidden asks for increases come after all others in the list.
 func (s *State) Ask(a *App, key yarn.SchedulerKey) AskSlot {

@@ -10,6 +10,13 @@ import (
 	"rmd/internal/codec"
 )
 
+// Audit is the table of audit entries.
+type Audit struct {
+	Table[AuditSlot, AuditEntry]
+	newest            uint64 // number of the newest entry
+	changes, refusals auditList
+}
+
 // Limits of the audit that the state keeps. Changes and refusals have separate limits, so that a
 // caller who is refused again and again does not displace the changes.
 const (
@@ -128,7 +135,7 @@ func (s *State) KeepAudit(running *State) {
 	if running.Audit.Len() == 0 {
 		return
 	}
-	s.Audit, s.auditNewest = Table[AuditSlot, AuditEntry]{}, 0
+	s.Audit.Table, s.auditNewest = Table[AuditSlot, AuditEntry]{}, 0
 	s.auditChanges, s.auditRefusals = newAuditLists()
 	running.Audit.Each(func(slot AuditSlot, a *AuditEntry) bool {
 		*s.Audit.place(slot) = *a

@@ -31,6 +31,9 @@ type Avoided struct {
 	UntilMillis int64
 }
 
+// AvoidedNodes are the nodes that asks avoid, oldest first. A changed list is a new list.
+type AvoidedNodes []Avoided
+
 // Avoids reports whether an application avoids a node for the containers under a key.
 func (s *State) Avoids(app uint32, key yarn.SchedulerKey, node NodeSlot, nowMillis int64) bool {
 	for i := range s.Avoided {
@@ -93,7 +96,7 @@ func (s *State) checkAvoided() error {
 }
 
 func (s *State) codeAvoided(c *codec.Coder) {
-	codec.List(c, &s.Avoided, func(c *codec.Coder, v *Avoided) {
+	codec.List(c, (*[]Avoided)(&s.Avoided), func(c *codec.Coder, v *Avoided) {
 		c.U32(&v.App)
 		c.Key(&v.Key)
 		codec.Slot(c, &v.Node)

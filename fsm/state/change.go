@@ -104,6 +104,9 @@ type Change struct {
 	More   int64              // AskChanged: how many more than before
 }
 
+// changes is what the last event did, in order.
+type changes []Change
+
 // Changes returns what the last event did, in order. The slice is valid until the next event. Events
 // that only report, count or acknowledge something do nothing that is listed.
 func (s *State) Changes() []Change { return s.changes }

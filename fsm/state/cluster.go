@@ -58,6 +58,9 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 	return nil
 }
 
+// JoinTokens are the tokens with which replicas join. A changed list is a new list.
+type JoinTokens []JoinToken
+
 // JoinToken returns the token with the given hash.
 func (s *State) JoinToken(hash []byte) (JoinToken, bool) {
 	for _, t := range s.JoinTokens {
@@ -75,7 +78,7 @@ func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
 		return broken(e, "there is such a token")
 	}
 	t := JoinToken{Hash: e.Hash, Voter: e.Voter, ExpiresMillis: e.ExpiresMillis, CreatedBy: e.CreatedBy}
-	s.JoinTokens = append(append([]JoinToken(nil), s.JoinTokens...), t)
+	s.JoinTokens = append(append(JoinTokens(nil), s.JoinTokens...), t)
 	s.fold(hashString(string(e.Hash)))
 	return nil
 }
@@ -83,7 +86,7 @@ func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
 var _ = applies((*State).joinTokenUsed)
 
 func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
-	tokens := append([]JoinToken(nil), s.JoinTokens...)
+	tokens := append(JoinTokens(nil), s.JoinTokens...)
 	for i := range tokens {
 		if bytes.Equal(tokens[i].Hash, e.Hash) && tokens[i].UsedBy == "" {
 			tokens[i].UsedBy = e.By
@@ -97,8 +100,8 @@ func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
 
 var _ = applies((*State).joinTokensExpired)
 
-func (s *State) joinTokensExpired(*event.JoinTokensExpired) error {
-	var keep []JoinToken
+func (s *State) joinTokensExpired(_ *event.JoinTokensExpired) error {
+	var keep JoinTokens
 	for _, t := range s.JoinTokens {
 		if t.ExpiresMillis > s.Meta.NowMillis {
 			keep = append(keep, t)

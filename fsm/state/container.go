@@ -5,6 +5,11 @@ import (
 	"rmd/yarn"
 )
 
+// Containers is the table of containers.
+type Containers struct {
+	Keyed[ContainerSlot, Container, *Container]
+}
+
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *State) Container(r event.ContainerRef) ContainerSlot {
 	app := s.App(r.App)

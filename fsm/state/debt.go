@@ -8,6 +8,9 @@ import (
 	"rmd/yarn"
 )
 
+// QueueDebts has the debts to leaves, by the slot of the Queue.
+type QueueDebts struct{ Table[QueueSlot, Debts] }
+
 // Debt says since when a leaf waits for containers within its guarantee of the nodes of a label.
 // The time is that of the queue, not that of an ask: it goes on while some containers start, until
 // nothing within the guarantee waits.

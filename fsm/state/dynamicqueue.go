@@ -11,6 +11,13 @@ import (
 	"rmd/yarn"
 )
 
+// DynamicQueues is the table of dynamic queues, by the slot of the Queue.
+type DynamicQueues struct {
+	Table[QueueSlot, DynamicQueue]
+	newest uint64 // the highest DynamicQueue.Number
+	set    uint64 // see Set
+}
+
 // DynamicQueue has the additional fields of a queue that a submission created and that the
 // configuration does not list. Its slot is the slot of its Queue.
 type DynamicQueue struct {
@@ -70,7 +77,7 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	s.setIdle(parent, 0)
 	d := s.DynamicQueues.place(slot)
 	s.newestDynamic++
-	d.Number, d.CreatedMillis, d.IdleMillis = s.newestDynamic, s.Meta.NowMillis, s.idleNow()
+	d.Number, d.CreatedMillis, d.IdleMillis = s.newestDynamic, s.Meta.NowMillis, s.Meta.idleNow()
 	s.dynamicSet ^= s.hashOfDynamic(slot)
 	s.change(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
@@ -124,7 +131,7 @@ func (s *State) setIdle(slot QueueSlot, millis int64) {
 
 // idleNow returns the log's time for IdleMillis. It is never 0, which means that the queue is in
 // use.
-func (s *State) idleNow() int64 { return max(s.Meta.NowMillis, 1) }
+func (m *Meta) idleNow() int64 { return max(m.NowMillis, 1) }
 
 // countUsers adds by to the number of users of a dynamic leaf.
 func (s *State) countUsers(slot QueueSlot, by int32) {
@@ -135,7 +142,7 @@ func (s *State) countUsers(slot QueueSlot, by int32) {
 	d.users += by
 	idle := int64(0)
 	if d.users == 0 {
-		idle = s.idleNow()
+		idle = s.Meta.idleNow()
 	}
 	s.setIdle(slot, idle)
 }
@@ -180,7 +187,7 @@ func (s *State) removeDynamic(gone []bool) {
 		q := s.Queues.mut(QueueSlot(slot))
 		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c QueueSlot) bool { return gone[c] })
 		if len(q.Children) == 0 {
-			s.setIdle(QueueSlot(slot), s.idleNow())
+			s.setIdle(QueueSlot(slot), s.Meta.idleNow())
 		}
 	}
 	keep := make([]bool, len(gone))

@@ -6,6 +6,9 @@ import (
 	"rmd/internal/codec"
 )
 
+// FormerQueues has the paths of removed queues, by the slot of the App that ended there.
+type FormerQueues struct{ Table[AppSlot, FormerQueue] }
+
 // FormerQueue is the path of the queue in which an application ended, if that queue was removed
 // later. Idle dynamic queues are removed, for instance. Its slot is the slot of its App.
 type FormerQueue struct{ Path string }

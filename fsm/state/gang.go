@@ -8,6 +8,9 @@ import (
 	"rmd/yarn"
 )
 
+// Gangs has the gangs of applications that have not ended, by the slot of the App.
+type Gangs struct{ Table[AppSlot, Gang] }
+
 // GangState is the state of an application's gang.
 type GangState uint8
 

@@ -7,6 +7,21 @@ import (
 	"rmd/yarn"
 )
 
+// Labels is the table of labels, including removed ones.
+type Labels struct {
+	Keyed[LabelSlot, Label, *Label]
+}
+
+// LabelledHosts maps hosts and NodeManagers to labels.
+type LabelledHosts struct {
+	Keyed[LabelledHostSlot, LabelledHost, *LabelledHost]
+}
+
+// AskedLabels has the label of the ask of a container, by the slot of the container.
+type AskedLabels struct {
+	Table[ContainerSlot, LabelSlot]
+}
+
 // The nodes with one label form a partition. Nodes without a label form the default partition,
 // whose label is 0. labeluse.go has the sums of what queues and users use of each partition.
 

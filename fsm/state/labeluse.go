@@ -2,6 +2,12 @@ package state
 
 import "rmd/yarn"
 
+// LabelUses has what queues and users use and want of labels' partitions.
+type LabelUses struct {
+	Keyed[LabelUseSlot, LabelUse, *LabelUse]
+	changed uint64 // see Changed
+}
+
 // Queue and User have the sums of the default partition. LabelUses has those of labels' partitions,
 // so that a cluster without labels stores none.
 

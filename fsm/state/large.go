@@ -5,6 +5,11 @@ import (
 	"rmd/yarn"
 )
 
+// LargeContainers has a record for each label; its slot is the label plus 1.
+type LargeContainers struct {
+	Table[LargeSlot, LargeContainer]
+}
+
 // LargeContainer says when a large container was last allocated or reserved on a node of a label.
 type LargeContainer struct {
 	AtMillis int64 // to the minute

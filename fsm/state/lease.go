@@ -9,6 +9,9 @@ import (
 	"rmd/yarn"
 )
 
+// Leases has the leases of containers, by the slot of the Container.
+type Leases struct{ Table[ContainerSlot, Lease] }
+
 // A reservation may lend the idle room of its node. A container that runs there has a Lease as long
 // as the reservation exists. When the reservation ends, its leases end too, and their containers
 // become ordinary ones.

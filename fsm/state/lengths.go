@@ -7,6 +7,9 @@ import (
 	"rmd/yarn"
 )
 
+// Histories is the table of histories of lengths.
+type Histories struct{ Table[LengthsSlot, Lengths] }
+
 // The state records how long containers ran, so that any replica can estimate when running
 // containers will end. A history covers all containers, those of a queue, of a user in a queue, or
 // of the applications of one name of a user in a queue. There are at most lengthSets*lengthWays

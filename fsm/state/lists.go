@@ -22,12 +22,12 @@ func list[S slot, T any](t *Table[S, T], first S, next func(*T) S) iter.Seq2[S, 
 
 // AsksOf returns an application's asks in key order. Hidden asks for increases come last.
 func (s *State) AsksOf(a *App) iter.Seq2[AskSlot, *Ask] {
-	return list(&s.Asks, a.Asks, func(k *Ask) AskSlot { return k.Next })
+	return list(&s.Asks.Table, a.Asks, func(k *Ask) AskSlot { return k.Next })
 }
 
 // LocationsOf returns an ask's hosts and racks, newest first.
 func (s *State) LocationsOf(k *Ask) iter.Seq2[LocationSlot, *Location] {
-	return list(&s.Locations, k.Locations, func(l *Location) LocationSlot { return l.Next })
+	return list(&s.Locations.Table, k.Locations, func(l *Location) LocationSlot { return l.Next })
 }
 
 // ContainersOf returns an application's containers that are not freed, newest first.
@@ -53,5 +53,5 @@ func (s *State) ReservationsOf(a *App) iter.Seq2[ReservationSlot, *Reservation] 
 
 // HistoryOf returns an application's ended attempts, newest first.
 func (s *State) HistoryOf(a *App) iter.Seq2[AttemptSlot, *Attempt] {
-	return list(&s.Attempts, a.History, func(h *Attempt) AttemptSlot { return h.Next })
+	return list(&s.Attempts.Table, a.History, func(h *Attempt) AttemptSlot { return h.Next })
 }

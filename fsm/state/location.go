@@ -2,6 +2,9 @@ package state
 
 import "fmt"
 
+// Locations is the table of the hosts and racks of asks.
+type Locations struct{ Table[LocationSlot, Location] }
+
 // The hosts and racks of an ask form a list. Most asks name few, and a walk over the list is the
 // fastest search. An ask with many locations has an index: an AM may name 100,000 hosts, and each
 // offered node searches for its host and its rack.

@@ -5,6 +5,9 @@ import (
 	"rmd/yarn"
 )
 
+// Attempts is the table of ended attempts.
+type Attempts struct{ Table[AttemptSlot, Attempt] }
+
 // MaxHistory bounds the number of ended attempts that the state keeps per application.
 const MaxHistory = 1000
 

@@ -4,6 +4,9 @@ import (
 	"fmt"
 )
 
+// Names is the table of names.
+type Names struct{ Keyed[NameSlot, Name, *Name] }
+
 // The table of names has the hosts, racks and users that other records refer to. A name counts
 // these records, and leaves the table with the last one. Otherwise an AM that names many hosts
 // would fill the table for good. The next new name gets the number of one that has left.

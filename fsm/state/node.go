@@ -7,6 +7,12 @@ import (
 	"rmd/yarn"
 )
 
+// Nodes is the table of nodes.
+type Nodes struct {
+	Keyed[NodeSlot, Node, *Node]
+	largest largestNode
+}
+
 // Node returns the slot of a node, which is also its number, or 0 if it is unknown.
 func (s *State) Node(id yarn.NodeID) NodeSlot {
 	return s.Nodes.find(hashNode(id), func(r *Node) bool { return r.ID == id })

@@ -5,6 +5,11 @@ import (
 	"rmd/yarn"
 )
 
+// NodeApplications is the table of what NodeManagers keep of applications.
+type NodeApplications struct {
+	Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication]
+}
+
 // A NodeApplication records that a NodeManager must learn of an application's end, by
 // applicationsToCleanup in YARN's heartbeat response. The NodeManager then aggregates the logs and
 // removes the files. Simulated nodes keep no files, so they have no NodeApplications.

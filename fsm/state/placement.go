@@ -7,6 +7,9 @@ import (
 	"rmd/internal/codec"
 )
 
+// Placements has the rules that placed applications, by the slot of the App.
+type Placements struct{ Table[AppSlot, Placement] }
+
 // Placement records which placement rule chose an application's queue. Moving the application
 // removes its Placement.
 type Placement struct {

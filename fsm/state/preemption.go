@@ -8,6 +8,14 @@ import (
 	"rmd/yarn"
 )
 
+// Preemptions has the preemption warnings, by the slot of the container.
+type Preemptions struct {
+	Table[ContainerSlot, Preemption]
+}
+
+// Losses has what applications have lost by preemption, by the slot of the App.
+type Losses struct{ Table[AppSlot, Preempted] }
+
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
 // slots. All are on the reservation's node.
 func (s *State) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preemption] {

@@ -5,6 +5,11 @@ import (
 	"rmd/yarn"
 )
 
+// Queues is the table of queues.
+type Queues struct {
+	Keyed[QueueSlot, Queue, *Queue]
+}
+
 // Queue returns the slot of a queue, or 0 if there is none.
 func (s *State) Queue(path string) QueueSlot {
 	return s.Queues.find(hashString(path), func(r *Queue) bool { return r.Path == path })
@@ -12,6 +17,9 @@ func (s *State) Queue(path string) QueueSlot {
 
 // Root returns the slot of the root queue, or 0 before the first configuration.
 func (s *State) Root() QueueSlot { return s.Queue("root") }
+
+// QueueVersions are the queue configurations that are kept, ascending. A changed list is a new list.
+type QueueVersions []QueueVersion
 
 // Version returns the queue configuration in force, or nil before the first one.
 func (s *State) Version() *QueueVersion {
@@ -189,7 +197,7 @@ func (s *State) addVersion(e *event.QueuesConfigured) {
 		v.Properties = append(v.Properties, Property(p))
 	}
 	from := max(0, len(s.Versions)+1-maxQueueVersions)
-	s.Versions = append(append([]QueueVersion(nil), s.Versions[from:]...), v)
+	s.Versions = append(append(QueueVersions(nil), s.Versions[from:]...), v)
 }
 
 var _ = applies((*State).queueStateChanged)

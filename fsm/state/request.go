@@ -2,6 +2,11 @@ package state
 
 import "rmd/fsm/event"
 
+// Requests is the table of stored replies.
+type Requests struct {
+	Keyed[RequestSlot, Request, *Request]
+}
+
 // Request returns the remembered reply to an idempotency key.
 func (s *State) Request(key string) (*Request, bool) {
 	slot := s.Requests.find(hashString(key), func(r *Request) bool { return r.Key == key })

@@ -9,6 +9,16 @@ import (
 	"rmd/yarn"
 )
 
+// Reservations is the table of reservations.
+type Reservations struct {
+	Keyed[ReservationSlot, Reservation, *Reservation]
+}
+
+// ReservationBans is the table of reservation bans.
+type ReservationBans struct {
+	Table[ReservationBanSlot, ReservationBan]
+}
+
 // Reservation returns the slot of a reservation, or 0 if there is none.
 func (s *State) Reservation(number uint64) ReservationSlot {
 	return s.Reservations.find(hash64(number), func(r *Reservation) bool { return r.Number == number })

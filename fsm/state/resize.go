@@ -5,6 +5,9 @@ import (
 	"rmd/yarn"
 )
 
+// Resizes is the table of the size changes of containers.
+type Resizes struct{ Table[ResizeSlot, Resize] }
+
 // Marks of a container's Resize. Container.sizing repeats them, so that a reader of containers need
 // not look up the Resize.
 const (

@@ -139,45 +139,45 @@ var parts = []part{
 	single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
 	single(2, "configuration", (*State).codeVersions),
 	single(3, "join-tokens", (*State).codeTokens),
-	keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
-	keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues }, (*Queue).code),
-	keyedTable(6, "users", func(s *State) *Keyed[UserSlot, User, *User] { return &s.Users }, (*User).code),
-	keyedTable(7, "nodes", func(s *State) *Keyed[NodeSlot, Node, *Node] { return &s.Nodes }, (*Node).code),
-	keyedTable(8, "applications", func(s *State) *Keyed[AppSlot, App, *App] { return &s.Apps }, (*App).code),
-	table(9, "asks", func(s *State) *Table[AskSlot, Ask] { return &s.Asks }, (*Ask).code),
-	table(10, "locations", func(s *State) *Table[LocationSlot, Location] { return &s.Locations }, (*Location).code),
-	keyedTable(11, "containers", func(s *State) *Keyed[ContainerSlot, Container, *Container] { return &s.Containers }, (*Container).code),
+	keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
+	keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
+	keyedTable(6, "users", func(s *State) *Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
+	keyedTable(7, "nodes", func(s *State) *Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).code),
+	keyedTable(8, "applications", func(s *State) *Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).code),
+	table(9, "asks", func(s *State) *Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code),
+	table(10, "locations", func(s *State) *Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).code),
+	keyedTable(11, "containers", func(s *State) *Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).code),
 	table(12, "diagnostics", func(s *State) *Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
-	keyedTable(13, "reservations", func(s *State) *Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations }, (*Reservation).code),
-	table(14, "reservation-bans", func(s *State) *Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans }, (*ReservationBan).code),
-	keyedTable(15, "requests", func(s *State) *Keyed[RequestSlot, Request, *Request] { return &s.Requests }, (*Request).code),
-	table(16, "attempts", func(s *State) *Table[AttemptSlot, Attempt] { return &s.Attempts }, (*Attempt).code),
+	keyedTable(13, "reservations", func(s *State) *Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code),
+	table(14, "reservation-bans", func(s *State) *Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code),
+	keyedTable(15, "requests", func(s *State) *Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code),
+	table(16, "attempts", func(s *State) *Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).code),
 	keyedTable(17, "node-applications", func(s *State) *Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
-		return &s.NodeApplications
+		return &s.NodeApplications.Keyed
 	}, (*NodeApplication).code),
-	keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations }, (*DelegationToken).code),
+	keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations.Keyed }, (*DelegationToken).code),
 	single(19, "hosts", (*State).codeHosts),
 	single(20, "access-tokens", (*State).codeAccess),
 	single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
-	table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes }, (*Resize).code),
+	table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
 	table(23, "removals", func(s *State) *Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),
-	table(24, "audit", func(s *State) *Table[AuditSlot, AuditEntry] { return &s.Audit }, (*AuditEntry).code),
-	keyedTable(25, "labels", func(s *State) *Keyed[LabelSlot, Label, *Label] { return &s.Labels }, (*Label).code),
-	keyedTable(26, "labelled-hosts", func(s *State) *Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] { return &s.LabelledHosts }, (*LabelledHost).code),
-	keyedTable(27, "label-uses", func(s *State) *Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses }, (*LabelUse).code),
-	table(28, "labelled-containers", func(s *State) *Table[ContainerSlot, LabelSlot] { return &s.AskedLabels }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
-	table(29, "preemptions", func(s *State) *Table[ContainerSlot, Preemption] { return &s.Preemptions }, (*Preemption).code),
-	table(30, "preempted", func(s *State) *Table[AppSlot, Preempted] { return &s.Preempted }, (*Preempted).code),
+	table(24, "audit", func(s *State) *Table[AuditSlot, AuditEntry] { return &s.Audit.Table }, (*AuditEntry).code),
+	keyedTable(25, "labels", func(s *State) *Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code),
+	keyedTable(26, "labelled-hosts", func(s *State) *Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] { return &s.LabelledHosts.Keyed }, (*LabelledHost).code),
+	keyedTable(27, "label-uses", func(s *State) *Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).code),
+	table(28, "labelled-containers", func(s *State) *Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
+	table(29, "preemptions", func(s *State) *Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).code),
+	table(30, "preempted", func(s *State) *Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code),
 	single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
-	table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths }, (*Lengths).code),
-	table(33, "placements", func(s *State) *Table[AppSlot, Placement] { return &s.Placements }, (*Placement).code),
-	table(34, "dynamic-queues", func(s *State) *Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues }, (*DynamicQueue).code),
-	table(35, "gangs", func(s *State) *Table[AppSlot, Gang] { return &s.Gangs }, (*Gang).code),
-	table(36, "leases", func(s *State) *Table[ContainerSlot, Lease] { return &s.Leases }, (*Lease).code),
-	table(37, "former-queues", func(s *State) *Table[AppSlot, FormerQueue] { return &s.FormerQueues }, (*FormerQueue).code),
-	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers }, (*LargeContainer).code),
+	table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code),
+	table(33, "placements", func(s *State) *Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).code),
+	table(34, "dynamic-queues", func(s *State) *Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).code),
+	table(35, "gangs", func(s *State) *Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).code),
+	table(36, "leases", func(s *State) *Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
+	table(37, "former-queues", func(s *State) *Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
+	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
 	single(39, "avoided", (*State).codeAvoided),
-	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts }, (*Debts).code),
+	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
 }
 
 // Sections returns the sections of all parts, in the order of a snapshot.
@@ -251,7 +251,7 @@ func (m *Meta) code(c *codec.Coder) {
 }
 
 func (s *State) codeVersions(c *codec.Coder) {
-	codec.List(c, &s.Versions, func(c *codec.Coder, v *QueueVersion) {
+	codec.List(c, (*[]QueueVersion)(&s.Versions), func(c *codec.Coder, v *QueueVersion) {
 		c.U64(&v.Version)
 		codec.List(c, &v.Properties, func(c *codec.Coder, p *Property) {
 			c.String(&p.Name)
@@ -266,7 +266,7 @@ func (s *State) codeVersions(c *codec.Coder) {
 }
 
 func (s *State) codeTokens(c *codec.Coder) {
-	codec.List(c, &s.JoinTokens, func(c *codec.Coder, t *JoinToken) {
+	codec.List(c, (*[]JoinToken)(&s.JoinTokens), func(c *codec.Coder, t *JoinToken) {
 		c.Raw(&t.Hash)
 		c.Bool(&t.Voter)
 		c.I64(&t.ExpiresMillis)

@@ -5,6 +5,11 @@ import (
 	"rmd/yarn"
 )
 
+// Delegations is the table of delegation tokens.
+type Delegations struct {
+	Keyed[DelegationSlot, DelegationToken, *DelegationToken]
+}
+
 // Keys returns the master keys of a kind.
 func (s *State) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
 
@@ -81,7 +86,7 @@ func (s *State) keyActivated(e *event.KeyActivated) error {
 var _ = applies((*State).delegationTokenIssued)
 
 func (s *State) delegationTokenIssued(e *event.DelegationTokenIssued) error {
-	if key := s.Keys(yarn.KeyDelegation).Current.ID; e.Sequence != s.Meta.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
+	if key := s.Meta.Keys[yarn.KeyDelegation].Current.ID; e.Sequence != s.Meta.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
 		return broken(e, "the next token is %d, signed with key %d", s.Meta.NextToken+1, key)
 	}
 	s.Meta.NextToken = e.Sequence

@@ -21,45 +21,45 @@ const (
 type State struct {
 	Meta Meta
 
-	Names            Keyed[NameSlot, Name, *Name]
-	Queues           Keyed[QueueSlot, Queue, *Queue]
-	Users            Keyed[UserSlot, User, *User]
-	Apps             Keyed[AppSlot, App, *App]
-	Asks             Table[AskSlot, Ask]
-	Locations        Table[LocationSlot, Location]
-	Containers       Keyed[ContainerSlot, Container, *Container]
+	Names            Names
+	Queues           Queues
+	Users            Users
+	Apps             Apps
+	Asks             Asks
+	Locations        Locations
+	Containers       Containers
 	Diagnostics      Table[DiagnosticsSlot, Diagnostics]
-	Nodes            Keyed[NodeSlot, Node, *Node]
-	Reservations     Keyed[ReservationSlot, Reservation, *Reservation]
-	ReservationBans  Table[ReservationBanSlot, ReservationBan]
-	Requests         Keyed[RequestSlot, Request, *Request]
-	Attempts         Table[AttemptSlot, Attempt] // ended attempts
-	NodeApplications Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication]
-	Delegations      Keyed[DelegationSlot, DelegationToken, *DelegationToken]
-	Resizes          Table[ResizeSlot, Resize]
+	Nodes            Nodes
+	Reservations     Reservations
+	ReservationBans  ReservationBans
+	Requests         Requests
+	Attempts         Attempts // ended attempts
+	NodeApplications NodeApplications
+	Delegations      Delegations
+	Resizes          Resizes
 	Removable        Table[RemovalsSlot, Removals]
-	Audit            Table[AuditSlot, AuditEntry]
-	Labels           Keyed[LabelSlot, Label, *Label] // including removed labels
-	LabelledHosts    Keyed[LabelledHostSlot, LabelledHost, *LabelledHost]
-	LargeContainers  Table[LargeSlot, LargeContainer] // by label; the slot is the label plus 1
-	LabelUses        Keyed[LabelUseSlot, LabelUse, *LabelUse]
-	AskedLabels      Table[ContainerSlot, LabelSlot]  // by slot of a Container: the label of its ask
-	Preemptions      Table[ContainerSlot, Preemption] // by slot of a Container
-	Preempted        Table[AppSlot, Preempted]        // by slot of an App: what it has lost by preemption
+	Audit            Audit
+	Labels           Labels // including removed labels
+	LabelledHosts    LabelledHosts
+	LargeContainers  LargeContainers // by label; the slot is the label plus 1
+	LabelUses        LabelUses
+	AskedLabels      AskedLabels // by slot of a Container: the label of its ask
+	Preemptions      Preemptions // by slot of a Container
+	Preempted        Losses      // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	FormerQueues     Table[AppSlot, FormerQueue]    // by slot of an App that ended in a queue that was removed
-	Debts            Table[QueueSlot, Debts]        // by slot of a Queue that waits for its guarantee
-	Placements       Table[AppSlot, Placement]      // by slot of an App: the rule that placed it
-	Lengths          Table[LengthsSlot, Lengths]    // see lengths.go
-	DynamicQueues    Table[QueueSlot, DynamicQueue] // by slot of a Queue
-	Gangs            Table[AppSlot, Gang]           // by slot of an App that has not ended; see gang.go
-	Leases           Table[ContainerSlot, Lease]    // by slot of a Container that runs in the room of a reservation
+	FormerQueues     FormerQueues  // by slot of an App that ended in a queue that was removed
+	Debts            QueueDebts    // by slot of a Queue that waits for its guarantee
+	Placements       Placements    // by slot of an App: the rule that placed it
+	Lengths          Histories     // see lengths.go
+	DynamicQueues    DynamicQueues // by slot of a Queue
+	Gangs            Gangs         // by slot of an App that has not ended; see gang.go
+	Leases           Leases        // by slot of a Container that runs in the room of a reservation
 
-	Avoided    []Avoided      // oldest first; replaced whole; see avoid.go
-	JoinTokens []JoinToken    // replaced whole
-	Versions   []QueueVersion // ascending; replaced whole
-	Hosts      HostLists      // replaced whole
-	Access     []AccessToken  // by name; replaced whole
+	Avoided    AvoidedNodes  // oldest first; replaced whole; see avoid.go
+	JoinTokens JoinTokens    // replaced whole
+	Versions   QueueVersions // ascending; replaced whole
+	Hosts      HostLists     // replaced whole
+	Access     AccessTokens  // by name; replaced whole
 	Autopilot  Autopilot
 
 	// byLocation finds the locations of asks with many locations, by ask and name.
@@ -73,8 +73,8 @@ type State struct {
 	newestDynamic uint64 // the highest DynamicQueue.Number
 	dynamicSet    uint64 // see DynamicQueueSet
 
-	changes     []Change // what the last event did
-	changedUses uint64   // see ChangedUses
+	changes     changes // what the last event did
+	changedUses uint64  // see ChangedUses
 	writer      *writer
 }
 
@@ -105,17 +105,21 @@ func (s *State) Fork() *State {
 // so equal digests at one index mean equal histories and equal effects.
 func (s *State) Digest() uint64 { return s.Meta.Digest }
 
-func (s *State) fold(v uint64) {
-	hi, lo := bits.Mul64(s.Meta.Digest^v, 0x9e3779b97f4a7c15)
-	s.Meta.Digest = bits.RotateLeft64(hi^lo, 23) + 0xd1b54a32d192ed03
+func (s *State) fold(v uint64)                { s.Meta.fold(v) }
+func (s *State) foldResource(r yarn.Resource) { s.Meta.foldResource(r) }
+
+// fold folds a number into the digest.
+func (m *Meta) fold(v uint64) {
+	hi, lo := bits.Mul64(m.Digest^v, 0x9e3779b97f4a7c15)
+	m.Digest = bits.RotateLeft64(hi^lo, 23) + 0xd1b54a32d192ed03
 }
 
-func (s *State) foldResource(r yarn.Resource) {
+func (m *Meta) foldResource(r yarn.Resource) {
 	h := uint64(0)
 	for _, v := range r {
 		h = h*0x9e3779b97f4a7c15 + uint64(v)
 	}
-	s.fold(h)
+	m.fold(h)
 }
 
 // BrokenError means that an event does not fit the state, because of a bug in the code that emitted

@@ -2,6 +2,9 @@ package state
 
 import "rmd/yarn"
 
+// Users is the table of the users of leaves.
+type Users struct{ Keyed[UserSlot, User, *User] }
+
 // User returns the slot of a user of a leaf, or 0 if there is none.
 func (s *State) User(queue QueueSlot, name NameSlot) UserSlot {
 	return s.Users.find(hashUser(queue, name), func(u *User) bool {
