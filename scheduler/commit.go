@@ -73,7 +73,7 @@ func (p *pass) commit(d *decision) {
 // allocate creates a container, with a lease if the pass lends.
 func (p *pass) allocate(d *decision, am bool) {
 	a := p.st.Apps.Get(d.app)
-	e := event.ContainerAllocated{App: a.ID.Seq, Number: p.st.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
+	e := event.ContainerAllocated{App: a.ID.Seq, Number: p.st.Meta.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
 	if !p.loan.lends() {
 		p.Emit(&e)
 		return

@@ -210,7 +210,7 @@ func (s *Scheduler) commitGang(d *decision) {
 	if d.state == stateReserved {
 		for _, m := range d.gang {
 			a := s.st.Apps.Get(d.app)
-			s.Emit(&event.GangReserved{Reservation: s.st.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.st.NextNumber(a),
+			s.Emit(&event.GangReserved{Reservation: s.st.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.st.Meta.NextNumber(a),
 				Node: m.node, Members: uint32(m.count), ExpectedMillis: d.expected})
 		}
 		return
@@ -228,7 +228,7 @@ func (s *Scheduler) commitGang(d *decision) {
 // startMember allocates one member of a gang.
 func (s *Scheduler) startMember(app state.AppSlot, key yarn.SchedulerKey, node state.NodeSlot) {
 	a := s.st.Apps.Get(app)
-	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.NextNumber(a), Key: key, Node: node,
+	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.Meta.NextNumber(a), Key: key, Node: node,
 		Locality: s.localityOn(s.st.Asks.Get(s.st.Ask(a, key)), node)})
 }
 

@@ -28,7 +28,7 @@ func (s *Scheduler) reserve(d *decision, am bool) {
 		return
 	}
 	a := s.st.Apps.Get(d.app)
-	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.st.NextNumber(a), Key: d.key, Node: d.node, AM: am})
+	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.st.Meta.NextNumber(a), Key: d.key, Node: d.node, AM: am})
 }
 
 // mayReserve reports whether an ask may have another reservation, and no operator has cancelled one

@@ -130,7 +130,7 @@ func churn(b *testing.B, s *State, n int) {
 	for i := range n {
 		app := uint32(i)*7919%apps + 1
 		a := s.Apps.Get(s.App(app))
-		e := allocated(app, s.NextNumber(a), k1, NodeSlot(i)*31%nodes+1)
+		e := allocated(app, s.Meta.NextNumber(a), k1, NodeSlot(i)*31%nodes+1)
 		if err := s.Apply(e); err != nil {
 			b.Fatal(err)
 		}

@@ -6,40 +6,40 @@ import (
 	"rmd/fsm/event"
 )
 
-var _ = applies((*State).timeAdvanced)
+var _ = applies(func(s *State, e *event.TimeAdvanced) error { return s.Meta.timeAdvanced(e) })
 
-func (s *State) timeAdvanced(e *event.TimeAdvanced) error {
-	if e.NowMillis < s.Meta.NowMillis {
-		return broken(e, "the clock stands at %d", s.Meta.NowMillis)
+func (m *Meta) timeAdvanced(e *event.TimeAdvanced) error {
+	if e.NowMillis < m.NowMillis {
+		return broken(e, "the clock stands at %d", m.NowMillis)
 	}
-	s.Meta.NowMillis = e.NowMillis
-	s.fold(uint64(e.NowMillis))
+	m.NowMillis = e.NowMillis
+	m.fold(uint64(e.NowMillis))
 	return nil
 }
 
-var _ = applies((*State).clusterInitialized)
+var _ = applies(func(s *State, e *event.ClusterInitialized) error { return s.Meta.clusterInitialized(e) })
 
-func (s *State) clusterInitialized(e *event.ClusterInitialized) error {
-	if s.Meta.ClusterID != "" || e.ClusterID == "" {
-		return broken(e, "the cluster is %q already", s.Meta.ClusterID)
+func (m *Meta) clusterInitialized(e *event.ClusterInitialized) error {
+	if m.ClusterID != "" || e.ClusterID == "" {
+		return broken(e, "the cluster is %q already", m.ClusterID)
 	}
-	s.Meta.ClusterID = e.ClusterID
-	s.Meta.ClusterTimestamp = e.ClusterTimestamp
-	s.Meta.Level = e.Level
-	s.fold(hashString(e.ClusterID))
-	s.fold(uint64(e.ClusterTimestamp))
-	s.fold(uint64(e.Level))
+	m.ClusterID = e.ClusterID
+	m.ClusterTimestamp = e.ClusterTimestamp
+	m.Level = e.Level
+	m.fold(hashString(e.ClusterID))
+	m.fold(uint64(e.ClusterTimestamp))
+	m.fold(uint64(e.Level))
 	return nil
 }
 
-var _ = applies((*State).levelRaised)
+var _ = applies(func(s *State, e *event.LevelRaised) error { return s.Meta.levelRaised(e) })
 
-func (s *State) levelRaised(e *event.LevelRaised) error {
-	if e.Level <= s.Meta.Level {
-		return broken(e, "the level is %d already", s.Meta.Level)
+func (m *Meta) levelRaised(e *event.LevelRaised) error {
+	if e.Level <= m.Level {
+		return broken(e, "the level is %d already", m.Level)
 	}
-	s.Meta.Level = e.Level
-	s.fold(uint64(e.Level))
+	m.Level = e.Level
+	m.fold(uint64(e.Level))
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 	}
 	s.Meta.Epoch = e.Epoch
 	s.Meta.ClusterTimestamp = e.ClusterTimestamp
-	s.skipSecrets(e.Epoch)
+	s.Meta.skipSecrets(e.Epoch)
 	s.fold(uint64(e.Epoch))
 	s.fold(uint64(e.ClusterTimestamp))
 	s.renumberReservations()

@@ -54,8 +54,8 @@ func (s *State) Ref(c *Container) event.ContainerRef {
 func (c *Container) MayBeKept() bool { return !c.AM && c.Launched }
 
 // NextNumber returns the number of the next container of an application.
-func (s *State) NextNumber(a *App) uint64 {
-	if first := yarn.ContainerNumber(s.Meta.Epoch, 0); a.NextNumber < first {
+func (m *Meta) NextNumber(a *App) uint64 {
+	if first := yarn.ContainerNumber(m.Epoch, 0); a.NextNumber < first {
 		return first + 1
 	}
 	return a.NextNumber + 1
@@ -89,8 +89,8 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	switch {
 	case !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0:
 		return 0, broken(of, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
-	case e.Number != s.NextNumber(a):
-		return 0, broken(of, "the next container number is %d", s.NextNumber(a))
+	case e.Number != s.Meta.NextNumber(a):
+		return 0, broken(of, "the next container number is %d", s.Meta.NextNumber(a))
 	case !s.Nodes.Has(e.Node) || e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch:
 		return 0, broken(of, "no such node or locality")
 	}

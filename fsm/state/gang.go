@@ -201,8 +201,8 @@ func (s *State) gangReserved(e *event.GangReserved) error {
 	switch {
 	case e.Members == 0 || int64(e.Members) > yarn.MaxGangMembers || e.ExpectedMillis <= 0 || !s.Nodes.Has(e.Node):
 		return broken(e, "no such node, or no members")
-	case e.Reservation != s.Meta.NextReservation+1 || e.Number != s.NextNumber(a):
-		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.NextNumber(a))
+	case e.Reservation != s.Meta.NextReservation+1 || e.Number != s.Meta.NextNumber(a):
+		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
 	}
 	n := s.Nodes.mut(e.Node)
 	if !n.State.Usable() || n.Reservation != 0 || !s.fits(size, n.Total) {

@@ -134,7 +134,7 @@ func TestFulfillmentGivesReservedContainer(t *testing.T) {
 	if c.Number != 1 || c.Key != k2 || c.Node != 1 || c.Size != gb(4) || c.Locality != yarn.RackLocal || c.State != yarn.ContainerAllocated {
 		t.Errorf("the container is %+v", c)
 	}
-	if s.Nodes.Get(1).Reservation != 0 || s.Reservation(1) != 0 || s.NextNumber(appAt(t, s, 2)) != 2 {
+	if s.Nodes.Get(1).Reservation != 0 || s.Reservation(1) != 0 || s.Meta.NextNumber(appAt(t, s, 2)) != 2 {
 		t.Error("the reservation is still there, or its number free")
 	}
 	if m := s.Meta; m.Made != 1 || m.Fulfilled != 1 || m.Allocated != 3 {
@@ -154,8 +154,8 @@ func TestReservationNewIDAfterRestore(t *testing.T) {
 	if s.Container(ref(2, 1)) != 0 {
 		t.Error("the container has the id of the epoch before")
 	}
-	if promised := yarn.ContainerNumber(2, 1); s.Container(ref(2, promised)) == 0 || s.NextNumber(appAt(t, s, 2)) != promised+1 {
-		t.Errorf("the container is not number %d, the next one is %d", promised, s.NextNumber(appAt(t, s, 2)))
+	if promised := yarn.ContainerNumber(2, 1); s.Container(ref(2, promised)) == 0 || s.Meta.NextNumber(appAt(t, s, 2)) != promised+1 {
+		t.Errorf("the container is not number %d, the next one is %d", promised, s.Meta.NextNumber(appAt(t, s, 2)))
 	}
 }
 

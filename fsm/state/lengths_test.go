@@ -24,7 +24,7 @@ func TestLengthBuckets(t *testing.T) {
 
 // runs lets application 1 run a container for the given time and with the given exit status.
 func runs(t failer, s *State, millis int64, exit int32) {
-	n := s.NextNumber(s.Apps.Get(s.App(1)))
+	n := s.Meta.NextNumber(s.Apps.Get(s.App(1)))
 	a := s.Apps.Get(s.App(1))
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, n, k1, 1), &event.ResponseRecorded{App: 1, Response: a.Response + 1},
 		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + millis}, &event.ContainerCompleted{Container: ref(1, n), ExitStatus: exit},

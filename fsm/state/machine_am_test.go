@@ -45,7 +45,7 @@ func (m *machine) AllocateMaster(t *rapid.T) {
 	}
 	m.apply(t, &event.AskChanged{App: seq, Key: yarn.SchedulerKey{Priority: -7}, Name: yarn.Any, Count: 1, Size: gb(1), Relax: true})
 	node, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && n.Reservation == 0 && m.within(gb(1), n.Unallocated()) })
-	m.apply(t, &event.ContainerAllocated{App: seq, Number: m.s.NextNumber(m.s.Apps.Get(slot)), Key: yarn.SchedulerKey{Priority: -7},
+	m.apply(t, &event.ContainerAllocated{App: seq, Number: m.s.Meta.NextNumber(m.s.Apps.Get(slot)), Key: yarn.SchedulerKey{Priority: -7},
 		Node: node, Locality: yarn.OffSwitch, AM: true})
 	if a := m.s.Apps.Get(slot); a.MasterNode != node || m.s.Master(a) == 0 {
 		t.Fatalf("the AM on node %d is noted as %d on %d", node, a.MasterNumber, a.MasterNode)

@@ -49,7 +49,7 @@ func (m *machine) waiting(t *rapid.T, room func(n *Node) yarn.Resource) (app App
 func (m *machine) ReserveForGang(t *rapid.T) {
 	app, g, node := m.waiting(t, func(n *Node) yarn.Resource { return n.Total })
 	a := m.s.Apps.Get(app)
-	m.apply(t, &event.GangReserved{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.NextNumber(a), Node: node,
+	m.apply(t, &event.GangReserved{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Node: node,
 		Members: uint32(g.Spec.Count), ExpectedMillis: m.s.Meta.NowMillis + 7})
 	if members, nodes := m.s.GangReserved(app); members < g.Spec.Count || nodes == 0 {
 		t.Fatalf("it holds %d nodes for %d", nodes, members)
@@ -64,7 +64,7 @@ func (m *machine) StartGang(t *rapid.T) {
 	seq, count := m.s.Apps.Get(app).ID.Seq, g.Spec.Count
 	m.apply(t, &event.GangStarted{App: seq})
 	for range count {
-		m.apply(t, &event.ContainerAllocated{App: seq, Number: m.s.NextNumber(m.s.Apps.Get(app)), Key: machineGang, Node: node, Locality: yarn.OffSwitch})
+		m.apply(t, &event.ContainerAllocated{App: seq, Number: m.s.Meta.NextNumber(m.s.Apps.Get(app)), Key: machineGang, Node: node, Locality: yarn.OffSwitch})
 	}
 	if g := m.s.Gangs.Get(app); g.State != GangServed || g.Left != 0 {
 		t.Fatalf("it is %+v", g)

@@ -14,7 +14,7 @@ func (m *machine) Lend(t *rapid.T) {
 	node, n := pick(t, "reserved node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation != 0 && m.s.Reservations.Get(n.Reservation).Members == 0 && m.within(k.Size, n.Unallocated())
 	})
-	e := &event.ContainerLent{ContainerAllocated: event.ContainerAllocated{App: a.ID.Seq, Number: m.s.NextNumber(a), Key: k.Key, Node: node,
+	e := &event.ContainerLent{ContainerAllocated: event.ContainerAllocated{App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node,
 		Locality: yarn.OffSwitch, AM: k.AM}, Reservation: m.s.Reservations.Get(n.Reservation).Number, DeadlineMillis: event.NoLease}
 	if !k.AM {
 		e.DeadlineMillis = drawOf(t, "deadline", []int64{event.NoLease, 0, m.s.Meta.NowMillis + 5000})

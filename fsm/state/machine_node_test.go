@@ -96,7 +96,7 @@ func (m *machine) Allocate(t *rapid.T) {
 	node, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation == 0 && m.within(k.Size, n.Unallocated())
 	})
-	m.apply(t, &event.ContainerAllocated{App: a.ID.Seq, Number: m.s.NextNumber(a), Key: k.Key, Node: node, Locality: drawLocality(t), AM: k.AM})
+	m.apply(t, &event.ContainerAllocated{App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node, Locality: drawLocality(t), AM: k.AM})
 }
 
 func (m *machine) AllocateMore(t *rapid.T) { m.Allocate(t) }
@@ -106,7 +106,7 @@ func (m *machine) Reserve(t *rapid.T) {
 	node, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation == 0 && m.within(k.Size, n.Total) && !m.within(k.Size, n.Unallocated())
 	})
-	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.NextNumber(a), Key: k.Key, Node: node, AM: k.AM})
+	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node, AM: k.AM})
 }
 
 // Crowd asks for one more container than fits on a node, so that it can be reserved.
@@ -122,7 +122,7 @@ func (m *machine) Crowd(t *rapid.T) {
 		t.Skip("it has room")
 	}
 	a = m.s.Apps.Get(m.s.App(seq))
-	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: seq, Number: m.s.NextNumber(a), Key: key, Node: node})
+	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: seq, Number: m.s.Meta.NextNumber(a), Key: key, Node: node})
 }
 
 func (m *machine) Fulfill(t *rapid.T) {

@@ -107,14 +107,14 @@ func (s *State) forgetAttempts(first AttemptSlot) {
 	}
 }
 
-var _ = applies((*State).applicationIDsReserved)
+var _ = applies(func(s *State, e *event.ApplicationIDsReserved) error { return s.Meta.applicationIDsReserved(e) })
 
-func (s *State) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
-	if e.App != max(s.Meta.NextApp, 1) || e.Count == 0 || e.Count > 1<<32-1-e.App {
-		return broken(e, "the next application is %d", s.Meta.NextApp)
+func (m *Meta) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
+	if e.App != max(m.NextApp, 1) || e.Count == 0 || e.Count > 1<<32-1-e.App {
+		return broken(e, "the next application is %d", m.NextApp)
 	}
-	s.Meta.NextApp = e.App + e.Count
-	s.fold(uint64(e.App)<<32 | uint64(e.Count))
+	m.NextApp = e.App + e.Count
+	m.fold(uint64(e.App)<<32 | uint64(e.Count))
 	return nil
 }
 

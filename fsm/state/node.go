@@ -74,13 +74,13 @@ func (s *State) noteKnown(n *Node, id yarn.NodeID) {
 
 // noteDrain records when a drain began. A registration does not end a drain: the next event sets
 // the node to decommissioning again.
-func (s *State) noteDrain(n *Node) {
+func (m *Meta) noteDrain(n *Node) {
 	switch {
 	case n.State != yarn.NodeDecommissioning:
 		n.DrainSinceMillis = 0
 	case n.DrainSinceMillis == 0:
-		n.DrainSinceMillis = s.Meta.NowMillis
-		s.fold(uint64(n.DrainSinceMillis))
+		n.DrainSinceMillis = m.NowMillis
+		m.fold(uint64(n.DrainSinceMillis))
 	}
 }
 
@@ -262,7 +262,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
-	s.noteDrain(n)
+	s.Meta.noteDrain(n)
 	if !n.Heard() {
 		n.SilentSinceMillis, n.LastHeardMillis = 0, heard
 		s.fold(uint64(heard))

@@ -93,8 +93,8 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	}
 	n, size := s.Nodes.mut(e.Node), s.Asks.Get(ask).Size
-	if e.Reservation != s.Meta.NextReservation+1 || e.Number != s.NextNumber(a) {
-		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.NextNumber(a))
+	if e.Reservation != s.Meta.NextReservation+1 || e.Number != s.Meta.NextNumber(a) {
+		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
 	}
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
@@ -143,7 +143,7 @@ func (s *State) renumberReservations() {
 	for _, slot := range held {
 		r := s.Reservations.mut(slot)
 		a := s.Apps.mut(r.App)
-		r.Container = s.NextNumber(a)
+		r.Container = s.Meta.NextNumber(a)
 		a.NextNumber = r.Container
 		s.fold(r.Container)
 	}

@@ -38,33 +38,33 @@ func (s *State) SignedWith(key int32) bool {
 
 // skipSecrets skips the numbers of keys and delegation tokens that may have been given between a
 // backup and its restore, so that no number is used twice.
-func (s *State) skipSecrets(epoch uint32) {
-	s.Meta.NextKey = max(s.Meta.NextKey, int32(min(epoch, 1<<11-1))<<20)
-	s.Meta.NextToken = max(s.Meta.NextToken, min(epoch, 1<<11-1)<<20)
-	s.fold(uint64(uint32(s.Meta.NextKey))<<32 | uint64(s.Meta.NextToken))
+func (m *Meta) skipSecrets(epoch uint32) {
+	m.NextKey = max(m.NextKey, int32(min(epoch, 1<<11-1))<<20)
+	m.NextToken = max(m.NextToken, min(epoch, 1<<11-1)<<20)
+	m.fold(uint64(uint32(m.NextKey))<<32 | uint64(m.NextToken))
 }
 
-var _ = applies((*State).masterKeyCreated)
+var _ = applies(func(s *State, e *event.MasterKeyCreated) error { return s.Meta.masterKeyCreated(e) })
 
 // masterKeyCreated adds the next key of a kind. The first key of a kind is in force at once.
-func (s *State) masterKeyCreated(e *event.MasterKeyCreated) error {
-	if e.Which >= yarn.KeyKinds || e.ID != s.Meta.NextKey+1 || len(e.Bytes) == 0 || e.Algorithm >= yarn.HMACs {
-		return broken(e, "the next key is %d, or there is no such algorithm", s.Meta.NextKey+1)
+func (m *Meta) masterKeyCreated(e *event.MasterKeyCreated) error {
+	if e.Which >= yarn.KeyKinds || e.ID != m.NextKey+1 || len(e.Bytes) == 0 || e.Algorithm >= yarn.HMACs {
+		return broken(e, "the next key is %d, or there is no such algorithm", m.NextKey+1)
 	}
-	k := &s.Meta.Keys[e.Which]
+	k := &m.Keys[e.Which]
 	if k.Next.ID != 0 {
 		return broken(e, "key %d waits to be activated", k.Next.ID)
 	}
-	s.Meta.NextKey = e.ID
+	m.NextKey = e.ID
 	key := MasterKey{ID: e.ID, Bytes: e.Bytes, Algorithm: e.Algorithm}
-	k.MadeMillis, k.ActivateMillis = s.Meta.NowMillis, e.ActivateMillis
+	k.MadeMillis, k.ActivateMillis = m.NowMillis, e.ActivateMillis
 	if k.Current.ID == 0 {
 		k.Current, k.ActivateMillis = key, 0
 	} else {
 		k.Next = key
 	}
-	s.fold(uint64(e.Which)<<32 | uint64(uint32(e.ID)))
-	s.fold(hashString(string(e.Bytes)) ^ uint64(e.Algorithm))
+	m.fold(uint64(e.Which)<<32 | uint64(uint32(e.ID)))
+	m.fold(hashString(string(e.Bytes)) ^ uint64(e.Algorithm))
 	return nil
 }
 
