@@ -216,7 +216,7 @@ type ParallelLimit struct {
 // ReachedParallelLimit returns the first limit on parallel applications that blocks an application,
 // if there is one.
 func (s *Scheduler) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached bool) {
-	user := s.st.NameOf(a.User)
+	user := s.st.Names.Text(a.User)
 	if most, runs := s.cfg.MaxParallelAppsOf(user), int64(s.RunnableOf(a.User)); most >= 0 && runs >= most {
 		return ParallelLimit{User: user, Running: runs, Most: most}, true
 	}

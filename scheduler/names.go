@@ -14,7 +14,7 @@ const maxAskNames = 1 << 19
 func (s *Scheduler) AdmitNames(user state.NameSlot, n int) func(name string) bool {
 	left, counted := 0, false
 	return func(name string) bool {
-		if s.st.Name(name) != 0 {
+		if s.st.Names.Find(name) != 0 {
 			return true
 		}
 		if !counted {

@@ -131,7 +131,7 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 	}
 	for name := state.NameSlot(1); name < s.st.Names.Cap(); name++ {
 		if s.RunnableOf(name) != q.RunnableOf(name) {
-			return fmt.Sprintf("%s runs %d, rebuilt %d", s.st.NameOf(name), s.RunnableOf(name), q.RunnableOf(name))
+			return fmt.Sprintf("%s runs %d, rebuilt %d", s.st.Names.Text(name), s.RunnableOf(name), q.RunnableOf(name))
 		}
 	}
 	return s.indexesDiffer(rebuilt)

@@ -347,7 +347,7 @@ func (s *Scheduler) refreshUser(slot state.UserSlot) {
 		leaf := s.indexOf[u.Queue]
 		next = userView{leaf: leaf, name: u.Name, known: true, active: u.IsActive(), weight: v.weight}
 		if !v.known || v.leaf != leaf || v.name != u.Name {
-			next.weight = s.cfg.Queues[leaf].Weight(s.st.NameOf(u.Name))
+			next.weight = s.cfg.Queues[leaf].Weight(s.st.Names.Text(u.Name))
 		}
 	}
 	among := s.changed

@@ -131,12 +131,12 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 		}
 		return true
 	})
-	slices.SortFunc(users, func(a, b *state.User) int { return strings.Compare(o.st.NameOf(a.Name), o.st.NameOf(b.Name)) })
+	slices.SortFunc(users, func(a, b *state.User) int { return strings.Compare(o.st.Names.Text(a.Name), o.st.Names.Text(b.Name)) })
 	for _, u := range users {
-		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.NameOf(u.Name), o.text(u.Used), o.text(u.AMUsed), u.Active, u.Pending)
+		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.Names.Text(u.Name), o.text(u.Used), o.text(u.AMUsed), u.Active, u.Pending)
 		for _, p := range o.parts[1:] {
 			use := o.st.UserUse(o.st.User(u.Queue, u.Name), p.id)
-			o.line("user %s %s %s am=%s%s", path, o.st.NameOf(u.Name), o.text(use.Used), o.text(use.AMUsed), label(p.label))
+			o.line("user %s %s %s am=%s%s", path, o.st.Names.Text(u.Name), o.text(use.Used), o.text(use.AMUsed), label(p.label))
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (o *observer) entries(k *state.Ask) string {
 	}
 	entry(yarn.Any, k.Count, k.Relax)
 	for _, e := range o.st.LocationsOf(k) {
-		entry(o.st.NameOf(e.Name), e.Count, e.Relax)
+		entry(o.st.Names.Text(e.Name), e.Count, e.Relax)
 	}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		b.WriteString(entries[name])

@@ -46,7 +46,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	}
 	s.Meta.NextApp = max(s.Meta.NextApp, e.App+1)
 	s.Meta.Submitted++
-	user := s.intern(e.User)
+	user := s.Names.intern(&s.Meta, e.User)
 	slot, a := s.Apps.alloc()
 	*a = App{
 		ID:       yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
@@ -166,7 +166,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	}
 	s.forgetAttempts(a.History)
 	s.setBlacklist(a, nil)
-	s.releaseName(a.User)
+	s.Names.unretain(&s.Meta, a.User)
 	s.Apps.release(slot)
 	s.Meta.EndedApps--
 	s.fold(uint64(slot))

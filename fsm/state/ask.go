@@ -46,10 +46,10 @@ func (s *State) askChanged(e *event.AskChanged) error {
 		if ask == 0 {
 			return broken(e, "no \"*\" is asked under the key")
 		}
-		name := s.intern(e.Name)
+		name := s.Names.intern(&s.Meta, e.Name)
 		s.changeAsk(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
 		s.foldAsk(ask, name, e)
-		s.releaseName(name)
+		s.Names.unretain(&s.Meta, name)
 		return nil
 	}
 	if ask == 0 {
@@ -244,7 +244,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 	s.changeApp(BlacklistChanged, slot, a)
 	var drop, list, added []NameSlot
 	for _, name := range e.Remove {
-		drop = append(drop, s.Name(name))
+		drop = append(drop, s.Names.Find(name))
 	}
 	slices.Sort(drop)
 	for _, id := range a.Blacklist {
@@ -253,7 +253,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 		}
 	}
 	for _, name := range e.Add {
-		added = append(added, s.intern(name))
+		added = append(added, s.Names.intern(&s.Meta, name))
 	}
 	list = append(list, added...)
 	slices.Sort(list)
@@ -264,7 +264,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 		s.fold(uint64(id))
 	}
 	for _, id := range added {
-		s.releaseName(id)
+		s.Names.unretain(&s.Meta, id)
 	}
 	return nil
 }
@@ -272,10 +272,10 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 // setBlacklist replaces the blacklist of an application.
 func (s *State) setBlacklist(a *App, list []NameSlot) {
 	for _, id := range list {
-		s.retainName(id)
+		s.Names.retain(id)
 	}
 	for _, id := range a.Blacklist {
-		s.releaseName(id)
+		s.Names.unretain(&s.Meta, id)
 	}
 	a.Blacklist = list
 }

@@ -287,7 +287,7 @@ func (s *State) checkUsers() error {
 		want := *sums.at(slot)
 		want.Queue, want.Name = u.Queue, u.Name
 		if *u != want {
-			err = fmt.Errorf("user %s of %s says %+v; the applications sum to %+v", s.NameOf(u.Name), s.Queues.Get(u.Queue).Path, *u, want)
+			err = fmt.Errorf("user %s of %s says %+v; the applications sum to %+v", s.Names.Text(u.Name), s.Queues.Get(u.Queue).Path, *u, want)
 		}
 		return err == nil
 	})

@@ -17,7 +17,7 @@ func TestRecordFields(t *testing.T) {
 		&event.AttemptActivated{App: 7}, at(4000), &event.AttemptRegistered{App: 7, Host: "h", RPCPort: 5, TrackingURL: "u"},
 		ask(7, k1, 1, 1), at(5000), allocated(7, 1, k1, 2), &event.ResponseRecorded{App: 7, Response: 3})
 	a := appAt(t, s, 7)
-	if a.ID != (yarn.ApplicationID{ClusterTimestamp: 77, Seq: 7}) || a.Details().Name != "name" || s.NameOf(a.User) != "eve" || a.Details().Type != "SPARK" || len(a.Details().Tags) != 2 ||
+	if a.ID != (yarn.ApplicationID{ClusterTimestamp: 77, Seq: 7}) || a.Details().Name != "name" || s.Names.Text(a.User) != "eve" || a.Details().Type != "SPARK" || len(a.Details().Tags) != 2 ||
 		string(a.Details().Context) != "ctx" || a.Priority != 4 || a.AM != gb(2) || !a.KeepContainers || a.Unmanaged || a.MaxAttempts != 3 || a.LifetimeMillis != 99 {
 		t.Errorf("submitted: %+v", a)
 	}
@@ -50,7 +50,7 @@ func TestNodeFields(t *testing.T) {
 	apply(t, s, &event.TimeAdvanced{NowMillis: 2000}, &event.NodeRegistered{Node: 3, ID: yarn.NodeID{Host: "h3", Port: 9}, HTTPPort: 8042, Rack: "/r", Total: gb(4), Version: "3.4"},
 		&event.NodeStateChanged{Node: 3, State: yarn.NodeDecommissioning, DeadlineMillis: 70, Report: "drain"})
 	n := s.Nodes.Get(3)
-	if n.ID.Port != 9 || s.NameOf(n.Host) != "h3" || s.NameOf(n.RackID) != "/r" || n.Rack != "/r" || n.HTTPPort != 8042 || n.Version != "3.4" || n.Total != gb(4) ||
+	if n.ID.Port != 9 || s.Names.Text(n.Host) != "h3" || s.Names.Text(n.RackID) != "/r" || n.Rack != "/r" || n.HTTPPort != 8042 || n.Version != "3.4" || n.Total != gb(4) ||
 		n.Registered != 2000 || n.State != yarn.NodeDecommissioning || n.DeadlineMillis != 70 || n.Report != "drain" {
 		t.Errorf("node: %+v", n)
 	}
@@ -66,7 +66,7 @@ func TestNodeFields(t *testing.T) {
 	if s.Meta.Level != 5 || s.Meta.Epoch != 6 || appAt(t, s, 9).ID.ClusterTimestamp != 88 || s.Meta.ClusterID != "c" || appAt(t, s, 1).ID.ClusterTimestamp != 77 {
 		t.Errorf("cluster: %+v", s.Meta)
 	}
-	if n := s.Nodes.Get(3); n.State != yarn.NodeRunning || n.Report != "" || n.DeadlineMillis != 0 || s.NameOf(n.RackID) != "/q" || s.Meta.Cluster != gb(21) || s.NextNode() != 4 {
+	if n := s.Nodes.Get(3); n.State != yarn.NodeRunning || n.Report != "" || n.DeadlineMillis != 0 || s.Names.Text(n.RackID) != "/q" || s.Meta.Cluster != gb(21) || s.NextNode() != 4 {
 		t.Errorf("back again: %+v, cluster %s", n, s.Meta.Cluster)
 	}
 }
@@ -110,7 +110,7 @@ func TestReservationAndRequestFields(t *testing.T) {
 	if v.Version != 1 || !v.Dominant || v.AtMillis != 1000 || len(v.Properties) != 1 || v.Properties[0].Value != "b" || len(s.Kinds()) != 2 {
 		t.Errorf("configuration: %+v", v)
 	}
-	if New().NameOf(0) != "" || New().Version() != nil || len(New().Kinds()) != 2 || New().Root() != 0 {
+	if New().Names.Text(0) != "" || New().Version() != nil || len(New().Kinds()) != 2 || New().Root() != 0 {
 		t.Error("an empty state has a configuration")
 	}
 }
@@ -121,7 +121,7 @@ func TestAskFields(t *testing.T) {
 		apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: yarn.Any, Count: 2, Size: gb(3), Relax: relax},
 			&event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1, Relax: !relax})
 		k := s.Asks.Get(s.Ask(appAt(t, s, 1), k1))
-		l := s.Locations.Get(s.Location(k, s.Name("h1")))
+		l := s.Locations.Get(s.Location(k, s.Names.Find("h1")))
 		if k.Relax != relax || k.Count != 2 || k.Size != gb(3) || k.Entries != 2 || l.Relax == relax || l.Count != 1 {
 			t.Errorf("ask %+v, location %+v", k, l)
 		}

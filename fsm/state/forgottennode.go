@@ -38,8 +38,8 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.freeRoomChanged(n)
 	s.forgetMasters(e.Node)
 	s.dropAvoided(e.Node)
-	s.releaseName(n.Host)
-	s.releaseName(n.RackID)
+	s.Names.unretain(&s.Meta, n.Host)
+	s.Names.unretain(&s.Meta, n.RackID)
 	s.changeNode(NodeChanged, e.Node)
 	s.Nodes.release(e.Node)
 	s.Meta.NodeChanges++

@@ -42,7 +42,7 @@ func TestNodeForgotten(t *testing.T) {
 		t.Error("the node is still there")
 	case s.NodeApplication(appID(1), 1) != 0 || s.NodeApplication(appID(1), 2) == 0:
 		t.Error("application 1 is on the forgotten node, or not on the other one")
-	case s.Name("h1") != 0 || s.Name("/r1") == 0 || s.Name("h2") == 0:
+	case s.Names.Find("h1") != 0 || s.Names.Find("/r1") == 0 || s.Names.Find("h2") == 0:
 		t.Error("only the name that nobody uses any more goes")
 	}
 	r, err := decode(encode(s))

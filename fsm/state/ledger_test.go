@@ -183,7 +183,7 @@ func TestAskCountsByLocality(t *testing.T) {
 				k := s.Asks.Get(s.Ask(appAt(t, s, 2), k1))
 				out := [4]int64{k.Count}
 				for i, name := range []string{"h1", "/r1", "h2"} {
-					if l := s.Location(k, s.Name(name)); l != 0 {
+					if l := s.Location(k, s.Names.Find(name)); l != 0 {
 						out[i+1] = s.Locations.Get(l).Count
 					}
 				}

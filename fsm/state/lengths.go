@@ -92,7 +92,7 @@ const lengthsOfAll = 1
 // lengthKeys returns the keys of an application's histories, widest first.
 func (s *State) lengthKeys(a *App) [4]uint64 {
 	queue := hash64(s.Queues.hashOf(a.Queue))
-	user := hash64(queue ^ hashString(s.NameOf(a.User))) // its number may become that of another user
+	user := hash64(queue ^ hashString(s.Names.Text(a.User))) // its number may become that of another user
 	return [...]uint64{lengthsOfAll, queue, user, hash64(user ^ a.nameHash)}
 }
 

@@ -75,7 +75,7 @@ func (s *State) setLocation(ask AskSlot, name NameSlot, count int64, relax bool)
 		return 0
 	}
 	slot, l := s.Locations.alloc()
-	*l = Location{Name: s.retainName(name), Count: count, Relax: relax, Next: k.Locations, ask: ask}
+	*l = Location{Name: s.Names.retain(name), Count: count, Relax: relax, Next: k.Locations, ask: ask}
 	if k.Locations != 0 {
 		s.Locations.mut(k.Locations).prev = slot
 	}
@@ -109,7 +109,7 @@ func (s *State) dropLocation(k *Ask, slot LocationSlot) {
 		s.Locations.mut(l.Next).prev = l.prev
 	}
 	s.Locations.release(slot)
-	s.releaseName(l.Name)
+	s.Names.unretain(&s.Meta, l.Name)
 	k.Entries--
 }
 
@@ -118,7 +118,7 @@ func (s *State) dropLocations(k *Ask) {
 		s.unindexLocations(k)
 	}
 	for slot, l := range s.LocationsOf(k) {
-		s.releaseName(l.Name)
+		s.Names.unretain(&s.Meta, l.Name)
 		s.Locations.release(slot)
 	}
 	k.Locations, k.Entries = 0, 1
@@ -175,7 +175,7 @@ func (s *State) checkLocations() error {
 			indexed++
 		}
 		if s.Location(k, l.Name) != slot {
-			err = fmt.Errorf("location %s of an ask at slot %d is found at slot %d", s.NameOf(l.Name), slot, s.Location(k, l.Name))
+			err = fmt.Errorf("location %s of an ask at slot %d is found at slot %d", s.Names.Text(l.Name), slot, s.Location(k, l.Name))
 		}
 		return err == nil
 	})

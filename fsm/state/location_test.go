@@ -29,14 +29,14 @@ func TestLocationsAgainstAMap(t *testing.T) {
 				k := s.Asks.Get(s.Ask(s.Apps.Get(s.App(1)), key))
 				found := map[string]int64{}
 				for _, l := range s.LocationsOf(k) {
-					found[s.NameOf(l.Name)] = l.Count
+					found[s.Names.Text(l.Name)] = l.Count
 				}
 				if fmt.Sprint(found) != fmt.Sprint(want[i]) || int(k.Entries) != len(found)+1 {
 					t.Fatalf("the ask has %d names, %v, not %v", k.Entries, found, want[i])
 				}
 				for n := range 200 {
 					name := fmt.Sprint("h", n)
-					slot := s.Location(k, s.Name(name))
+					slot := s.Location(k, s.Names.Find(name))
 					if count := want[i][name]; (slot != 0) != (count > 0) || slot != 0 && s.Locations.Get(slot).Count != count {
 						t.Fatalf("%s is found at %d, and is asked %d times", name, slot, count)
 					}

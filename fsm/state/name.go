@@ -11,54 +11,54 @@ type Names struct{ Keyed[NameSlot, Name, *Name] }
 // these records, and leaves the table with the last one. Otherwise an AM that names many hosts
 // would fill the table for good. The next new name gets the number of one that has left.
 
-// NameOf returns the text of an interned name, or "" for 0.
-func (s *State) NameOf(id NameSlot) string {
+// Text returns the text of an interned name, or "" for 0.
+func (t *Names) Text(id NameSlot) string {
 	if id == 0 {
 		return ""
 	}
-	return s.Names.Get(id).Text
+	return t.Get(id).Text
 }
 
-// Name returns the slot of a name, or 0 if nothing refers to it.
-func (s *State) Name(text string) NameSlot {
-	return s.Names.find(hashString(text), func(r *Name) bool { return r.Text == text })
+// Find returns the slot of a name, or 0 if nothing refers to it.
+func (t *Names) Find(text string) NameSlot {
+	return t.find(hashString(text), func(r *Name) bool { return r.Text == text })
 }
 
 // intern returns the number of a name, which it adds if needed, and counts one reference. The
 // caller must release it with releaseName.
-func (s *State) intern(text string) NameSlot {
-	id := s.Name(text)
+func (t *Names) intern(m *Meta, text string) NameSlot {
+	id := t.Find(text)
 	if id == 0 {
 		var n *Name
-		id, n = s.Names.alloc()
+		id, n = t.alloc()
 		n.Text = text
-		s.fold(hashString(text))
-		s.Names.insert(id)
+		m.fold(hashString(text))
+		t.insert(id)
 	}
-	return s.retainName(id)
+	return t.retain(id)
 }
 
-// retainName counts one more reference to a name.
-func (s *State) retainName(id NameSlot) NameSlot {
-	s.Names.mut(id).refs++
+// retain counts one more reference to a name.
+func (t *Names) retain(id NameSlot) NameSlot {
+	t.mut(id).refs++
 	return id
 }
 
-// releaseName gives up one reference to a name, or none for 0. The name leaves the table with the
+// unretain gives up one reference to a name, or none for 0. The name leaves the table with the
 // last one.
-func (s *State) releaseName(id NameSlot) {
+func (t *Names) unretain(m *Meta, id NameSlot) {
 	if id == 0 {
 		return
 	}
-	n := s.Names.mut(id)
+	n := t.mut(id)
 	if n.refs--; n.refs == 0 {
-		s.dropName(id)
+		t.drop(m, id)
 	}
 }
 
-func (s *State) dropName(id NameSlot) {
-	s.Names.release(id)
-	s.fold(uint64(id))
+func (t *Names) drop(m *Meta, id NameSlot) {
+	t.release(id)
+	m.fold(uint64(id))
 }
 
 // eachNameUsed calls f for every reference to a name.
@@ -79,7 +79,7 @@ func (s *State) eachNameUsed(f func(id NameSlot)) {
 func (s *State) linkNames() {
 	s.eachNameUsed(func(id NameSlot) {
 		if s.Names.Has(id) { // Check reports a reference to none
-			s.retainName(id)
+			s.Names.retain(id)
 		}
 	})
 }

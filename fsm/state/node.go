@@ -33,7 +33,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	if (slot == 0 && e.Node != s.NextNode()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
 		return broken(e, "the node's number is %d, the next one %d", slot, s.NextNode())
 	}
-	host, rack := s.intern(e.ID.Host), s.intern(e.Rack)
+	host, rack := s.Names.intern(&s.Meta, e.ID.Host), s.Names.intern(&s.Meta, e.Rack)
 	if slot == 0 {
 		slot, _ = s.Nodes.alloc()
 		s.noteKnown(s.Nodes.mut(slot), e.ID)
@@ -41,8 +41,8 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	}
 	s.changeNode(NodeRegistered, slot)
 	n := s.Nodes.mut(slot)
-	s.releaseName(n.Host) // of the registration before, if there was one
-	s.releaseName(n.RackID)
+	s.Names.unretain(&s.Meta, n.Host) // of the registration before, if there was one
+	s.Names.unretain(&s.Meta, n.RackID)
 	s.dropCleanups(n) // the registration reported what the node still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack

@@ -24,7 +24,7 @@ func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 	if slot == 0 {
 		var u *User
 		slot, u = s.Users.alloc()
-		u.Queue, u.Name = queue, s.retainName(name)
+		u.Queue, u.Name = queue, s.Names.retain(name)
 		s.Users.insert(slot)
 		s.countUsers(queue, 1)
 	}
@@ -38,7 +38,7 @@ func (s *State) leaveUser(slot UserSlot) {
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
 		s.countUsers(u.Queue, -1)
-		s.releaseName(u.Name)
+		s.Names.unretain(&s.Meta, u.Name)
 		s.Users.release(slot)
 	}
 }

@@ -64,7 +64,7 @@ func (v view) apply(e event.Event) {
 func (v view) names(ids []state.NameSlot) []string {
 	var out []string
 	for _, id := range ids {
-		out = append(out, v.st.NameOf(id))
+		out = append(out, v.st.Names.Text(id))
 	}
 	return out
 }

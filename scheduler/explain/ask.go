@@ -108,7 +108,7 @@ func (v view) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 		say("it asks %s: %s room, but %s uses %s of %s%s, and of that %s are reservations on other nodes, which count as used", size, have(j.nodes), v.Queue(max(q, 0)).Path,
 			v.cfg.Kinds.Format(v.used(max(q, 0))), v.cfg.Kinds.Format(v.Total()), of, v.cfg.Kinds.Format(v.use(max(q, 0)).Reserved))
 	case scheduler.UserLimit:
-		say("user %s uses %s in %s; its limit is %s%s", v.st.NameOf(a.User), v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
+		say("user %s uses %s in %s; its limit is %s%s", v.st.Names.Text(a.User), v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
 	case scheduler.NextPass:
 		say("%s room: the next pass serves the ask", room)
 	case scheduler.BehindOtherAsk:
@@ -367,7 +367,7 @@ func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 		used, most := v.used(i), v.Capacities()[i].EffMax
 		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
-	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.NameOf(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.AppByID(a.ID))))
+	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.AppByID(a.ID))))
 }
 
 // preference has the reasons of nodes in the order in which they are reported: the first that some

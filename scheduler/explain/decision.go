@@ -337,7 +337,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 		cause = FirstAM
 	}
 	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s%s, those of %s %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), v.ofLabel(a.AMLabel),
-		v.st.NameOf(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
+		v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
 }
 
 // becauseNonRunnable explains why an attempt must wait until other applications end.
@@ -347,7 +347,7 @@ func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
 		return Decision{}
 	}
 	a := v.st.Apps.Get(slot)
-	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%s of %s ran, %d in %s", applications(int(v.RunnableOf(a.User))), v.st.NameOf(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
+	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%s of %s ran, %d in %s", applications(int(v.RunnableOf(a.User))), v.st.Names.Text(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
 }
 
 // percent formats a share, in units of 2^-32, as a percentage with one decimal.

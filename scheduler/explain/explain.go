@@ -172,7 +172,7 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 	case scheduler.AMLimitQueue:
 		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), of)
 	case scheduler.AMLimitUser:
-		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), v.st.NameOf(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of)
+		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of)
 	case scheduler.NoReason:
 		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")

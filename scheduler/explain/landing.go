@@ -75,7 +75,7 @@ func land(c *capacity.Config, s placement.Submission) string {
 // the client named the queue, unless that is root.default.
 func SubmissionOf(st *state.State, slot state.AppSlot, a *state.App) placement.Submission {
 	d := a.Details()
-	s := placement.Submission{User: st.NameOf(a.User), Application: d.Name, Tags: d.Tags}
+	s := placement.Submission{User: st.Names.Text(a.User), Application: d.Name, Tags: d.Tags}
 	if queue := st.Queues.Get(a.Queue).Path; st.PlacementOf(slot) == nil && queue != "root.default" {
 		s.Queue = queue
 	}

@@ -241,7 +241,7 @@ func (c *Comparison) compareApps(old, other view, began map[state.AppSlot]int32)
 		}
 		a := other.st.Apps.Get(slot)
 		why := *total <= whatIfReasons
-		*list = append(*list, ComparedApp{ID: a.ID.String(), User: other.st.NameOf(a.User), Queue: other.st.Queues.Get(a.Queue).Path,
+		*list = append(*list, ComparedApp{ID: a.ID.String(), User: other.st.Names.Text(a.User), Queue: other.st.Queues.Get(a.Queue).Path,
 			Before: old.shareOfApp(slot, why), After: other.shareOfApp(slot, why)})
 	}
 }

@@ -124,7 +124,7 @@ func (p *Planner) unchanged(slot state.AppSlot, k *input.Ask, size yarn.Resource
 	if k.Name == yarn.Any {
 		return s.Count == k.Count && s.Relax == k.Relax && (s.Size == size || k.Count == 0)
 	}
-	loc := p.st.Location(s, p.st.Name(k.Name))
+	loc := p.st.Location(s, p.st.Names.Find(k.Name))
 	if loc == 0 {
 		return k.Count == 0 || s.Count == 0
 	}

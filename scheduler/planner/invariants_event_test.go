@@ -253,7 +253,7 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 		all++
 		if st.Queues.Get(a.Queue).Path == e.Queue {
 			leaf++
-			if st.NameOf(a.User) == e.User {
+			if st.Names.Text(a.User) == e.User {
 				user++
 			}
 		}
@@ -288,7 +288,7 @@ func (w *walk) started(e *event.AttemptStarted) {
 		}
 		return true
 	})
-	if most := m.p.Config().MaxParallelAppsOf(st.NameOf(a.User)); most >= 0 && mine >= most {
+	if most := m.p.Config().MaxParallelAppsOf(st.Names.Text(a.User)); most >= 0 && mine >= most {
 		m.fail("29: the user of %s runs %d applications and starts one more", a.ID, mine)
 	}
 }
@@ -314,7 +314,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 		})
 		if wants && activated {
 			activeUsed = activeUsed.Add(st.UserUse(slot, label).Used)
-			weight.Add(weight, q.Weight(st.NameOf(u.Name)).Rat())
+			weight.Add(weight, q.Weight(st.Names.Text(u.Name)).Rat())
 		}
 		return true
 	})
@@ -325,7 +325,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 		DominantUsed: dominant, ActiveUsed: activeUsed, ActiveWeight: yarn.Fraction{Num: weight.Num().Int64(), Den: weight.Denom().Int64()},
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		IgnoreExclusive: lent})
-	if w := q.Weight(st.NameOf(a.User)); w != yarn.One {
+	if w := q.Weight(st.Names.Text(a.User)); w != yarn.One {
 		return capacity.WeightedUserLimit(calc, limit, w, cfg.MinAlloc)
 	}
 	return limit

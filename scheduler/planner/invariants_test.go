@@ -253,7 +253,7 @@ func (m *machine) checkUsers() error {
 			used := st.UserUse(slot, label).Used
 			leaf[part[state.QueueSlot]{u.Queue, label}] = leaf[part[state.QueueSlot]{u.Queue, label}].Add(used)
 			if want := users[part[state.UserSlot]{slot, label}]; used != want {
-				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.NameOf(u.Name), st.Queues.Get(u.Queue).Path, used, st.LabelName(label), want)
+				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.Names.Text(u.Name), st.Queues.Get(u.Queue).Path, used, st.LabelName(label), want)
 			}
 			return err == nil
 		})

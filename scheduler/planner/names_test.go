@@ -64,13 +64,13 @@ func TestManyNames(t *testing.T) {
 	more[0].Count = 50 // more than there is room for
 	allocate(good, input.Allocate{Asks: more, BlacklistAdd: []string{"bad"}})
 	for _, name := range []string{"later", "bad"} {
-		if h.p.st.Name(name) == 0 {
+		if h.p.st.Names.Find(name) == 0 {
 			t.Errorf("the name %q of another user is dropped", name)
 		}
 	}
 	allocate(evil[0], input.Allocate{Asks: asks(77, "dropped", h.nodes[0].Host, "r"), BlacklistAdd: []string{"dropped too", "r"}})
 	a := h.p.st.Apps.Get(h.p.st.AppByID(evil[0].App))
-	if k := h.p.st.Asks.Get(h.p.st.Ask(a, yarn.SchedulerKey{Priority: 77})); k.Count != 1 || k.Entries != 3 || h.p.st.Name("dropped") != 0 || h.p.st.Name("dropped too") != 0 || !a.Blacklisted(h.node(0)) {
+	if k := h.p.st.Asks.Get(h.p.st.Ask(a, yarn.SchedulerKey{Priority: 77})); k.Count != 1 || k.Entries != 3 || h.p.st.Names.Find("dropped") != 0 || h.p.st.Names.Find("dropped too") != 0 || !a.Blacklisted(h.node(0)) {
 		t.Errorf("beyond the share, the ask is %+v on nodes %v", k, a.Blacklisted(h.node(0)))
 	}
 

@@ -144,7 +144,7 @@ func (p *Planner) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply)
 		case c.State == yarn.ContainerReleasing:
 			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
 		case c.AM && !c.Launched && !n.NodeManager:
-			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.NameOf(a.User), Context: []byte(a.Details().Context)})
+			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.Names.Text(a.User), Context: []byte(a.Details().Context)})
 		}
 	}
 }

@@ -592,7 +592,7 @@ func (w *explainWalk) alternative(slot state.AppSlot, x *explain.Explanation, al
 	case alt.If == "it had no blacklist":
 		var names []string
 		for _, id := range a.Blacklist {
-			names = append(names, w.st.NameOf(id))
+			names = append(names, w.st.Names.Text(id))
 		}
 		apply(&event.BlacklistChanged{App: a.ID.Seq, Remove: names})
 	case alt.If == "the silent nodes sent heartbeats":

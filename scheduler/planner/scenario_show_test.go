@@ -40,7 +40,7 @@ func doKey(w *world, a args, out *strings.Builder) {
 	k := w.p.st.Asks.Get(slot)
 	fmt.Fprintf(out, "outstanding %dx%s, %d reserved, re-reservations %d, opportunities %d", k.Count, w.size(k.Size), k.Reservations, k.ReReservations, k.Opportunities)
 	for _, at := range w.p.st.LocationsOf(k) {
-		fmt.Fprintf(out, ", %s:%d", w.p.st.NameOf(at.Name), at.Count)
+		fmt.Fprintf(out, ", %s:%d", w.p.st.Names.Text(at.Name), at.Count)
 	}
 	out.WriteByte('\n')
 }
@@ -77,7 +77,7 @@ func doUserLimit(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		_, app := w.app(a.word(i))
 		v := w.p.sched.In(0, false)
-		fmt.Fprintf(out, "%s uses %s of %s\n", w.p.st.NameOf(app.User), w.size(w.p.st.Users.Get(app.UserSlot).Used),
+		fmt.Fprintf(out, "%s uses %s of %s\n", w.p.st.Names.Text(app.User), w.size(w.p.st.Users.Get(app.UserSlot).Used),
 			w.size(v.UserLimit(v.LeafOf(app), app.UserSlot)))
 	}
 }
@@ -90,7 +90,7 @@ func doAMLimit(w *world, a args, out *strings.Builder) {
 	fmt.Fprintf(out, "AMs %s of %s", w.size(w.p.sched.Queue(i).AMUsed), w.size(limit))
 	if name := a.word(1); name != "" {
 		_, app := w.app(name)
-		fmt.Fprintf(out, ", of %s %s", w.p.st.NameOf(app.User), w.size(v.UserAMLimit(i, app.UserSlot)))
+		fmt.Fprintf(out, ", of %s %s", w.p.st.Names.Text(app.User), w.size(v.UserAMLimit(i, app.UserSlot)))
 	}
 	out.WriteByte('\n')
 }

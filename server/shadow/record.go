@@ -246,7 +246,7 @@ func countOf(st *state.State, app uint32, key yarn.SchedulerKey, name string) in
 	if name == yarn.Any {
 		return k.Count
 	}
-	if l := st.Location(k, st.Name(name)); l != 0 {
+	if l := st.Location(k, st.Names.Find(name)); l != 0 {
 		return st.Locations.Get(l).Count
 	}
 	return 0

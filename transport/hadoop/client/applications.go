@@ -144,7 +144,7 @@ func (f *filter) pass(v *view, a *state.App) bool {
 		return false
 	}
 	if f.owner != "" || f.users != nil {
-		user := v.st.NameOf(a.User)
+		user := v.st.Names.Text(a.User)
 		if (f.owner != "" && f.owner != user) || (f.users != nil && !f.users[user]) {
 			return false
 		}

@@ -28,7 +28,7 @@ func (v *view) containerReport(a *state.App, k *state.Container) *proto.Containe
 		n := v.st.Nodes.Get(k.Node)
 		base := v.s.cfg.NodeScheme + "://" + nodeHTTP(n)
 		r.NodeId, r.NodeHttpAddress = wire.NodeIDProto(n.ID), new(base)
-		r.LogUrl = new(base + "/node/containerlogs/" + id.String() + "/" + v.st.NameOf(a.User))
+		r.LogUrl = new(base + "/node/containerlogs/" + id.String() + "/" + v.st.Names.Text(a.User))
 	}
 	return r
 }

@@ -44,7 +44,7 @@ func (s *Service) applicationReport(ctx context.Context, c *ipc.Call, req *proto
 // report returns the report of an application. If see is false, it contains nothing from the
 // application's attempts.
 func (v *view) report(a *state.App, see bool) *proto.ApplicationReportProto {
-	user, about := v.st.NameOf(a.User), a.Details()
+	user, about := v.st.Names.Text(a.User), a.Details()
 	r := &proto.ApplicationReportProto{
 		ApplicationId:          wire.ApplicationIDProto(a.ID),
 		User:                   new(user),

@@ -46,7 +46,7 @@ func TestSubmitTakesYARNsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := h.record(t, id)
-	if a.Details().Name != "N/A" || a.Details().Type != "YARN" || h.st.Queues.Get(a.Queue).Path != "root.default" || h.st.NameOf(a.User) != "ann" || a.Priority != 0 ||
+	if a.Details().Name != "N/A" || a.Details().Type != "YARN" || h.st.Queues.Get(a.Queue).Path != "root.default" || h.st.Names.Text(a.User) != "ann" || a.Priority != 0 ||
 		a.MaxAttempts != 2 || a.Unmanaged || a.KeepContainers || a.LifetimeMillis != 0 || a.ValidityMillis != 0 || a.AM != yarn.NewResource(1024, 1) {
 		t.Errorf("submitted as %+v", a)
 	}

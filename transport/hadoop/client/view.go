@@ -101,7 +101,7 @@ func (r right) String() string {
 // owner, by the application's own ACLs, or as an administrator of its queue. As in YARN, everybody
 // has the right if the queue was removed.
 func (v *view) hasRight(a *state.App, r right) bool {
-	if !v.acls || v.admin || v.user == v.st.NameOf(a.User) {
+	if !v.acls || v.admin || v.user == v.st.Names.Text(a.User) {
 		return true
 	}
 	lists := contextACLs([]byte(a.Details().Context))

@@ -39,7 +39,7 @@ func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	}
 	id := st.ContainerID(c)
 	return &order{ring: token.NewRing(st), attempt: k.attempt, id: id, node: st.Nodes.Get(c.Node).ID,
-		user: st.NameOf(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id), context: []byte(a.Details().Context)}, nil
+		user: st.Names.Text(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id), context: []byte(a.Details().Context)}, nil
 }
 
 // target returns the node as the target of a call, with an NM token of the attempt.

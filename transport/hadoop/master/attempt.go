@@ -74,7 +74,7 @@ func (s *Service) enter(ctx context.Context, id yarn.AttemptID, fresh bool) (*at
 			return nil, notFound(id)
 		}
 	}
-	a := &attempt{id: id, user: st.NameOf(app.User), keeps: app.KeepContainers, wireID: appendAttempt(nil, id)}
+	a := &attempt{id: id, user: st.Names.Text(app.User), keeps: app.KeepContainers, wireID: appendAttempt(nil, id)}
 	if c, err := wire.Submission([]byte(app.Details().Context)); err == nil {
 		a.logs = appendLogs(c.GetLogAggregationContext())
 		a.acls = c.GetAmContainerSpec().GetApplication_ACLs()

@@ -91,7 +91,7 @@ func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, erro
 		logs = submission.GetLogAggregationContext()
 	}
 	t, err := token.NewRing(st).ContainerToken(token.Container{
-		ID: id, Node: n.ID.String(), User: st.NameOf(a.User), Size: c.Size, ExpiresMillis: st.Meta.NowMillis + sizeExpiry.Milliseconds(),
+		ID: id, Node: n.ID.String(), User: st.Names.Text(a.User), Size: c.Size, ExpiresMillis: st.Meta.NowMillis + sizeExpiry.Milliseconds(),
 		Priority: c.Key.Priority, CreatedMillis: c.AllocatedMillis, Logs: logs, Label: st.AskedLabelOf(id), Version: version,
 		AllocationID: c.Key.AllocationID,
 	}, n.ID.String())

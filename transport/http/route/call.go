@@ -425,5 +425,5 @@ func (c *Call) ownApp() error {
 	if slot == 0 {
 		return input.NoSuchApp(id)
 	}
-	return auth.MayActAs(c.R, st.NameOf(st.Apps.Get(slot).User))
+	return auth.MayActAs(c.R, st.Names.Text(st.Apps.Get(slot).User))
 }

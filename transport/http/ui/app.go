@@ -127,7 +127,7 @@ func (q *query) containerRow(slot state.ContainerSlot) containerRow {
 		r.DeadlineMillis = st.Preemptions.Get(slot).DeadlineMillis
 	}
 	if r.NodeHTTPAddress != "" {
-		r.Log = "http://" + r.NodeHTTPAddress + "/node/containerlogs/" + r.ID + "/" + st.NameOf(st.Apps.Get(c.App).User)
+		r.Log = "http://" + r.NodeHTTPAddress + "/node/containerlogs/" + r.ID + "/" + st.Names.Text(st.Apps.Get(c.App).User)
 	}
 	return r
 }

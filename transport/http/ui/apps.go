@@ -84,7 +84,7 @@ func (q *query) appFilter() (appFilter, error) {
 		return f, err
 	}
 	if user := q.q.Get("user"); user != "" {
-		f.user, f.named = st.Name(user), true
+		f.user, f.named = st.Names.Find(user), true
 	}
 	if name := q.q.Get("queue"); name != "" {
 		slot, err := q.v.FindQueue(name)
@@ -107,7 +107,7 @@ func (f *appFilter) pass(st *state.State, k *summary.App) bool {
 	a := st.Apps.Get(k.Slot)
 	d := a.Details()
 	return strings.Contains(strings.ToLower(d.Name), f.find) || strings.HasSuffix(a.ID.String(), f.find) ||
-		strings.Contains(strings.ToLower(st.NameOf(a.User)), f.find) || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
+		strings.Contains(strings.ToLower(st.Names.Text(a.User)), f.find) || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
 }
 
 // appKeys are the keys by which a list of applications can be sorted.

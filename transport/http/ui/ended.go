@@ -37,7 +37,7 @@ func (q *query) endedContainers(a *state.App) ([]endedContainer, error) {
 	}
 	var out []endedContainer
 	place := map[string]int{} // in out, by container
-	user := q.v.State.NameOf(a.User)
+	user := q.v.State.Names.Text(a.User)
 	for _, e := range list.Events { // the newest first: an end before its beginning
 		at, known := place[e.Container]
 		switch {

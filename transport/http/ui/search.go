@@ -81,7 +81,7 @@ func found(text string, names []string) (some []string, more bool) {
 func (q *query) userNames() []string {
 	var names []string
 	q.v.State.Users.Each(func(_ state.UserSlot, u *state.User) bool {
-		names = append(names, q.v.State.NameOf(u.Name))
+		names = append(names, q.v.State.Names.Text(u.Name))
 		return true
 	})
 	slices.Sort(names)

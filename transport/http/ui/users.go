@@ -81,7 +81,7 @@ func users(q *query) (any, error) {
 	q.v.Summary().Each(false, func(s *summary.App) bool {
 		u := byName[s.User]
 		if u == nil {
-			u = &userRow{Name: st.NameOf(s.User)}
+			u = &userRow{Name: st.Names.Text(s.User)}
 			byName[s.User] = u
 		}
 		switch {
@@ -134,7 +134,7 @@ const userApps = 15
 func user(q *query) (any, error) {
 	name := q.r.PathValue("name")
 	st := q.v.State
-	id := st.Name(name)
+	id := st.Names.Find(name)
 	d := userData{Index: q.v.Index, Name: name}
 	q.title = name
 	var used, reserved, pending yarn.Resource

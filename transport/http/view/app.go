@@ -22,7 +22,7 @@ func AttemptState(s state.AttemptState) string {
 func (v *View) App(a *state.App) api.App {
 	about := a.Details()
 	d := api.App{
-		ID: a.ID.String(), Name: about.Name, User: v.State.NameOf(a.User), Queue: v.State.QueueOf(a), Type: about.Type, Tags: about.Tags,
+		ID: a.ID.String(), Name: about.Name, User: v.State.Names.Text(a.User), Queue: v.State.QueueOf(a), Type: about.Type, Tags: about.Tags,
 		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
 		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a), WaitingMillis: v.State.WaitingMillis(a),
 		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
@@ -36,7 +36,7 @@ func (v *View) App(a *state.App) api.App {
 		d.Attempt = a.AttemptID().String()
 	}
 	for _, id := range a.Blacklist {
-		d.Blacklist = append(d.Blacklist, v.State.NameOf(id))
+		d.Blacklist = append(d.Blacklist, v.State.Names.Text(id))
 	}
 	slices.Sort(d.Blacklist)
 	return d

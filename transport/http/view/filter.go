@@ -49,7 +49,7 @@ func (f *AppFilter) pass(v *View, a *summary.App) bool {
 // yield returns false. The order never changes. Therefore successive pages have no gaps and no
 // repetitions, whatever happens between them.
 func (f *AppFilter) Each(v *View, after uint32, newest bool, yield func(slot state.AppSlot) bool) {
-	f.user = v.State.Name(f.User)
+	f.user = v.State.Names.Find(f.User)
 	v.Summary().From(after, newest, func(a *summary.App) bool {
 		return !f.pass(v, a) || yield(a.Slot)
 	})

@@ -111,7 +111,7 @@ func (v *View) labelShare(p *Partition, slot state.QueueSlot, n *QueueSums) api.
 	limit := p.UserLimit(i, n.Users[slot])
 	for _, user := range n.Users[slot] {
 		if use := v.State.UserUse(user, p.Label); use != (state.Use{}) {
-			name := v.State.NameOf(v.State.Users.Get(user).Name)
+			name := v.State.Names.Text(v.State.Users.Get(user).Name)
 			d.Users = append(d.Users, api.LabelUser{Name: name, Used: v.Size(use.Used), AMUsed: v.Size(use.AMUsed), Limit: v.Size(p.weighted(limit, i, name))})
 		}
 	}
@@ -148,7 +148,7 @@ func (v *View) waitingFor(label state.LabelSlot) []api.LabelApp {
 			return
 		}
 		a := v.State.Apps.Get(s.Slot)
-		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.NameOf(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.State.Meta.NowMillis)}
+		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.State.Meta.NowMillis)}
 		var pending yarn.Resource
 		for _, k := range v.State.AsksOf(a) {
 			if k.Label == label {

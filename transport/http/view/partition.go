@@ -126,7 +126,7 @@ func (p *Partition) UserLimit(i int, users []state.UserSlot) yarn.Resource {
 	var weight, all capacity.Share
 	for _, slot := range users {
 		u, use := st.Users.Get(slot), st.UserUse(slot, p.Label).Used
-		w := capacity.ShareOf(conf.Weight(st.NameOf(u.Name)))
+		w := capacity.ShareOf(conf.Weight(st.Names.Text(u.Name)))
 		dominant = dominant.Add(capacity.DominantPart(calc, p.Tree.Cluster, use))
 		all = all.Add(w)
 		if u.IsActive() {

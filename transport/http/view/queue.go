@@ -164,7 +164,7 @@ func (v *View) addLimits(d *api.Queue, slot state.QueueSlot, i int, n *QueueSums
 	limit := p.UserLimit(i, n.Users[slot])
 	for _, user := range n.Users[slot] {
 		u := v.State.Users.Get(user)
-		name := v.State.NameOf(u.Name)
+		name := v.State.Names.Text(u.Name)
 		d.Users = append(d.Users, api.User{Name: name, Used: v.Size(u.Used), AMUsed: v.Size(u.AMUsed), Apps: u.Apps, ActiveApps: u.Active, PendingApps: u.Pending,
 			Active: u.IsActive(), Limit: v.Size(p.weighted(limit, i, name))})
 	}

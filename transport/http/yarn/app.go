@@ -172,7 +172,7 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 	about := a.Details()
 	ui, url := s.tracking(c, a, about.TrackingURL)
 	d := obj{
-		{"id", a.ID.String()}, {"user", v.State.NameOf(a.User)}, {"name", about.Name}, {"queue", v.State.QueueOf(a)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
+		{"id", a.ID.String()}, {"user", v.State.Names.Text(a.User)}, {"name", about.Name}, {"queue", v.State.QueueOf(a)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
 		{"progress", progress(a)}, {"trackingUI", ui},
 	}
 	if url != "" {
@@ -184,7 +184,7 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 	}...)
 	container, address, master := v.Master(a.ID, a.Attempt, a.MasterNumber, a.MasterNode)
 	if container != "" {
-		d = append(d, obj{{"amContainerLogs", logsLink(address, container, v.State.NameOf(a.User))}, {"amHostHttpAddress", address}}...)
+		d = append(d, obj{{"amContainerLogs", logsLink(address, container, v.State.Names.Text(a.User))}, {"amHostHttpAddress", address}}...)
 	}
 	if about.Host != "" && a.RPCPort != -1 {
 		d = append(d, field{"amRPCAddress", about.Host + ":" + strconv.Itoa(int(a.RPCPort))})
@@ -274,7 +274,7 @@ func (v *docs) wsRequests(a *state.App) []obj {
 		}
 		one(yarn.Any, k.Count, k.Relax)
 		for _, l := range v.State.LocationsOf(k) {
-			one(v.State.NameOf(l.Name), l.Count, l.Relax)
+			one(v.State.Names.Text(l.Name), l.Count, l.Relax)
 		}
 	}
 	return out

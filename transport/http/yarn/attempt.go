@@ -33,7 +33,7 @@ func (s *API) wsAttempts(c *route.Call) error {
 			d = append(d, obj{{"logsLink", ""}, {"blacklistedNodes", blacklisted}}...)
 		} else {
 			ports = "null" // what Java writes for a missing map
-			d = append(d, obj{{"logsLink", logsLink(address, container, v.State.NameOf(a.User))}, {"blacklistedNodes", blacklisted}, {"nodesBlacklistedBySystem", ""}}...)
+			d = append(d, obj{{"logsLink", logsLink(address, container, v.State.Names.Text(a.User))}, {"blacklistedNodes", blacklisted}, {"nodesBlacklistedBySystem", ""}}...)
 		}
 		list = append(list, append(d, obj{{"appAttemptId", t.ID.String()}, {"exportPorts", ports}, {"appAttemptState", t.State}}...))
 	}
@@ -43,7 +43,7 @@ func (s *API) wsAttempts(c *route.Call) error {
 func (v *docs) blacklist(a *state.App) string {
 	names := make([]string, 0, len(a.Blacklist))
 	for _, id := range a.Blacklist {
-		names = append(names, v.State.NameOf(id))
+		names = append(names, v.State.Names.Text(id))
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
@@ -175,6 +175,6 @@ func (v *docs) wsContainer(k *state.Container) obj {
 	if k.Diagnostics != 0 && v.State.Diagnostics.Has(k.Diagnostics) {
 		d = append(d, field{"diagnosticsInfo", v.State.Diagnostics.Get(k.Diagnostics).Text})
 	}
-	return append(d, obj{{"logUrl", logsLink(address, id, v.State.NameOf(v.State.Apps.Get(k.App).User))}, {"containerExitStatus", strconv.Itoa(int(k.ExitStatus))}, {"containerState", shown},
+	return append(d, obj{{"logUrl", logsLink(address, id, v.State.Names.Text(v.State.Apps.Get(k.App).User))}, {"containerExitStatus", strconv.Itoa(int(k.ExitStatus))}, {"containerState", shown},
 		{"nodeHttpAddress", "http://" + address}, {"nodeId", node}, {"allocatedResources", obj{{"entry", entries}}}, {"exposedPorts", ""}}...)
 }

@@ -234,7 +234,7 @@ func (v *docs) wsLeaf(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 // its place in the configuration.
 func (v *docs) wsUser(user state.UserSlot, slot state.QueueSlot, i int, limit yarn.Resource) obj {
 	u, conf := v.State.Users.Get(user), &v.Conf.Queues[i]
-	name := v.State.NameOf(u.Name)
+	name := v.State.Names.Text(u.Name)
 	weight, _ := conf.Weight(name).Rat().Float64()
 	most := v.wsResource(capacity.WeightedUserLimit(v.Conf.Calculator, limit, conf.Weight(name), v.Conf.MinAlloc))
 	none := v.wsResource(yarn.Resource{})

@@ -101,7 +101,7 @@ func TestSubmit(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := h.record(id)
-		if a.Details().Name != "job" || h.planner.State().NameOf(a.User) != "ann" || a.Details().Type != "SPARK" || a.Priority != 3 || a.MaxAttempts != 4 || !a.KeepContainers || a.ValidityMillis != 60000 ||
+		if a.Details().Name != "job" || h.planner.State().Names.Text(a.User) != "ann" || a.Details().Type != "SPARK" || a.Priority != 3 || a.MaxAttempts != 4 || !a.KeepContainers || a.ValidityMillis != 60000 ||
 			a.AM != yarn.NewResource(1024, 1) || a.Unmanaged || !slices.Equal(a.Details().Tags, []string{"b", "a"}) {
 			t.Errorf("%s: submitted as %+v", media, a)
 		}
