@@ -48,7 +48,7 @@ type userView struct {
 
 // rebuild derives all views from the state.
 func (s *Scheduler) rebuild() error {
-	v := s.st.Version()
+	v := s.st.Versions.Current()
 	if v == nil {
 		return nil
 	}

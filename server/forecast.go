@@ -74,7 +74,7 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 }
 
 func (f *forecaster) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
-	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Kinds().Format(ask.Size), Count: ask.Count}
+	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Versions.Kinds().Format(ask.Size), Count: ask.Count}
 	if !anyHolds(f.st, ask.Size) {
 		out.Never = "no node is as large"
 		return out

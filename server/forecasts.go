@@ -173,7 +173,7 @@ func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
 // sent when the forecast has ended.
 func (f *forecasts) begin(ctx context.Context, st *state.State) chan error {
 	done := make(chan error, 1)
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		done <- nil
 		return done
 	}
@@ -268,7 +268,7 @@ func replaceFile(path string, document any) error {
 
 // of returns the forecast for an application, or a recent one.
 func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return &api.Forecast{ID: id.String(), Asks: []api.ForecastAsk{}}, nil
 	}
 	now := max(f.r.parts.Now().UnixMilli(), st.Meta.NowMillis)

@@ -81,7 +81,7 @@ func (r *Replica) observeSequencer() leader.Observe {
 // expiry returns the timeouts of nodes, AMs and unused containers in the current queue
 // configuration.
 func (r *Replica) expiry(st *state.State) leader.Expiry {
-	v := st.Version()
+	v := st.Versions.Current()
 	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000,
 		SilentMillis: r.silentMillis(1000, 2)}
 	if v == nil {

@@ -118,7 +118,7 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 	}
 	props := []input.Property{{Name: key, Value: "90"}}
 	var conf []capacity.Property
-	for _, p := range st.Version().Properties {
+	for _, p := range st.Versions.Current().Properties {
 		if p.Name != key {
 			props = append(props, input.Property{Name: p.Name, Value: p.Value})
 		}

@@ -80,7 +80,7 @@ func show(section string, st *state.State, slot uint32) string {
 		text = fmt.Sprintf("%+v", st.Meta)
 	case "configuration":
 		text = fmt.Sprintf("%d versions", len(st.Versions))
-		if v := st.Version(); v != nil {
+		if v := st.Versions.Current(); v != nil {
 			text = fmt.Sprintf("%d versions up to %d", len(st.Versions), v.Version)
 		}
 	case "names":

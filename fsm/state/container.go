@@ -63,8 +63,8 @@ func (m *Meta) NextNumber(a *App) uint64 {
 
 // fits reports whether size fits in free, in the resource kinds that the resource calculator
 // compares.
-func (s *State) fits(size, free yarn.Resource) bool {
-	if v := s.Version(); v == nil || !v.Dominant {
+func (t *QueueVersions) fits(size, free yarn.Resource) bool {
+	if v := t.Current(); v == nil || !v.Dominant {
 		return size[yarn.Memory] <= free[yarn.Memory]
 	}
 	return size.Within(free)
@@ -100,7 +100,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 		return 0, broken(of, "node %s is %s", n.ID, n.State)
 	case n.Reservation != reservation:
 		return 0, broken(of, "node %s is reserved", n.ID)
-	case !s.fits(k.Size, n.Unallocated()):
+	case !s.Versions.fits(k.Size, n.Unallocated()):
 		return 0, broken(of, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
 	case s.HoldsBack(k):
 		return 0, broken(of, "its gang has not started")

@@ -106,11 +106,11 @@ func TestReservationAndRequestFields(t *testing.T) {
 	if q, ok := s.Request("c/1"); !ok || q.BodyHash != 5 || string(q.Reply) != "r" || q.AtMillis != 4000 {
 		t.Errorf("request: %+v", q)
 	}
-	v := s.Version()
-	if v.Version != 1 || !v.Dominant || v.AtMillis != 1000 || len(v.Properties) != 1 || v.Properties[0].Value != "b" || len(s.Kinds()) != 2 {
+	v := s.Versions.Current()
+	if v.Version != 1 || !v.Dominant || v.AtMillis != 1000 || len(v.Properties) != 1 || v.Properties[0].Value != "b" || len(s.Versions.Kinds()) != 2 {
 		t.Errorf("configuration: %+v", v)
 	}
-	if New().Names.Text(0) != "" || New().Version() != nil || len(New().Kinds()) != 2 || New().Root() != 0 {
+	if New().Names.Text(0) != "" || New().Versions.Current() != nil || len(New().Versions.Kinds()) != 2 || New().Root() != 0 {
 		t.Error("an empty state has a configuration")
 	}
 }

@@ -205,7 +205,7 @@ func (s *State) gangReserved(e *event.GangReserved) error {
 		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
 	}
 	n := s.Nodes.mut(e.Node)
-	if !n.State.Usable() || n.Reservation != 0 || !s.fits(size, n.Total) {
+	if !n.State.Usable() || n.Reservation != 0 || !s.Versions.fits(size, n.Total) {
 		return broken(e, "node %s is %s, is reserved, or is smaller than %s", n.ID, n.State, size)
 	}
 	s.Meta.NextReservation = e.Reservation

@@ -46,7 +46,7 @@ func (s *State) recordLarge(label LabelSlot, size yarn.Resource) {
 func (s *State) large(label LabelSlot, size yarn.Resource) bool {
 	total, nodes := s.PartitionTotal(label), int64(s.PartitionNodes(label))
 	kinds := 1
-	if v := s.Version(); v != nil && v.Dominant {
+	if v := s.Versions.Current(); v != nil && v.Dominant {
 		kinds = yarn.MaxKinds
 	}
 	for i, amount := range size[:kinds] {

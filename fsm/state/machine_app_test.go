@@ -187,7 +187,7 @@ func (m *machine) Configure(t *rapid.T) {
 		}
 		return true
 	})
-	e := tree(m.s.Version().Version + 1)
+	e := tree(m.s.Versions.Current().Version + 1)
 	e.Dominant = rapid.IntRange(0, 4).Draw(t, "memory alone") > 0
 	e.Properties = append(e.Properties, event.Property{Name: "v", Value: fmt.Sprint(e.Version)})
 	add := func(path string) {

@@ -169,6 +169,6 @@ func drawOf[T any](t *rapid.T, label string, all []T) T { return rapid.SampledFr
 
 // within is the test's own implementation of State.fits.
 func (m *machine) within(size, free yarn.Resource) bool {
-	c := yarn.Calculator{Dominant: m.s.Version().Dominant, Kinds: 2}
+	c := yarn.Calculator{Dominant: m.s.Versions.Current().Dominant, Kinds: 2}
 	return c.FitsIn(size, free)
 }

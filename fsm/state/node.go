@@ -281,7 +281,7 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 		return broken(e, "no such node, or below zero")
 	}
 	n := s.Nodes.mut(e.Node)
-	if r := n.Reservation; r != 0 && !s.fits(s.Reservations.Get(r).Size, e.Total) {
+	if r := n.Reservation; r != 0 && !s.Versions.fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
 	s.changeNode(NodeChanged, e.Node)

@@ -21,17 +21,17 @@ func (s *State) Root() QueueSlot { return s.Queue("root") }
 // QueueVersions are the queue configurations that are kept, ascending. A changed list is a new list.
 type QueueVersions []QueueVersion
 
-// Version returns the queue configuration in force, or nil before the first one.
-func (s *State) Version() *QueueVersion {
-	if len(s.Versions) == 0 {
+// Current returns the queue configuration in force, or nil before the first one.
+func (t *QueueVersions) Current() *QueueVersion {
+	if len(*t) == 0 {
 		return nil
 	}
-	return &s.Versions[len(s.Versions)-1]
+	return &(*t)[len(*t)-1]
 }
 
 // Kinds returns the resource kinds of the configuration in force.
-func (s *State) Kinds() yarn.Kinds {
-	if v := s.Version(); v != nil {
+func (t *QueueVersions) Kinds() yarn.Kinds {
+	if v := t.Current(); v != nil {
 		return v.Kinds
 	}
 	return yarn.DefaultKinds()
@@ -71,7 +71,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 		s.Queues.mut(slot).Children = children[i]
 	}
 	s.dropQueues(keep)
-	s.addVersion(e)
+	s.Versions.add(&s.Meta, e)
 	s.foldQueues(e, slots)
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *State) foldQueues(e *event.QueuesConfigured, slots []QueueSlot) {
 // checkQueues returns an error if the queues do not form a tree, or if the configuration removes a
 // queue in use.
 func (s *State) checkQueues(e *event.QueuesConfigured) error {
-	if v := s.Version(); v != nil && e.Version <= v.Version {
+	if v := s.Versions.Current(); v != nil && e.Version <= v.Version {
 		return broken(e, "version %d is in force", v.Version)
 	}
 	if len(e.Queues) == 0 || e.Queues[0].Path != "root" || len(e.Kinds) > yarn.MaxKinds {
@@ -191,13 +191,13 @@ func (s *State) dropQueues(keep []bool) {
 	}
 }
 
-func (s *State) addVersion(e *event.QueuesConfigured) {
-	v := QueueVersion{Version: e.Version, Kinds: e.Kinds, Dominant: e.Dominant, AtMillis: s.Meta.NowMillis, Author: e.Author, Comment: e.Comment}
+func (t *QueueVersions) add(m *Meta, e *event.QueuesConfigured) {
+	v := QueueVersion{Version: e.Version, Kinds: e.Kinds, Dominant: e.Dominant, AtMillis: m.NowMillis, Author: e.Author, Comment: e.Comment}
 	for _, p := range e.Properties {
 		v.Properties = append(v.Properties, Property(p))
 	}
-	from := max(0, len(s.Versions)+1-maxQueueVersions)
-	s.Versions = append(append(QueueVersions(nil), s.Versions[from:]...), v)
+	from := max(0, len(*t)+1-maxQueueVersions)
+	*t = append(append(QueueVersions(nil), (*t)[from:]...), v)
 }
 
 var _ = applies((*State).queueStateChanged)

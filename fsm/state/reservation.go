@@ -120,7 +120,7 @@ func (s *State) unreservable(n *Node, size yarn.Resource) error {
 		return fmt.Errorf("node %s is %s", n.ID, n.State)
 	case n.Reservation != 0:
 		return fmt.Errorf("node %s is reserved", n.ID)
-	case !s.fits(size, n.Total) || s.fits(size, n.Unallocated()):
+	case !s.Versions.fits(size, n.Total) || s.Versions.fits(size, n.Unallocated()):
 		return fmt.Errorf("%s, of %s in all %s is free", size, n.Total, n.Unallocated())
 	}
 	return nil
@@ -188,7 +188,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
 	}
-	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.fits(r.Size, n.Unallocated()) {
+	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.Versions.fits(r.Size, n.Unallocated()) {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
 	if s.awaitsPreemption(r) {

@@ -161,7 +161,7 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 		return broken(e, "nothing is asked for it, or its attempt is in state %d", a.AttemptState)
 	case n.Reservation != 0 || !n.State.Usable():
 		return broken(e, "node %s is %s or reserved", n.ID, n.State)
-	case !s.fits(s.Asks.Get(ask).Size, n.Unallocated()):
+	case !s.Versions.fits(s.Asks.Get(ask).Size, n.Unallocated()):
 		return broken(e, "%s does not fit the %s free on %s", s.Asks.Get(ask).Size, n.Unallocated(), n.ID)
 	}
 	more := s.Asks.Get(ask).Size

@@ -137,7 +137,7 @@ func more[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], 
 // be missing in snapshots and shared by forks.
 var parts = []part{
 	single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
-	single(2, "configuration", (*State).codeVersions),
+	single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.code(c) }),
 	single(3, "join-tokens", (*State).codeTokens),
 	keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
 	keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
@@ -250,8 +250,8 @@ func (m *Meta) code(c *codec.Coder) {
 	c.U32(&m.ImportEpoch)
 }
 
-func (s *State) codeVersions(c *codec.Coder) {
-	codec.List(c, (*[]QueueVersion)(&s.Versions), func(c *codec.Coder, v *QueueVersion) {
+func (t *QueueVersions) code(c *codec.Coder) {
+	codec.List(c, (*[]QueueVersion)(t), func(c *codec.Coder, v *QueueVersion) {
 		c.U64(&v.Version)
 		codec.List(c, &v.Properties, func(c *codec.Coder, p *Property) {
 			c.String(&p.Name)

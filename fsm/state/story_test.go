@@ -234,7 +234,7 @@ func TestTreeOfQueues(t *testing.T) {
 		t.Errorf("children %v", names)
 	}
 	apply(t, s, tree(2, parent("root.b"), leaf("root.b.y"), leaf("root.b.x"), leaf("root.a")))
-	if names := fmt.Sprint(s.Queues.Get(queueAt(t, s, "root.b").Children[0]).Name, len(s.Versions), s.Version().Version); names != "y2 2" && names != "y 2 2" {
+	if names := fmt.Sprint(s.Queues.Get(queueAt(t, s, "root.b").Children[0]).Name, len(s.Versions), s.Versions.Current().Version); names != "y2 2" && names != "y 2 2" {
 		t.Errorf("after the second configuration: %s", names)
 	}
 }
@@ -245,8 +245,8 @@ func TestOldConfigurationsAreForgotten(t *testing.T) {
 	for v := uint64(2); v < maxQueueVersions+20; v++ {
 		apply(t, s, tree(v, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")))
 	}
-	if n := len(s.Versions); n != maxQueueVersions || s.Version().Version != maxQueueVersions+19 {
-		t.Errorf("%d versions, the last is %d", n, s.Version().Version)
+	if n := len(s.Versions); n != maxQueueVersions || s.Versions.Current().Version != maxQueueVersions+19 {
+		t.Errorf("%d versions, the last is %d", n, s.Versions.Current().Version)
 	}
 }
 

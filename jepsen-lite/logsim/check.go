@@ -164,7 +164,7 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 // answer twice, and not change the state.
 func (c *checker) forecast(r *replica) {
 	st, index := r.m.Fork()
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return
 	}
 	digest, asks, o := st.Digest(), forecast.Waiting(st), forecast.RefreshOptions()

@@ -40,7 +40,7 @@ func (c *checker) shadow(r *replica, index uint64, rec record) {
 
 func (c *checker) newShadow(r *replica, index uint64) *shadow.Shadow {
 	st, _, _ := r.m.Planning(0)
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return nil
 	}
 	o := shadow.DefaultOptions()
@@ -56,7 +56,7 @@ func (c *checker) newShadow(r *replica, index uint64) *shadow.Shadow {
 // nothing is reserved.
 func besideProperties(st *state.State, other bool) (out []input.Property) {
 	const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
-	for _, p := range st.Version().Properties {
+	for _, p := range st.Versions.Current().Properties {
 		if !other || p.Name != noReservations {
 			out = append(out, input.Property{Name: p.Name, Value: p.Value})
 		}

@@ -47,7 +47,7 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 		return nil, f
 	}
 	c := &Comparison{Warnings: reply.(*input.SetQueuesReply).Warnings}
-	if v := st.Version(); v != nil {
+	if v := st.Versions.Current(); v != nil {
 		c.Version = v.Version
 	}
 	c.serve(now, lim, [2]*side{{Planner: inForce}, {Planner: other}})

@@ -68,8 +68,8 @@ func TestQueueAdminsChange(t *testing.T) {
 		if (f == nil) != (tc.refused == "") || f != nil && (f.Reason != input.NotAllowed || !strings.Contains(f.What, tc.refused)) {
 			t.Errorf("%s of %q makes %q: %v, want %q", tc.user, tc.groups, tc.changes, f, tc.refused)
 		}
-		if want := uint64(2); f == nil && w.p.st.Version().Version != want || f != nil && w.p.st.Version().Version != 1 {
-			t.Errorf("%s makes %q: version %d", tc.user, tc.changes, w.p.st.Version().Version)
+		if want := uint64(2); f == nil && w.p.st.Versions.Current().Version != want || f != nil && w.p.st.Versions.Current().Version != 1 {
+			t.Errorf("%s makes %q: version %d", tc.user, tc.changes, w.p.st.Versions.Current().Version)
 		}
 	}
 }

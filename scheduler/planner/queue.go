@@ -97,7 +97,7 @@ func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
 			"user %s may not change the queue configuration", in.User))
 	}
-	v := p.st.Version()
+	v := p.st.Versions.Current()
 	if in.IfVersion != 0 && in.IfVersion != v.Version {
 		return input.Refuse(in, input.Faultf(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
 			"version %d is in force, not %d", v.Version, in.IfVersion))

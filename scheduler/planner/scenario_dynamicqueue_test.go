@@ -68,8 +68,8 @@ func doAdopt(w *world, a args, out *strings.Builder) {
 		fmt.Fprintf(out, "refused: %v\n", f)
 	}
 	w.tellWarnings(out, r)
-	if w.props = nil; w.p.st.Version() != nil {
-		for _, p := range w.p.st.Version().Properties {
+	if w.props = nil; w.p.st.Versions.Current() != nil {
+		for _, p := range w.p.st.Versions.Current().Properties {
 			w.props = append(w.props, input.Property{Name: p.Name, Value: p.Value})
 		}
 	}

@@ -175,7 +175,7 @@ type application struct {
 
 // choose reads the submissions and returns the applications that can be taken over.
 func (b *builder) choose() []application {
-	kinds := b.st.Kinds()
+	kinds := b.st.Versions.Kinds()
 	taken := map[uint32]application{} // by sequence number
 	var out []application
 	for i := range b.store.Applications {

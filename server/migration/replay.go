@@ -118,7 +118,7 @@ func (b *builder) attemptStarted(a application, at statestore.Attempt) {
 	b.apply(&event.AttemptActivated{App: app})
 	if at.Master != 0 {
 		var used yarn.Resource
-		for i, kind := range b.st.Kinds() {
+		for i, kind := range b.st.Versions.Kinds() {
 			used[i] = max(at.ResourceSeconds[kind], 0)
 		}
 		b.apply(&event.AttemptRecovered{App: app, Master: at.Master, ResourceSeconds: used})

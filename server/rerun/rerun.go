@@ -34,11 +34,11 @@ const readAtOnce = 256
 // Compare simulates the recorded workload of a log twice, with the nodes and the queues of a state.
 // It only reads the state.
 func Compare(ctx context.Context, log view.LogReader, st *state.State) (*api.Rerun, error) {
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return nil, refused("the cluster has no queues yet", "initialize it first")
 	}
 	d := &api.Rerun{}
-	r, err := record(ctx, log, st.Kinds().Index(yarn.GPUName), d)
+	r, err := record(ctx, log, st.Versions.Kinds().Index(yarn.GPUName), d)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func record(ctx context.Context, log view.LogReader, gpu int, d *api.Rerun) (*re
 
 // nodesOf returns the running nodes of a state.
 func nodesOf(st *state.State) []trace.Node {
-	gpu := st.Kinds().Index(yarn.GPUName)
+	gpu := st.Versions.Kinds().Index(yarn.GPUName)
 	var out []trace.Node
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State == yarn.NodeRunning {
@@ -129,7 +129,7 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 		return nil, err
 	}
 	c := workload.DefaultConfig()
-	c.Nodes, c.Jobs, c.AM, c.Logger, c.Kinds = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger(), st.Kinds()
+	c.Nodes, c.Jobs, c.AM, c.Logger, c.Kinds = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger(), st.Versions.Kinds()
 	c.Submitter, c.Heartbeat, c.SampleEvery, c.ProgressEvery, c.Patience = d, time.Second, sample, time.Minute, 60
 	c.Granted = func() uint64 { return d.p.State().Meta.Allocated }
 	c.Observe = d.observe
@@ -156,7 +156,7 @@ func newSubmitter(st *state.State, without bool) (*submitter, error) {
 	}
 	d := &submitter{p: p, now: 1}
 	in := &input.InitCluster{ClusterID: "rerun", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range st.Version().Properties {
+	for _, q := range st.Versions.Current().Properties {
 		if !without || q.Name != noReservations {
 			in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
 		}
@@ -193,7 +193,7 @@ func (d *submitter) observe(context.Context) (workload.Observation, error) {
 		out.Outcomes.Cancelled += int64(n)
 		out.Outcomes.Causes[cause] = int64(n)
 	}
-	gpu := st.Kinds().Index(yarn.GPUName)
+	gpu := st.Versions.Kinds().Index(yarn.GPUName)
 	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		idle := yarn.ComponentMax(yarn.ComponentMin(r.Size, st.Nodes.Get(r.Node).Unallocated()), yarn.Resource{})
 		out.Reserved.MemoryMB += r.Size[yarn.Memory]

@@ -41,12 +41,12 @@ const (
 // without preemption and with each selector. A run whose decisions equal the cluster's is exact.
 func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, error) {
 	st := s.State
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return nil, input.NoFirstQueues()
 	}
 	d := &api.PreemptionPreview{FromMillis: st.Meta.NowMillis, ToMillis: s.ToMillis, FromIndex: s.Index + 1, ToIndex: s.Index + uint64(len(s.Entries)), Entries: len(s.Entries)}
 	o.BehindMillis = max(s.ToMillis-st.Meta.NowMillis, 0) + 1 // so that everything in the stretch is known
-	kinds := st.Kinds()
+	kinds := st.Versions.Kinds()
 	for _, run := range []struct {
 		name string
 		keys map[string]string
@@ -75,7 +75,7 @@ func (s *Shadow) allEqual() bool { return s.course == nil }
 // play replays the stretch with some properties replaced.
 func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Shadow, error) {
 	var properties []input.Property
-	for _, p := range s.State.Version().Properties {
+	for _, p := range s.State.Versions.Current().Properties {
 		if _, other := keys[p.Name]; !other {
 			properties = append(properties, input.Property{Name: p.Name, Value: p.Value})
 		}

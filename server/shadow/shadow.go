@@ -71,7 +71,7 @@ type Shadow struct {
 // If the configuration is invalid, the error is an *input.Fault. New also returns warnings about
 // the configuration.
 func New(st *state.State, index uint64, properties []input.Property, o Options) (*Shadow, []string, error) {
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return nil, nil, input.NoFirstQueues()
 	}
 	s := &Shadow{o: o, index: index, began: st.Meta.NowMillis, probed: st.Meta.NowMillis, rounded: st.Meta.NowMillis}

@@ -132,7 +132,7 @@ func (c *cluster) run(seed uint64, jobs int) {
 	for i := range 4 {
 		w.Nodes = append(w.Nodes, trace.Node{Name: fmt.Sprintf("n%d", i), Rack: "/r", MemoryMB: 16384, VCores: 16})
 	}
-	w.Jobs, w.AM, w.Seed, w.Logger, w.Kinds = workload.FromTrace(t), true, int64(seed), hclog.NewNullLogger(), c.p.State().Kinds()
+	w.Jobs, w.AM, w.Seed, w.Logger, w.Kinds = workload.FromTrace(t), true, int64(seed), hclog.NewNullLogger(), c.p.State().Versions.Kinds()
 	w.Submitter, w.Heartbeat, w.SampleEvery, w.ProgressEvery = c, time.Second, time.Minute, time.Minute
 	w.Advance = func(to time.Duration) { c.flush(); c.now = to }
 	w.Granted = func() uint64 { return c.p.State().Meta.Allocated }

@@ -33,7 +33,7 @@ func (q *QueueConf) Of(st *state.State) *capacity.Config {
 }
 
 func (q *QueueConf) of(st *state.State) *capacity.Config {
-	v := st.Version()
+	v := st.Versions.Current()
 	if v == nil {
 		return nil
 	}

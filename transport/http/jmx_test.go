@@ -157,7 +157,7 @@ func TestSchedulerConfByQueueAdministrators(t *testing.T) {
 		if policy {
 			props = append(props, capacity.Property{Name: capacity.MutationPolicyKey, Value: "QueueAdminConfigurationMutationACLPolicy"}, capacity.Property{Name: "yarn.acl.enable", Value: "true"})
 		}
-		b.h.apply(t, configured(t, b.h.st.Version().Version+1, props, "policy"))
+		b.h.apply(t, configured(t, b.h.st.Versions.Current().Version+1, props, "policy"))
 		before := len(b.d.asked())
 		w := b.ask(method, path, body, bearer("submit")...)
 		if len(b.d.asked()) == before {

@@ -244,7 +244,7 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 	b := newBench(t, nil)
 	const name = "yarn.scheduler.capacity.root.password"
-	old := b.h.st.Version()
+	old := b.h.st.Versions.Current()
 	e := &event.QueuesConfigured{Version: 3, Kinds: old.Kinds, Dominant: old.Dominant}
 	for _, p := range old.Properties {
 		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})

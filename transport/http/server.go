@@ -116,7 +116,7 @@ func (s *Server) prefetch() {
 	if s.inStep() {
 		s.sampler.Take(s.cfg.Now(), v.State, v.Summary(), v.Rooms())
 	}
-	if s.cfg.Prefetch != nil && v.State.Version() != nil {
+	if s.cfg.Prefetch != nil && v.State.Versions.Current() != nil {
 		s.cfg.Prefetch(v.State)
 	}
 }

@@ -72,7 +72,7 @@ func TestWhatIf(t *testing.T) {
 	body := func(batch, standard string) string {
 		props := map[string]string{}
 		st, _ := b.h.Fork()
-		for _, p := range st.Version().Properties {
+		for _, p := range st.Versions.Current().Properties {
 			props[p.Name] = p.Value
 		}
 		props[capacity.Prefix+"root.batch.maximum-capacity"] = batch
@@ -104,7 +104,7 @@ func TestComparisonDocumentFields(t *testing.T) {
 	h := recordedStory(t)
 	st, _ := h.Fork()
 	var props []input.Property
-	for _, p := range st.Version().Properties {
+	for _, p := range st.Versions.Current().Properties {
 		props = append(props, input.Property{Name: p.Name, Value: p.Value})
 	}
 	for i := range props {

@@ -42,7 +42,7 @@ func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.Se
 		if slot == 0 || !st.Nodes.Get(slot).Heard() {
 			return nil, yarnException("Resource update get failed on all nodes due to change resource on an unrecognized node: %s", id)
 		}
-		total, err := wire.Resource(e.GetResourceOption().GetResource(), st.Kinds())
+		total, err := wire.Resource(e.GetResourceOption().GetResource(), st.Versions.Kinds())
 		if err != nil {
 			return nil, yarnException("%v", err)
 		}

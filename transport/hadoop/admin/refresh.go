@@ -137,7 +137,7 @@ func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call, _ *proto.
 	}
 	var props []input.Property
 	version := uint64(0)
-	if v := s.cfg.Reader.Fork().Version(); v != nil {
+	if v := s.cfg.Reader.Fork().Versions.Current(); v != nil {
 		version = v.Version
 		for _, p := range v.Properties {
 			if p.Name != key {

@@ -19,7 +19,7 @@ func TestRefreshQueues(t *testing.T) {
 	if _, err := h.refreshQueues(ctx, root, nil); err != nil {
 		t.Fatal(err)
 	}
-	v := h.planner.State().Version()
+	v := h.planner.State().Versions.Current()
 	if v.Author != "root" || v.Comment != "rmadmin -refreshQueues at rm1" {
 		t.Errorf("version %d by %q: %q", v.Version, v.Author, v.Comment)
 	}
@@ -37,7 +37,7 @@ func TestRefreshQueues(t *testing.T) {
 	h.illegal = "Illegal queue mapping u:a"
 	_, err = h.refreshQueues(ctx, root, nil)
 	refused(t, err, ipc.ClassYarn, "java.io.IOException: Failed to re-init queues : Illegal queue mapping u:a")
-	if now := h.planner.State().Version(); now.Version != v.Version {
+	if now := h.planner.State().Versions.Current(); now.Version != v.Version {
 		t.Error("the invalid file has become a version")
 	}
 	h.fileErr = errors.New("capacity-scheduler.xml:3: cut off")
@@ -53,7 +53,7 @@ func TestRefreshMaxPriority(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, p := range h.planner.State().Version().Properties {
+	for _, p := range h.planner.State().Versions.Current().Properties {
 		got[p.Name] = p.Value
 	}
 	if got["yarn.cluster.max-application-priority"] != "7" || got[prefix+"batch.capacity"] != "90" {
@@ -63,7 +63,7 @@ func TestRefreshMaxPriority(t *testing.T) {
 	if _, err := h.refreshMaxPriority(ctx, root, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range h.planner.State().Version().Properties {
+	for _, p := range h.planner.State().Versions.Current().Properties {
 		if p.Name == "yarn.cluster.max-application-priority" {
 			t.Error("a key that is gone from the file stays")
 		}

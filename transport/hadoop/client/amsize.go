@@ -38,7 +38,7 @@ func amPlaces(sub *proto.ApplicationSubmissionContextProto) (places []yarn.Place
 
 // readAM reads the request for the AM's container.
 func readAM(sub *proto.ApplicationSubmissionContextProto, in *input.SubmitApplication, st *state.State) (err error) {
-	if in.AM, err = amSize(sub, st.Kinds()); err != nil {
+	if in.AM, err = amSize(sub, st.Versions.Kinds()); err != nil {
 		return err
 	}
 	if in.AMLabel, err = amLabel(sub, in.Queue, st); err != nil {

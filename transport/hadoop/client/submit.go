@@ -38,7 +38,7 @@ func (s *Service) newApplication(ctx context.Context, c *ipc.Call, _ *proto.GetN
 	}
 	return &proto.GetNewApplicationResponseProto{
 		ApplicationId:     wire.ApplicationIDProto(r.ID),
-		MaximumCapability: wire.ResourceProto(r.Maximum, s.cfg.Reader.Fork().Kinds()),
+		MaximumCapability: wire.ResourceProto(r.Maximum, s.cfg.Reader.Fork().Versions.Kinds()),
 	}, nil
 }
 
@@ -258,7 +258,7 @@ func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 	if q, ok := s.cfg.Queues.Queue(st, s.cfg.Queues.Find(st, in.Queue)); ok {
 		here = q.MaxAllocation
 	}
-	if text := wire.AboveMaximum(in.AM, st.MaximumAllocation(here), most, st.Kinds()); text != "" {
+	if text := wire.AboveMaximum(in.AM, st.MaximumAllocation(here), most, st.Versions.Kinds()); text != "" {
 		return invalidResource("%s", text)
 	}
 	return refusal(f)

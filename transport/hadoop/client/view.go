@@ -31,13 +31,13 @@ type queue struct {
 }
 
 func (s *Service) view(st *state.State, c *ipc.Caller) *view {
-	v := &view{s: s, st: st, kinds: st.Kinds(), user: shortName(c.User), now: s.cfg.Now().UnixMilli()}
+	v := &view{s: s, st: st, kinds: st.Versions.Kinds(), user: shortName(c.User), now: s.cfg.Now().UnixMilli()}
 	v.client = c.User
 	if c.RealUser == "" && c.Principal != "" {
 		v.client = c.Principal
 	}
 	v.calc = yarn.Calculator{Kinds: len(v.kinds)}
-	if ver := st.Version(); ver != nil {
+	if ver := st.Versions.Current(); ver != nil {
 		v.calc.Dominant = ver.Dominant
 	}
 	if v.acls = s.cfg.Access.Enabled(); v.acls {

@@ -429,7 +429,7 @@ func TestExtraResourceTypes(t *testing.T) {
 	if len(r.AllocatedContainers) != 1 {
 		t.Fatal("nothing granted")
 	}
-	size, err := wire.Resource(r.AllocatedContainers[0].GetResource(), w.st().Kinds())
+	size, err := wire.Resource(r.AllocatedContainers[0].GetResource(), w.st().Versions.Kinds())
 	if err != nil || size != (yarn.Resource{1024, 1, 1}) {
 		t.Errorf("granted %v, %v", size, err)
 	}

@@ -14,7 +14,7 @@ import (
 // execution type is ignored. An ask without memory is for the smallest container, and a negative
 // count is 0.
 func readAsks(list []*proto.ResourceRequestProto, st *state.State) ([]input.Ask, error) {
-	kinds := st.Kinds()
+	kinds := st.Versions.Kinds()
 	out := make([]input.Ask, len(list))
 	for i, p := range list {
 		if p.GetResourceName() == "" || p.Capability == nil {
@@ -76,7 +76,7 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error 
 	}
 	queue, cluster := s.cfg.Maximum(st, app.Queue)
 	for i := range in.Asks {
-		if text := wire.AboveMaximum(in.Asks[i].Size, st.MaximumAllocation(queue), cluster, st.Kinds()); text != "" && in.Asks[i].Count > 0 {
+		if text := wire.AboveMaximum(in.Asks[i].Size, st.MaximumAllocation(queue), cluster, st.Versions.Kinds()); text != "" && in.Asks[i].Count > 0 {
 			return refusal(classInvalidAsk, "%s", text)
 		}
 	}

@@ -69,7 +69,7 @@ func TestHandWrittenEncoding(t *testing.T) {
 		defer m.close()
 		m.kinds = yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}
 		if rapid.Bool().Draw(t, "two kinds") {
-			m.kinds = m.st.Kinds()
+			m.kinds = m.st.Versions.Kinds()
 		}
 		version := rapid.Int32Min(0).Draw(t, "version")
 		reply := drawReply(t, id, len(m.kinds))

@@ -128,7 +128,7 @@ func (l *nodeLog) after(st *state.State, position uint64) ([]state.NodeSlot, uin
 
 // nodeReports returns the reports of nodes in their present state.
 func nodeReports(st *state.State, nodes []state.NodeSlot) []*proto.NodeReportProto {
-	kinds := st.Kinds()
+	kinds := st.Versions.Kinds()
 	out := make([]*proto.NodeReportProto, 0, len(nodes))
 	for _, slot := range nodes {
 		if !st.Nodes.Has(slot) {

@@ -110,7 +110,7 @@ func (m *responseBuilder) container(g *input.Granted, version int32) (*proto.Con
 // schedulerTypes returns the resource types that the scheduler counts, memory or memory and CPU. An
 // AM uses them to compute how many containers fit into its headroom.
 func schedulerTypes(st *state.State) []proto.SchedulerResourceTypes {
-	if v := st.Version(); v != nil && v.Dominant {
+	if v := st.Versions.Current(); v != nil && v.Dominant {
 		return []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY, proto.SchedulerResourceTypes_CPU}
 	}
 	return []proto.SchedulerResourceTypes{proto.SchedulerResourceTypes_MEMORY}

@@ -13,7 +13,7 @@ import (
 func readUpdates(list []*proto.UpdateContainerRequestProto, st *state.State) []input.Update {
 	out := make([]input.Update, len(list))
 	for i, p := range list {
-		out[i] = readUpdate(p, st.Kinds())
+		out[i] = readUpdate(p, st.Versions.Kinds())
 	}
 	return out
 }

@@ -116,7 +116,7 @@ func (r Ring) ContainerToken(c Container, service string) (*proto.TokenProto, er
 	if err != nil {
 		return nil, err
 	}
-	c.KeyID, c.RMIdentifier, c.Kinds = k.ID, r.st.Meta.ClusterTimestamp, r.st.Kinds()
+	c.KeyID, c.RMIdentifier, c.Kinds = k.ID, r.st.Meta.ClusterTimestamp, r.st.Versions.Kinds()
 	return Proto(KindContainer, service, c.Bytes(), k), nil
 }
 

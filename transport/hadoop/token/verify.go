@@ -128,7 +128,7 @@ func (r Ring) VerifyNM(identifier, password []byte) (NM, error) {
 
 // VerifyContainer checks a container's token as the node does.
 func (r Ring) VerifyContainer(p *proto.TokenProto) (Container, error) {
-	t, err := ParseContainer(p.GetIdentifier(), r.st.Kinds())
+	t, err := ParseContainer(p.GetIdentifier(), r.st.Versions.Kinds())
 	if err != nil {
 		return Container{}, fmt.Errorf("%w: %w", ErrBad, err)
 	}

@@ -81,7 +81,7 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 	// YARN lists a decrease in both fields, because older nodes read only the second.
 	p.ContainersToUpdate, p.ContainersToDecrease = o.resize, o.resize
 	if o.total != nil {
-		p.Resource = wire.ResourceProto(*o.total, v.st.Kinds())
+		p.Resource = wire.ResourceProto(*o.total, v.st.Versions.Kinds())
 	}
 	if o.labels != nil {
 		p.AreNodeLabelsAcceptedByRM, p.DiagnosticsMessage = &o.labels.accepted, wire.Optional(o.labels.diagnostics)

@@ -39,7 +39,7 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 		return nil, err
 	}
 	st := s.cfg.Reader.Fork()
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return nil, ipc.Standby("this cluster is not initialized")
 	}
 	in, err := s.registration(st, req)
@@ -97,7 +97,7 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 		return in, invalid("registerNodeManager: HTTP port %d of node %s is none", p, id)
 	}
 	in.HTTPPort = uint16(req.GetHttpPort())
-	if in.Total, err = wire.Resource(req.GetResource(), st.Kinds()); err != nil {
+	if in.Total, err = wire.Resource(req.GetResource(), st.Versions.Kinds()); err != nil {
 		return in, invalid("registerNodeManager: node %s: %v", id, err)
 	}
 	containers, running := req.GetContainerStatuses(), req.GetRunningApplications()
@@ -126,7 +126,7 @@ func (s *Service) recovered(st *state.State, in *input.RegisterNode, containers 
 	}
 	in.Recovered = make([]input.RecoveredContainer, len(containers))
 	for i, p := range containers {
-		size, err := wire.Resource(p.GetResource(), st.Kinds())
+		size, err := wire.Resource(p.GetResource(), st.Versions.Kinds())
 		if err != nil {
 			return invalid("registerNodeManager: node %s: %v", in.ID, err)
 		}
@@ -241,12 +241,12 @@ func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeRe
 		RmVersion:               new(s.cfg.Version),
 	}
 	if !reply.Total.IsZero() {
-		out.Resource = wire.ResourceProto(reply.Total, v.st.Kinds())
+		out.Resource = wire.ResourceProto(reply.Total, v.st.Versions.Kinds())
 	}
 	if labels != nil {
 		out.AreNodeLabelsAcceptedByRM, out.DiagnosticsMessage = &labels.accepted, wire.Optional(labels.diagnostics)
 	}
-	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Kinds().Format(in.Total), "rack", in.Rack, "version", in.Version,
+	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Versions.Kinds().Format(in.Total), "rack", in.Rack, "version", in.Version,
 		"containers", len(in.Containers), "kill", len(reply.Kill))
 	return out, nil
 }

@@ -37,7 +37,7 @@ func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize,
 		if c == nil || c.Node != number {
 			return
 		}
-		size, err := wire.Resource(capability, st.Kinds())
+		size, err := wire.Resource(capability, st.Versions.Kinds())
 		if r := st.Resize(c); err == nil && r != nil && r.Unconfirmed && size != r.Confirmed {
 			out = append(out, input.ContainerSize{Container: st.ContainerID(c), Size: size})
 		}
@@ -102,7 +102,7 @@ func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, erro
 		Id:                  wire.ContainerIDProto(id),
 		NodeId:              wire.NodeIDProto(n.ID),
 		NodeHttpAddress:     new(yarn.NodeID{Host: n.ID.Host, Port: n.HTTPPort}.String()),
-		Resource:            wire.ResourceProto(c.Size, st.Kinds()),
+		Resource:            wire.ResourceProto(c.Size, st.Versions.Kinds()),
 		Priority:            wire.PriorityProto(c.Key.Priority),
 		ContainerToken:      t,
 		ExecutionType:       proto.ExecutionTypeProto_GUARANTEED.Enum(),

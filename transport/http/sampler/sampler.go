@@ -177,7 +177,7 @@ func (s *series) Take(now time.Time, st *state.State, sum *summary.Summary, room
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kinds = st.Kinds()
+	s.kinds = st.Versions.Kinds()
 	s.forget(taken.millis)
 	if s.dueForDetail() {
 		taken.detail = s.detailOf(taken.millis, st, sum)

@@ -23,7 +23,7 @@ func queueKey(path, key string) string { return capacity.Prefix + path + "." + k
 // settings returns the keys in the form of a queue, with the configured values and those in force.
 func (q *query) settings(k *api.Queue) []setting {
 	written := map[string]string{}
-	if ver := q.v.State.Version(); ver != nil {
+	if ver := q.v.State.Versions.Current(); ver != nil {
 		for _, p := range ver.Properties {
 			written[p.Name] = p.Value
 		}
@@ -61,7 +61,7 @@ const shownVersions = 50
 
 func configuration(q *query) (any, error) {
 	d := confData{Index: q.v.Index, Find: strings.TrimSpace(q.q.Get("find"))}
-	ver := q.v.State.Version()
+	ver := q.v.State.Versions.Current()
 	if ver == nil {
 		return d, nil
 	}
@@ -156,7 +156,7 @@ func clip(s string) string {
 
 // unmask replaces masked values by the real ones, which the browser does not know.
 func unmask(st *state.State, props map[string]string) {
-	ver := st.Version()
+	ver := st.Versions.Current()
 	if ver == nil {
 		return
 	}

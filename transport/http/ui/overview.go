@@ -32,7 +32,7 @@ type overviewData struct {
 
 func overview(q *query) (any, error) {
 	st := q.v.State
-	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Version() != nil, Totals: q.v.Totals()}
+	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
 	d.Usages = usages(d.Totals.Figures)
 	d.Rooms = q.v.LabelRooms()
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {

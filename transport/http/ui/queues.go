@@ -183,7 +183,7 @@ func queue(q *query) (any, error) {
 	of := q.v.Queue(slot, view.SomeQueues)
 	k := &of
 	total := q.v.Size(q.v.State.PartitionTotal(0))
-	d := queueData{Index: q.v.Index, Version: q.v.State.Version().Version, Queue: newQueueRow(k, 0, total)}
+	d := queueData{Index: q.v.Index, Version: q.v.State.Versions.Current().Version, Queue: newQueueRow(k, 0, total)}
 	q.title = k.Path
 	if k.MoreDynamic > 0 {
 		if d.Dynamic, err = q.dynamicBelow(slot, total); err != nil {

@@ -29,7 +29,7 @@ func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 		return nil
 	}
 	written := map[string]string{}
-	if ver := q.v.State.Version(); ver != nil {
+	if ver := q.v.State.Versions.Current(); ver != nil {
 		for _, p := range ver.Properties {
 			written[p.Name] = p.Value
 		}

@@ -40,7 +40,7 @@ func (s *API) currentConf(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	ver := v.State.Version()
+	ver := v.State.Versions.Current()
 	if ver == nil {
 		return problem.NoQueues()
 	}
@@ -139,7 +139,7 @@ func (s *API) unmasked(c *route.Call, properties map[string]string) ([]capacity.
 // the mask means this value.
 func (s *API) hidden(c *route.Call, name string) (string, bool) {
 	st, _ := s.cfg.Reader.Fork()
-	if v := st.Version(); v != nil {
+	if v := st.Versions.Current(); v != nil {
 		for _, p := range v.Properties {
 			if p.Name == name {
 				return p.Value, true

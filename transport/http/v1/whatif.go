@@ -23,7 +23,7 @@ func (s *API) whatIf(c *route.Call) error {
 		return err
 	}
 	return s.planAhead(c, "answering a what-if", func(ctx context.Context, v *view.View) (any, error) {
-		if v.State.Version() == nil {
+		if v.State.Versions.Current() == nil {
 			return nil, problem.NoQueues()
 		}
 		conf, err := capacity.Parse(props)

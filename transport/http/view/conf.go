@@ -79,11 +79,11 @@ func (v *View) ConfVersions(limit int) ([]api.ConfVersion, error) {
 // "current".
 func (v *View) FindVersion(text string) (*state.QueueVersion, error) {
 	st := v.State
-	if st.Version() == nil {
+	if st.Versions.Current() == nil {
 		return nil, problem.NoQueues()
 	}
 	if text == "current" {
-		return st.Version(), nil
+		return st.Versions.Current(), nil
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
@@ -91,7 +91,7 @@ func (v *View) FindVersion(text string) (*state.QueueVersion, error) {
 	}
 	i := slices.IndexFunc(st.Versions, func(v state.QueueVersion) bool { return v.Version == n })
 	if i < 0 {
-		return nil, problem.New("NO_SUCH_VERSION", fmt.Sprintf("version %d is not kept", n), fmt.Sprintf("the versions %d to %d are", st.Versions[0].Version, st.Version().Version))
+		return nil, problem.New("NO_SUCH_VERSION", fmt.Sprintf("version %d is not kept", n), fmt.Sprintf("the versions %d to %d are", st.Versions[0].Version, st.Versions.Current().Version))
 	}
 	return &st.Versions[i], nil
 }

@@ -186,7 +186,7 @@ func Round(f float64) float64 { return math.Round(f*1e4) / 1e4 }
 // Queues returns the document of the queue tree.
 func (v *View) Queues(mostDynamic int) api.Queues {
 	var d api.Queues
-	if ver := v.State.Version(); ver != nil {
+	if ver := v.State.Versions.Current(); ver != nil {
 		d.Version = ver.Version
 	}
 	if root := v.State.Root(); root != 0 {

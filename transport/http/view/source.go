@@ -45,7 +45,7 @@ func (s *Source) Now() *View { return s.At(s.reader.Fork()) }
 
 // At returns a view of a version of the state.
 func (s *Source) At(st *state.State, index uint64) *View {
-	v := &View{State: st, Index: index, Kinds: st.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
+	v := &View{State: st, Index: index, Kinds: st.Versions.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
 	p := s.confs.At(st, 0)
 	v.Conf, v.Tree = p.Conf, p.Tree
 	return v

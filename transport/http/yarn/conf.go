@@ -191,7 +191,7 @@ func addQueue(props map[string]string, q queueSet) error {
 // changed reads the body. It returns the whole configuration that results from changing the one in
 // force, and the version of the latter.
 func (s *API) changed(c *route.Call, st *state.State) ([]input.Property, uint64, error) {
-	ver := st.Version()
+	ver := st.Versions.Current()
 	if ver == nil {
 		return nil, 0, problem.NoQueues()
 	}
@@ -288,7 +288,7 @@ func (s *API) wsGetConf(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	ver := v.State.Version()
+	ver := v.State.Versions.Current()
 	if ver == nil {
 		return problem.NoQueues()
 	}
@@ -304,7 +304,7 @@ func (s *API) wsConfVersion(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	ver := v.State.Version()
+	ver := v.State.Versions.Current()
 	if ver == nil {
 		return problem.NoQueues()
 	}

@@ -28,7 +28,7 @@ func (s *API) settings(c *route.Call, v *docs) []Setting {
 			byName[p.Name] = p
 		}
 	}
-	if ver := v.State.Version(); ver != nil {
+	if ver := v.State.Versions.Current(); ver != nil {
 		from := "replicated configuration, version " + strconv.FormatUint(ver.Version, 10)
 		for _, p := range ver.Properties {
 			byName[p.Name] = Setting{Name: p.Name, Value: p.Value, File: from}

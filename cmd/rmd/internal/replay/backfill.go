@@ -192,7 +192,7 @@ func (b *lender) wantedIdle(st *state.State) float64 {
 		})
 		return true
 	})
-	kinds := st.Kinds()
+	kinds := st.Versions.Kinds()
 	return resource(kinds, wanted).DominantShare(resource(kinds, st.Meta.Cluster))
 }
 

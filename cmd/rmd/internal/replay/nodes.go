@@ -168,7 +168,7 @@ type nodePart struct {
 }
 
 func newNodeMeter(b *lender, o Options) *nodeMeter {
-	m := &nodeMeter{lender: b, gpu: b.planner.State().Kinds().Index(yarn.GPUName)}
+	m := &nodeMeter{lender: b, gpu: b.planner.State().Versions.Kinds().Index(yarn.GPUName)}
 	m.changed = true // nothing is measured yet
 	jobs := o.Trace.Jobs
 	if len(jobs) > 0 {
@@ -217,7 +217,7 @@ func (m *nodeMeter) advance(to time.Duration) {
 // measure returns the values of the cluster as it is.
 func (m *nodeMeter) measure() nodeFigures {
 	st := m.planner.State()
-	kinds := st.Kinds()
+	kinds := st.Versions.Kinds()
 	cluster := resource(kinds, st.Meta.Cluster)
 	f := nodeFigures{time: 1, blocked: resource(kinds, m.blocked(st)).DominantShare(cluster), reserved: observe(st).ReservedIdle.DominantShare(cluster)}
 	var count, squares, nodes float64

@@ -250,7 +250,7 @@ func observe(st *state.State) workload.Observation {
 		held = held.Add(size)
 		idle = idle.Add(yarn.ComponentMax(yarn.ComponentMin(size, n.Unallocated()), yarn.Resource{}))
 	}
-	kinds := st.Kinds()
+	kinds := st.Versions.Kinds()
 	out.Reserved, out.ReservedIdle = resource(kinds, held), resource(kinds, idle)
 	return out
 }

@@ -103,7 +103,7 @@ func (t *tally) ended(now int64, ref event.ContainerRef, exit int32) {
 	if slot == 0 || !t.ahead.Containers.Get(slot).State.Live() {
 		return
 	}
-	c, kinds := t.ahead.Containers.Get(slot), t.ahead.Kinds()
+	c, kinds := t.ahead.Containers.Get(slot), t.ahead.Versions.Kinds()
 	t.counts.Killed++
 	if c.AM {
 		t.counts.AMs++
