@@ -64,7 +64,7 @@ func (s *Scheduler) rebuild() error {
 	s.queues = make([]queueView, len(cfg.Queues))
 	s.indexOf = make([]int32, s.st.Queues.Cap())
 	for i := range cfg.Queues {
-		slot := s.st.Queue(cfg.Queues[i].Path)
+		slot := s.st.Queues.Find(cfg.Queues[i].Path)
 		s.indexOf[slot] = int32(i)
 		s.queues[i] = s.viewOf(i, slot)
 	}

@@ -111,7 +111,7 @@ func keyText(k yarn.SchedulerKey, grows state.ContainerSlot) string {
 
 func (o *observer) queue(cfg *capacity.Config, i int) {
 	path := cfg.Queues[i].Path
-	q := o.st.Queues.Get(o.st.Queue(path))
+	q := o.st.Queues.Get(o.st.Queues.Find(path))
 	for _, p := range o.parts {
 		o.share(p, i)
 	}
@@ -126,7 +126,7 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 	o.line("leaf %s active=%d waiting=%d am=%s users=%d", path, q.ActiveApps, q.PendingApps, o.text(q.AMUsed), q.ActiveUsers)
 	var users []*state.User
 	o.st.Users.Each(func(_ state.UserSlot, u *state.User) bool {
-		if u.Active+u.Pending > 0 && u.Queue == o.st.Queue(path) {
+		if u.Active+u.Pending > 0 && u.Queue == o.st.Queues.Find(path) {
 			users = append(users, u)
 		}
 		return true
@@ -144,7 +144,7 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 // share describes usage and capacity of a queue in a partition.
 func (o *observer) share(p partition, i int) {
 	q, c := &p.queues[i], &p.tree.Capacities[i]
-	use := o.st.QueueUse(o.st.Queue(q.Path), p.id)
+	use := o.st.QueueUse(o.st.Queues.Find(q.Path), p.id)
 	more := ""
 	if len(o.racks) > 0 && o.divided(q, p.label) {
 		more = fmt.Sprintf(" min=%s max=%s", o.counted(c.EffMin), o.counted(c.EffMax))

@@ -40,7 +40,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	if e.App == 0 || e.App == 1<<32-1 || s.App(e.App) != 0 {
 		return broken(e, "application %d is there, or no number of one", e.App)
 	}
-	queue := s.Queue(e.Queue)
+	queue := s.Queues.Find(e.Queue)
 	if queue == 0 || !s.Queues.Get(queue).Leaf {
 		return broken(e, "no such leaf queue")
 	}
@@ -100,7 +100,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	if err != nil {
 		return err
 	}
-	to := s.Queue(e.Queue)
+	to := s.Queues.Find(e.Queue)
 	if to == 0 || !s.Queues.Get(to).Leaf || to == a.Queue || a.State.Ended() {
 		return broken(e, "it cannot go there")
 	}
@@ -157,7 +157,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
 	}
 	s.changeApp(AppChanged, slot, a)
-	s.tallyGone(a.Queue, a)
+	s.Queues.tallyGone(a.Queue, a)
 	s.dropReservationBans(slot)
 	s.dropPlacement(slot)
 	s.dropFormerQueue(slot)

@@ -11,7 +11,7 @@ import (
 // call it after every step. It reads the whole state, which takes tens of milliseconds for 100,000
 // containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.checkQueueTree, s.checkLists, s.checkParts, s.checkNames, s.checkLocations,
+	for _, check := range []func() error{s.checkReferences, s.Queues.checkTree, s.checkLists, s.checkParts, s.checkNames, s.checkLocations,
 		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.checkHosts, s.checkAccess, s.checkAudit, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
 		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta, s.checkTotals} {
 		if err := check(); err != nil {

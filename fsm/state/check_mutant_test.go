@@ -11,7 +11,7 @@ func TestDanglingReferencesAreSeen(t *testing.T) {
 	const nowhere = 99
 	for name, spoil := range map[string]func(s *State){
 		"queue's parent":               func(s *State) { s.Queues.mut(2).Parent = nowhere },
-		"queue's child":                func(s *State) { s.Queues.mut(s.Root()).Children = []QueueSlot{nowhere} },
+		"queue's child":                func(s *State) { s.Queues.mut(s.Queues.Root()).Children = []QueueSlot{nowhere} },
 		"user's queue":                 func(s *State) { s.Users.mut(1).Queue = nowhere },
 		"user's name":                  func(s *State) { s.Users.mut(1).Name = nowhere },
 		"application's user":           func(s *State) { s.Apps.mut(1).User = nowhere },

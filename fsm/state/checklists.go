@@ -6,22 +6,22 @@ import (
 	"rmd/yarn"
 )
 
-// checkQueueTree checks that the queues form one tree below root, so that the later checks can
+// checkTree checks that the queues form one tree below root, so that the later checks can
 // follow Parent.
-func (s *State) checkQueueTree() error {
+func (qs *Queues) checkTree() error {
 	var err error
 	children := 0
-	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
+	qs.Each(func(slot QueueSlot, q *Queue) bool {
 		parent := ""
 		if q.Parent != 0 {
-			parent = s.Queues.Get(q.Parent).Path
+			parent = qs.Get(q.Parent).Path
 		}
 		if yarn.ParentQueue(q.Path) != parent || (parent == "" && q.Path != "root") || (q.Leaf && len(q.Children) > 0) {
 			err = fmt.Errorf("queue %s has the parent %q and %d children", q.Path, parent, len(q.Children))
 			return false
 		}
 		for _, c := range q.Children {
-			if s.Queues.Get(c).Parent != slot {
+			if qs.Get(c).Parent != slot {
 				err = fmt.Errorf("queue %s lists the child of another", q.Path)
 				return false
 			}
@@ -29,8 +29,8 @@ func (s *State) checkQueueTree() error {
 		children += len(q.Children)
 		return true
 	})
-	if err == nil && s.Queues.Len() > 0 && children != s.Queues.Len()-1 {
-		err = fmt.Errorf("%d queues are listed as children of %d", children, s.Queues.Len())
+	if err == nil && qs.Len() > 0 && children != qs.Len()-1 {
+		err = fmt.Errorf("%d queues are listed as children of %d", children, qs.Len())
 	}
 	return err
 }

@@ -120,7 +120,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	}
 	s.occupy(e.Node, slot)
 	s.recordLarge(n.Label, size)
-	s.tallyAllocated(a, e.Locality)
+	s.Queues.tallyAllocated(&s.Meta, a, e.Locality)
 	return slot, nil
 }
 
@@ -312,7 +312,7 @@ func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text 
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	s.recordLength(a, c)
 	s.Meta.Completed++
-	for t := range s.totals(a.Queue) {
+	for t := range s.Queues.totals(a.Queue) {
 		t.Released++
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(exit)))

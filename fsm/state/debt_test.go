@@ -24,7 +24,7 @@ func owed(path, label string, d yarn.Debt) *event.GuaranteeOwed {
 // debt that has ended begins again.
 func TestDebtKeepsItsTime(t *testing.T) {
 	s := indebted(t)
-	queue := s.Queue("root.a")
+	queue := s.Queues.Find("root.a")
 	since, _ := s.DebtTo(queue, 0)
 	apply(t, s, &event.TimeAdvanced{NowMillis: s.Meta.NowMillis + 60_000}, owed("root.a", "", yarn.DebtOverdue))
 	if late, ok := s.DebtTo(queue, 0); !ok || !late.Overdue || late.SinceMillis != since.SinceMillis {

@@ -62,16 +62,16 @@ func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
 var _ = applies((*State).queueCreated)
 
 func (s *State) queueCreated(e *event.QueueCreated) error {
-	parent := s.Queue(yarn.ParentQueue(e.Path))
+	parent := s.Queues.Find(yarn.ParentQueue(e.Path))
 	switch {
-	case s.Queue(e.Path) != 0:
+	case s.Queues.Find(e.Path) != 0:
 		return broken(e, "the queue is there")
 	case parent == 0 || s.Queues.Get(parent).Leaf || strings.HasSuffix(e.Path, "."):
 		return broken(e, "no such parent")
 	case e.State < yarn.QueueRunning || e.State > yarn.QueueStopped:
 		return broken(e, "no such state")
 	}
-	slot := s.placeQueue(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
+	slot := s.Queues.define(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
 	above := s.Queues.mut(parent)
 	above.Children = append(slices.Clip(above.Children), slot)
 	s.setIdle(parent, 0)
@@ -100,7 +100,7 @@ func (s *State) queuesActivated(e *event.QueuesActivated) error {
 		active bool
 	}{{e.Active, true}, {e.Inactive, false}} {
 		for _, path := range list.paths {
-			slot := s.Queue(path)
+			slot := s.Queues.Find(path)
 			switch {
 			case slot == 0 || !s.DynamicQueues.Has(slot) || !s.Queues.Get(slot).Leaf || seen[slot]:
 				return broken(e, "%s is not a dynamic leaf, or stands there twice", path)
@@ -152,7 +152,7 @@ var _ = applies((*State).queuesRemoved)
 func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 	gone := make([]bool, s.Queues.Cap())
 	for _, path := range e.Paths {
-		slot := s.Queue(path)
+		slot := s.Queues.Find(path)
 		switch {
 		case slot == 0 || !s.DynamicQueues.Has(slot) || gone[slot]:
 			return broken(e, "%s is not a dynamic queue, or stands there twice", path)

@@ -110,7 +110,7 @@ func TestReservationAndRequestFields(t *testing.T) {
 	if v.Version != 1 || !v.Dominant || v.AtMillis != 1000 || len(v.Properties) != 1 || v.Properties[0].Value != "b" || len(s.Versions.Kinds()) != 2 {
 		t.Errorf("configuration: %+v", v)
 	}
-	if New().Names.Text(0) != "" || New().Versions.Current() != nil || len(New().Versions.Kinds()) != 2 || New().Root() != 0 {
+	if New().Names.Text(0) != "" || New().Versions.Current() != nil || len(New().Versions.Kinds()) != 2 || New().Queues.Root() != 0 {
 		t.Error("an empty state has a configuration")
 	}
 }

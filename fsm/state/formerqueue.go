@@ -30,7 +30,7 @@ func (s *State) leaveQueue(slot AppSlot) {
 	a := s.Apps.mut(slot)
 	q := s.Queues.Get(a.Queue)
 	s.FormerQueues.place(slot).Path = q.Path
-	s.tallyGone(q.Parent, a)
+	s.Queues.tallyGone(q.Parent, a)
 	a.Queue = 0
 }
 

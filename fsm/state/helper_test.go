@@ -179,7 +179,7 @@ func appAt(t testing.TB, s *State, seq uint32) *App {
 
 func queueAt(t testing.TB, s *State, path string) *Queue {
 	t.Helper()
-	slot := s.Queue(path)
+	slot := s.Queues.Find(path)
 	if slot == 0 {
 		t.Fatalf("no queue %s", path)
 	}

@@ -84,7 +84,7 @@ func TestReservationUnderALabel(t *testing.T) {
 	apply(t, s, on("h1", "gpu"),
 		ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1), // the AM
 		ask(1, k2, 2, 4), &event.AskLabelled{App: 1, Key: k2, Label: "gpu"})
-	root, leaf, user := s.Root(), s.Queue("root.a"), s.Apps.Get(s.App(1)).UserSlot
+	root, leaf, user := s.Queues.Root(), s.Queues.Find("root.a"), s.Apps.Get(s.App(1)).UserSlot
 	if got := s.QueueUse(leaf, x); got.Pending != gb(8) || got.Used != gb(1) {
 		t.Errorf("asked: %+v", got)
 	}
@@ -116,7 +116,7 @@ func TestRelabelledNode(t *testing.T) {
 	x, y := s.Label("gpu"), s.Label("ssd")
 	apply(t, s, submit(3, "ann", "root.a"), &event.ApplicationLabelled{App: 3, Label: "ssd", AMLabel: "gpu"}, on("h1", "gpu"),
 		&event.AttemptStarted{App: 3, Attempt: 1}, ask(3, k1, 1, 1), &event.AskLabelled{App: 3, Key: k1, Label: "gpu"}, &event.AttemptActivated{App: 3})
-	leaf, user := s.Queue("root.a"), s.Apps.Get(s.App(3)).UserSlot
+	leaf, user := s.Queues.Find("root.a"), s.Apps.Get(s.App(3)).UserSlot
 	if q, u := s.QueueUse(leaf, x), s.UserUse(user, x); q.AMUsed != gb(1) || u.AMUsed != gb(1) || s.Queues.Get(leaf).AMUsed != gb(1) {
 		t.Errorf("an AM of gpu: %+v, %+v; without a label %s", q, u, s.Queues.Get(leaf).AMUsed)
 	}
@@ -154,7 +154,7 @@ func TestIncreaseOnARelabelledNode(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(5)}, on("h1", "gpu"))
-	leaf := s.Queue("root.a")
+	leaf := s.Queues.Find("root.a")
 	if got := s.QueueUse(leaf, s.Label("gpu")); got.Pending != gb(3) || got.Used != gb(2) || !s.Queues.Get(leaf).Pending.IsZero() {
 		t.Errorf("gpu has %+v, %s waits without a label", got, s.Queues.Get(leaf).Pending)
 	}
@@ -171,15 +171,15 @@ func TestMoveWithLabels(t *testing.T) {
 	x := s.Label("gpu")
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 3, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
 		ask(1, k2, 1, 2), allocated(1, 2, k2, 2), &event.ApplicationMoved{App: 1, Queue: "root.b.y"})
-	if got := s.QueueUse(s.Queue("root.a"), x); got != (Use{}) {
+	if got := s.QueueUse(s.Queues.Find("root.a"), x); got != (Use{}) {
 		t.Errorf("root.a keeps %+v", got)
 	}
 	for _, path := range []string{"root.b.y", "root.b", "root"} {
-		if got := s.QueueUse(s.Queue(path), x); got.Used != gb(1) || got.Pending != gb(2) {
+		if got := s.QueueUse(s.Queues.Find(path), x); got.Used != gb(1) || got.Pending != gb(2) {
 			t.Errorf("%s uses %+v of label gpu, want %v used and %v pending", path, got, gb(1), gb(2))
 		}
 	}
-	if q := s.Queues.Get(s.Queue("root.b.y")); q.Used != gb(2) || q.Containers != 2 {
+	if q := s.Queues.Get(s.Queues.Find("root.b.y")); q.Used != gb(2) || q.Containers != 2 {
 		t.Errorf("without a label: %s in %d", q.Used, q.Containers)
 	}
 }
@@ -279,7 +279,7 @@ func TestRelabelManyNodes(t *testing.T) {
 		}
 	}
 	growth.InTime(t, "to relabel 100,000 nodes", func() { apply(t, s, e) })
-	if got := s.QueueUse(s.Root(), s.Label("gpu")).Used; got != gb(nodes) {
+	if got := s.QueueUse(s.Queues.Root(), s.Label("gpu")).Used; got != gb(nodes) {
 		t.Errorf("gpu has %s", got)
 	}
 }

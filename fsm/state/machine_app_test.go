@@ -114,7 +114,7 @@ func (m *machine) Answer(t *rapid.T) {
 func (m *machine) Move(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() })
 	to := drawOf(t, "queue", m.leaves())
-	if m.s.Queue(to) == a.Queue {
+	if m.s.Queues.Find(to) == a.Queue {
 		t.Skip("there already")
 	}
 	m.apply(t, &event.ApplicationMoved{App: a.ID.Seq, Queue: to})

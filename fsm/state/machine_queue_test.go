@@ -14,7 +14,7 @@ import (
 func (m *machine) CreateQueue(t *rapid.T) {
 	_, parent := pick(t, "parent", &m.s.Queues, func(q *Queue) bool { return !q.Leaf && len(q.Path) < 30 })
 	path := parent.Path + "." + drawOf(t, "name", []string{"u1", "u2", "u3"})
-	if m.s.Queue(path) != 0 {
+	if m.s.Queues.Find(path) != 0 {
 		t.Skip("it is there")
 	}
 	m.apply(t, &event.QueueCreated{Path: path, Leaf: rapid.IntRange(0, 2).Draw(t, "leaf") > 0, State: yarn.QueueRunning})

@@ -120,7 +120,7 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 		s.Reservations.mut(r).Preempted++
 	}
 	more := Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost}
-	for t := range s.totals(s.Apps.Get(c.App).Queue) {
+	for t := range s.Queues.totals(s.Apps.Get(c.App).Queue) {
 		t.Preempted = t.Preempted.Add(more)
 	}
 	p := s.preemptedOf(c.App)

@@ -10,13 +10,13 @@ type Queues struct {
 	Keyed[QueueSlot, Queue, *Queue]
 }
 
-// Queue returns the slot of a queue, or 0 if there is none.
-func (s *State) Queue(path string) QueueSlot {
-	return s.Queues.find(hashString(path), func(r *Queue) bool { return r.Path == path })
+// Find returns the slot of a queue, or 0 if there is none.
+func (qs *Queues) Find(path string) QueueSlot {
+	return qs.find(hashString(path), func(r *Queue) bool { return r.Path == path })
 }
 
 // Root returns the slot of the root queue, or 0 before the first configuration.
-func (s *State) Root() QueueSlot { return s.Queue("root") }
+func (qs *Queues) Root() QueueSlot { return qs.Find("root") }
 
 // QueueVersions are the queue configurations that are kept, ascending. A changed list is a new list.
 type QueueVersions []QueueVersion
@@ -50,7 +50,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	slots := make([]QueueSlot, 0, len(e.Queues))
 	parents := map[QueueSlot]int{} // looked up by key only
 	for _, d := range e.Queues {
-		slot := s.placeQueue(d)
+		slot := s.Queues.define(d)
 		if int(slot) < len(keep) {
 			keep[slot] = true
 		}
@@ -128,7 +128,7 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 		if named[d.Path] {
 			return broken(e, "queue %s stands there twice", d.Path)
 		}
-		if slot := s.Queue(d.Path); slot != 0 && !d.Leaf && used[slot] {
+		if slot := s.Queues.Find(d.Path); slot != 0 && !d.Leaf && used[slot] {
 			return broken(e, "leaf %s with applications becomes a parent", d.Path)
 		}
 		named[d.Path], parents[d.Path] = true, !d.Leaf
@@ -155,17 +155,17 @@ func (s *State) queuesInUse() []bool {
 	return used
 }
 
-func (s *State) placeQueue(d event.QueueDefinition) QueueSlot {
-	slot := s.Queue(d.Path)
+func (qs *Queues) define(d event.QueueDefinition) QueueSlot {
+	slot := qs.Find(d.Path)
 	if slot == 0 {
 		var q *Queue
-		slot, q = s.Queues.alloc()
+		slot, q = qs.alloc()
 		q.Path = d.Path
 		q.Name = yarn.QueueName(d.Path)
-		s.Queues.insert(slot)
+		qs.insert(slot)
 	}
-	q := s.Queues.mut(slot)
-	q.Parent = s.Queue(yarn.ParentQueue(d.Path))
+	q := qs.mut(slot)
+	q.Parent = qs.Find(yarn.ParentQueue(d.Path))
 	q.Leaf = d.Leaf
 	q.State = d.State
 	return slot
@@ -203,7 +203,7 @@ func (t *QueueVersions) add(m *Meta, e *event.QueuesConfigured) {
 var _ = applies((*State).queueStateChanged)
 
 func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
-	slot := s.Queue(e.Path)
+	slot := s.Queues.Find(e.Path)
 	if slot == 0 {
 		return broken(e, "no such queue")
 	}

@@ -73,7 +73,7 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 	a.Live++
 	s.charge(a, label, e.Size, yarn.Resource{}, 1)
 	s.occupy(e.Node, slot)
-	s.tallyAllocated(a, 0)
+	s.Queues.tallyAllocated(&s.Meta, a, 0)
 	s.foldResource(e.Size)
 	s.fold(uint64(e.StartedMillis))
 	return nil

@@ -217,7 +217,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	}
 	s.occupy(res.Node, c)
 	s.Meta.Fulfilled++
-	s.tallyAllocated(a, e.Locality)
+	s.Queues.tallyAllocated(&s.Meta, a, e.Locality)
 	return nil
 }
 

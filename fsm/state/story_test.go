@@ -141,7 +141,7 @@ func TestMoveTakesEverythingAlong(t *testing.T) {
 	if now := queueAt(t, s, "root"); now.Used != root.Used || now.Pending != root.Pending || now.Containers != root.Containers || now.Runnable != root.Runnable {
 		t.Errorf("root changed from %+v to %+v", root, *now)
 	}
-	if s.User(s.Queue("root.a"), s.Names.Find("ann")) != 0 {
+	if s.User(s.Queues.Find("root.a"), s.Names.Find("ann")) != 0 {
 		t.Error("the user is still in the queue it left")
 	}
 }
@@ -225,12 +225,12 @@ func TestEndedApplicationDroppedQueue(t *testing.T) {
 
 func TestTreeOfQueues(t *testing.T) {
 	s := world(t)
-	root := s.Queues.Get(s.Root())
+	root := s.Queues.Get(s.Queues.Root())
 	var names []string
 	for _, c := range root.Children {
 		names = append(names, s.Queues.Get(c).Name)
 	}
-	if !slices.Equal(names, []string{"a", "b"}) || s.Queue("root.b.x") == 0 || s.Queue("root.b.z") != 0 || queueAt(t, s, "root.b.x").Parent != s.Queue("root.b") {
+	if !slices.Equal(names, []string{"a", "b"}) || s.Queues.Find("root.b.x") == 0 || s.Queues.Find("root.b.z") != 0 || queueAt(t, s, "root.b.x").Parent != s.Queues.Find("root.b") {
 		t.Errorf("children %v", names)
 	}
 	apply(t, s, tree(2, parent("root.b"), leaf("root.b.y"), leaf("root.b.x"), leaf("root.a")))

@@ -51,10 +51,10 @@ func (t *QueueTotals) code(c *codec.Coder) {
 }
 
 // totals yields the counters of a queue and of those above it, to change them.
-func (s *State) totals(queue QueueSlot) iter.Seq[*QueueTotals] {
+func (qs *Queues) totals(queue QueueSlot) iter.Seq[*QueueTotals] {
 	return func(yield func(*QueueTotals) bool) {
 		for queue != 0 {
-			q := s.Queues.mut(queue)
+			q := qs.mut(queue)
 			if !yield(&q.Totals) {
 				return
 			}
@@ -64,17 +64,17 @@ func (s *State) totals(queue QueueSlot) iter.Seq[*QueueTotals] {
 }
 
 // tallyAllocated counts a container that was allocated. The locality is 0 if it was taken over.
-func (s *State) tallyAllocated(a *App, l yarn.Locality) {
-	s.Meta.Allocated++
-	for t := range s.totals(a.Queue) {
+func (qs *Queues) tallyAllocated(m *Meta, a *App, l yarn.Locality) {
+	m.Allocated++
+	for t := range qs.totals(a.Queue) {
 		t.Allocated[l]++
 	}
 }
 
 // tallyGone counts an ended application that leaves a queue. The queue is 0 if the application was
 // counted when its queue was removed.
-func (s *State) tallyGone(queue QueueSlot, a *App) {
-	for t := range s.totals(queue) {
+func (qs *Queues) tallyGone(queue QueueSlot, a *App) {
+	for t := range qs.totals(queue) {
 		t.Gone[a.State-yarn.AppFinished]++
 		if a.Unmanaged {
 			t.Unmanaged[a.State-yarn.AppFinished]++
@@ -85,7 +85,7 @@ func (s *State) tallyGone(queue QueueSlot, a *App) {
 // checkTotals compares the counters of the root queue with those of the cluster: every application
 // that was ever submitted is there or gone.
 func (s *State) checkTotals() error {
-	root := s.Root()
+	root := s.Queues.Root()
 	if root == 0 {
 		return nil
 	}

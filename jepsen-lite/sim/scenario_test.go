@@ -164,7 +164,7 @@ func TestScenario72ReservationSurvivesLeader(t *testing.T) {
 		_, now := s.killLeader()
 		s.want("at the new leader", s.reservations(now), held)
 		q := s.state(now)
-		leaf := q.Queues.Get(q.Queue("root.a"))
+		leaf := q.Queues.Get(q.Queues.Find("root.a"))
 		s.want("queue a", fmt.Sprint(leaf.Used[yarn.Memory]/gib, leaf.Reserved[yarn.Memory]/gib), "10 4")
 		s.submit("app3", "a", 0, "")
 		s.ask("app3", 1, 1, 2)

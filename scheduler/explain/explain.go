@@ -39,7 +39,7 @@ func (v view) on(label state.LabelSlot, lent bool) view {
 func (v view) used(i int32) yarn.Resource { return v.use(i).Used }
 
 func (v view) use(i int32) state.Use {
-	return v.st.QueueUse(v.st.Queue(v.cfg.Queues[i].Path), v.label)
+	return v.st.QueueUse(v.st.Queues.Find(v.cfg.Queues[i].Path), v.label)
 }
 
 // ofLabel returns the end of a sentence about nodes of a label.

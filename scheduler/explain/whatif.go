@@ -205,7 +205,7 @@ func (c *Comparison) compareQueues(old, other view) {
 // are zero if the queue does not exist.
 func (v view) shareOf(path string) (QueueShare, bool) {
 	i, err := v.cfg.Lookup(path)
-	slot := v.st.Queue(path)
+	slot := v.st.Queues.Find(path)
 	if err != nil || slot == 0 {
 		return QueueShare{}, false
 	}

@@ -99,7 +99,7 @@ func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 // moved is invariant 29 for a runnable application that moves to another leaf.
 func (w *walk) moved(e *event.ApplicationMoved) {
 	a := w.st.Apps.Get(w.st.App(e.App))
-	for q := w.st.Queue(e.Queue); q != 0 && a.Runnable(); q = w.st.Queues.Get(q).Parent {
+	for q := w.st.Queues.Find(e.Queue); q != 0 && a.Runnable(); q = w.st.Queues.Get(q).Parent {
 		for up := a.Queue; up != 0; up = w.st.Queues.Get(up).Parent {
 			if up == q {
 				return // The application counts there already.
@@ -262,7 +262,7 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 	if all >= m.p.Config().MaximumApplications || leaf >= m.p.Config().MaxApplications(i, treeOf) || user >= m.p.Config().MaxApplicationsPerUser(i, treeOf) {
 		m.fail("31: submitted to %s, which has %d, %d of the user, %d in all", e.Queue, leaf, user, all)
 	}
-	for q := st.Queue(e.Queue); q != 0; q = st.Queues.Get(q).Parent {
+	for q := st.Queues.Find(e.Queue); q != 0; q = st.Queues.Get(q).Parent {
 		if st.Queues.Get(q).State != yarn.QueueRunning {
 			m.fail("30: submitted under %s, which is %s", st.Queues.Get(q).Path, st.Queues.Get(q).State)
 		}

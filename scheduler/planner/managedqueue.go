@@ -122,7 +122,7 @@ func (p *Planner) manageBelow(parent *capacity.Queue, afresh bool, oldest map[st
 	room := parent.AutoCreate.Room
 	for _, k := range parent.Children {
 		q := &p.Config().Queues[k]
-		first, used := oldest[p.st.Queue(q.Path)]
+		first, used := oldest[p.st.Queues.Find(q.Path)]
 		switch {
 		case used && q.Active && !afresh:
 			room--

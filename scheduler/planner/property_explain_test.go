@@ -526,7 +526,7 @@ func (w *explainWalk) withoutMaxima(x *explain.Explanation, k *state.Ask, reason
 
 // rootFull reports whether the containers and reservations leave root too little room for an ask.
 func (w *explainWalk) rootFull(st *state.State, k *state.Ask) bool {
-	return !w.m.p.Config().Calculator.FitsIn(st.QueueUse(st.Root(), k.Label).Used.Add(k.Size), st.PartitionTotal(k.Label))
+	return !w.m.p.Config().Calculator.FitsIn(st.QueueUse(st.Queues.Root(), k.Label).Used.Add(k.Size), st.PartitionTotal(k.Label))
 }
 
 // unlimited returns a fork in which the queues of an application have no maximum, or nil if the tree

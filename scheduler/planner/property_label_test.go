@@ -249,7 +249,7 @@ func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
 		} else if !cfg.Queues[i].MayUse(name) {
 			w.fail("%s may not use %q, and gets a node of it", path, name)
 		}
-		queue := w.st.Queue(path)
+		queue := w.st.Queues.Find(path)
 		used := w.st.QueueUse(queue, n.Label).Used.Add(k.Size)
 		if cfg.Queues[i].Backfill != capacity.BackfillOff { // reserved room is not used yet
 			used = used.Sub(w.st.QueueUse(queue, n.Label).Reserved)

@@ -81,7 +81,7 @@ func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, ver
 
 // holdsApps reports whether a queue or a queue below it has applications.
 func (p *Planner) holdsApps(path string) bool {
-	slot := p.st.Queue(path)
+	slot := p.st.Queues.Find(path)
 	if slot == 0 {
 		return false
 	}
@@ -150,7 +150,7 @@ func (p *Planner) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fa
 // stateDynamic changes the states of dynamic queues to those under a new configuration.
 func (p *Planner) stateDynamic(cfg *capacity.Config, states []yarn.QueueState) {
 	for i := range cfg.Queues {
-		if q := &cfg.Queues[i]; q.Creation != capacity.Static && p.st.Queues.Get(p.st.Queue(q.Path)).State != states[i] {
+		if q := &cfg.Queues[i]; q.Creation != capacity.Static && p.st.Queues.Get(p.st.Queues.Find(q.Path)).State != states[i] {
 			p.sched.Emit(&event.QueueStateChanged{Path: q.Path, State: states[i]})
 		}
 	}
@@ -158,7 +158,7 @@ func (p *Planner) stateDynamic(cfg *capacity.Config, states []yarn.QueueState) {
 
 func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 	stopped := func(path string) bool {
-		slot := p.st.Queue(path)
+		slot := p.st.Queues.Find(path)
 		return slot == 0 || p.st.Queues.Get(slot).State == yarn.QueueStopped
 	}
 	if err := cfg.Validate(p.Config(), p.holdsApps, stopped); err != nil {

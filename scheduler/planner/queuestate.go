@@ -56,7 +56,7 @@ func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 
 // stateOf returns the state of a queue. known is false if there is no queue with the path.
 func (p *Planner) stateOf(path string) (state yarn.QueueState, known bool) {
-	slot := p.st.Queue(path)
+	slot := p.st.Queues.Find(path)
 	if slot == 0 {
 		return 0, false
 	}

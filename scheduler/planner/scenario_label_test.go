@@ -59,7 +59,7 @@ func doUse(w *world, a args, out *strings.Builder) {
 	label := w.p.st.Label(strings.TrimSuffix(a.need(0), "none"))
 	for i := 1; a.word(i) != ""; i++ {
 		q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.word(i)))))
-		u := w.p.st.QueueUse(w.p.st.Queue(q.Path), label)
+		u := w.p.st.QueueUse(w.p.st.Queues.Find(q.Path), label)
 		fmt.Fprintf(out, "%s on %s %s/%s, pending %s\n", q.Path, a.need(0), w.size(u.Used), w.size(u.Reserved), w.size(u.Pending))
 	}
 	w.sameViews()

@@ -29,7 +29,7 @@ func indexOf(st *state.State, conf *capacity.Config, slot state.QueueSlot) int {
 
 // Find implements client.Queues.
 func (q *queueView) Find(st *state.State, name string) state.QueueSlot {
-	if slot := st.Queue(name); slot != 0 {
+	if slot := st.Queues.Find(name); slot != 0 {
 		return slot
 	}
 	conf := q.conf.Of(st)
@@ -40,7 +40,7 @@ func (q *queueView) Find(st *state.State, name string) state.QueueSlot {
 	if err != nil {
 		return 0
 	}
-	return st.Queue(conf.Queues[i].Path)
+	return st.Queues.Find(conf.Queues[i].Path)
 }
 
 // Queue implements client.Queues.

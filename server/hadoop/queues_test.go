@@ -37,7 +37,7 @@ func TestQueueLabels(t *testing.T) {
 	show := func(path string) (labels int, usual, gpu yarn.Resource) {
 		t.Helper()
 		st := p.State().Fork()
-		d, ok := q.Queue(st, st.Queue(path))
+		d, ok := q.Queue(st, st.Queues.Find(path))
 		if !ok {
 			t.Fatalf("there is no %s", path)
 		}

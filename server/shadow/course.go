@@ -191,7 +191,7 @@ func (c *course) next() int64 {
 // wants reports whether a container waits or a preemption is in progress.
 func (c *course) wants() bool {
 	st := c.p.State()
-	return !st.Queues.Get(st.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
+	return !st.Queues.Get(st.Queues.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
 }
 
 // tick sends the heartbeats of all nodes, or runs a round of preemption.

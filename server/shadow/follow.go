@@ -281,7 +281,7 @@ func (s *Shadow) roundDue(now int64) bool {
 // preemption. It returns the decisions. It decides nothing if no container waits.
 func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event) {
 	sched := p.Scheduler()
-	if sched.State().Queues.Get(sched.State().Root()).Pending.IsZero() {
+	if sched.State().Queues.Get(sched.State().Queues.Root()).Pending.IsZero() {
 		return nil
 	}
 	sched.Begin(now)

@@ -68,7 +68,7 @@ func TestMetricsAddUpOverLabels(t *testing.T) {
 		return sum
 	}
 	st, _ := b.h.Fork()
-	use := st.TotalUse(st.Root())
+	use := st.TotalUse(st.Queues.Root())
 	for kind, want := range map[string]yarn.Resource{"total": st.Meta.Cluster, "used": use.Used.Sub(use.Reserved), "reserved": use.Reserved, "pending": use.Pending} {
 		if got := sum(fmt.Sprintf(`rmd_partition_resource\{kind="%s",partition="\w*",resource="memory-mb"\}`, kind)); got != want[yarn.Memory] || got == 0 {
 			t.Errorf("%s sums up to %d, want %d", kind, got, want[yarn.Memory])

@@ -108,7 +108,7 @@ func (d *differ) queues() {
 func (d *differ) dynamicQueues() {
 	all := d.l.DynamicQueues()
 	for _, want := range all {
-		slot := d.st.Queue(want.Path)
+		slot := d.st.Queues.Find(want.Path)
 		if slot == 0 || !d.st.DynamicQueues.Has(slot) {
 			d.report("S9", "the ledger has the dynamic queue %s, the state has none", want.Path)
 		} else if active := d.st.DynamicQueues.Get(slot).Active; active != want.Active {

@@ -97,7 +97,7 @@ func (h *house) Find(st *state.State, name string) state.QueueSlot {
 	if err != nil {
 		return 0
 	}
-	return st.Queue(c.Queues[i].Path)
+	return st.Queues.Find(c.Queues[i].Path)
 }
 
 func (h *house) Queue(st *state.State, slot state.QueueSlot) (Queue, bool) {

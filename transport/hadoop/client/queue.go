@@ -163,7 +163,7 @@ func (v *view) queueSums() map[state.QueueSlot]*queueSum {
 		}
 		return true
 	})
-	if root := v.st.Root(); root != 0 {
+	if root := v.st.Queues.Root(); root != 0 {
 		v.sumUp(root, sums)
 	}
 	for slot, s := range sums {
@@ -221,7 +221,7 @@ func (s *Service) queueUserACLs(ctx context.Context, c *ipc.Call, _ *proto.GetQu
 			walk(child)
 		}
 	}
-	if root := v.st.Root(); root != 0 {
+	if root := v.st.Queues.Root(); root != 0 {
 		walk(root)
 	}
 	return out, nil

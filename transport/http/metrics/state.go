@@ -311,7 +311,7 @@ func (g *gauges) queue(p *view.Partition, name string, f queueFigures) {
 
 // partitions sends the metrics of each partition. Their sums are those of the cluster.
 func (g *gauges) partitions() {
-	root := g.v.State.Root()
+	root := g.v.State.Queues.Root()
 	if root == 0 {
 		return
 	}

@@ -165,7 +165,7 @@ func (s slots[S, K]) since(slot S, key K) (int64, bool) {
 
 // Take takes a sample of a state, its summary and its rooms. A state without queues gives no sample.
 func (s *series) Take(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room) {
-	root := st.Root()
+	root := st.Queues.Root()
 	if root == 0 {
 		return
 	}

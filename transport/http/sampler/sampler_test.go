@@ -81,7 +81,7 @@ func (w *world) run(seq uint32, queue string, node state.NodeSlot, memory, vcore
 		&event.AskChanged{App: seq, Key: key, Name: "*", Count: 2, Size: yarn.NewResource(memory, vcores), Relax: true}, &event.ContainerAllocated{App: seq, Number: 1, Key: key, Node: node, Locality: yarn.OffSwitch})
 }
 
-func (w *world) queue(path string) *api.History { return w.s.Queue(w.st.Queue(path), path, w.at) }
+func (w *world) queue(path string) *api.History { return w.s.Queue(w.st.Queues.Find(path), path, w.at) }
 func (w *world) node(n state.NodeSlot) *api.History {
 	return w.s.Node(w.st.Node(nodeID(n)), nodeID(n), w.at)
 }
@@ -253,10 +253,10 @@ func TestReusedQueueSlot(t *testing.T) {
 	w := newWorld(t)
 	w.configure(1, "a", "b")
 	w.take(3)
-	slot := w.st.Queue("root.b")
+	slot := w.st.Queues.Find("root.b")
 	w.configure(2, "a")
 	w.configure(3, "a", "c")
-	if w.st.Queue("root.c") != slot {
+	if w.st.Queues.Find("root.c") != slot {
 		t.Fatal("the slot is not used again")
 	}
 	if n := len(w.queue("root.c").Samples); n != 0 {

@@ -62,7 +62,7 @@ func (c *Summary) Tree() []Tally {
 			out[slot].Add(&out[k])
 		}
 	}
-	if root := c.st.Root(); root != 0 {
+	if root := c.st.Queues.Root(); root != 0 {
 		walk(root)
 	}
 	return out

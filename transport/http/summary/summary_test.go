@@ -113,7 +113,7 @@ func agree(t *testing.T, c *Summary, st *state.State) {
 			t.Fatalf("queue %d: %+v, want %+v", slot, got, byQueue[slot])
 		}
 	}
-	if root := st.Root(); root != 0 {
+	if root := st.Queues.Root(); root != 0 {
 		tree := c.Tree()[root]
 		if gone := byQueue[0]; tree.Apps() != len(seqs)-gone.Apps() {
 			t.Fatalf("%d applications below root, want %d", tree.Apps(), len(seqs)-gone.Apps())

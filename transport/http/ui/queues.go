@@ -45,7 +45,7 @@ func (q *query) queueRows(root *api.Queue, total api.Resource, compare func(a, b
 	counts := q.v.Summary().Tree()
 	row := func(k *api.Queue, depth int) queueRow {
 		r := newQueueRow(k, depth, total)
-		t := &counts[q.v.State.Queue(k.Path)]
+		t := &counts[q.v.State.Queues.Find(k.Path)]
 		r.Running, r.Waiting = int(t.ByState[yarn.AppRunning]), t.ForAM()
 		r.below = k.Children
 		return r

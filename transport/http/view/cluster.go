@@ -13,7 +13,7 @@ func (v *View) Totals() api.Totals {
 		Reservations: v.State.Reservations.Len(), Figures: v.document(v.AllFigures())}
 	n := v.Summary().All()
 	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		t.Containers = v.State.Queues.Get(root).Containers - int64(v.State.Reservations.Len())
 	}
 	return t
@@ -23,7 +23,7 @@ func (v *View) Totals() api.Totals {
 // that the state has forgotten.
 func (v *View) EndedApps() state.EndedApps {
 	var out state.EndedApps
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		out = v.State.Queues.Get(root).Totals.Gone
 	}
 	all, former := v.Summary().All(), v.Summary().Queue(0) // root counts those of removed queues as gone

@@ -37,13 +37,13 @@ func Changes(in []capacity.Change) []api.Change {
 
 // QueueHasApps reports whether a queue has applications.
 func QueueHasApps(st *state.State, path string) bool {
-	slot := st.Queue(path)
+	slot := st.Queues.Find(path)
 	return slot != 0 && st.Queues.Get(slot).Apps() > 0
 }
 
 // QueueStopped reports whether a queue is stopped.
 func QueueStopped(st *state.State, path string) bool {
-	slot := st.Queue(path)
+	slot := st.Queues.Find(path)
 	return slot != 0 && st.Queues.Get(slot).State == yarn.QueueStopped
 }
 

@@ -12,7 +12,7 @@ type Figures struct{ Total, Used, Free, HeldFree, Usable, Reserved, Pending yarn
 // Figures returns those of the nodes with a label, or without one.
 func (v *View) Figures(label state.LabelSlot) Figures {
 	f := Figures{Total: v.State.PartitionTotal(label)}
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		use := v.State.QueueUse(root, label) // a queue's use also has what is reserved for it
 		f.Used, f.Reserved, f.Pending = use.Used.Sub(use.Reserved), use.Reserved, use.Pending
 	}

@@ -93,7 +93,7 @@ func (v *View) eachQueue(f func(slot state.QueueSlot)) {
 			walk(k)
 		}
 	}
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		walk(root)
 	}
 }

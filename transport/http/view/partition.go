@@ -28,7 +28,7 @@ func (v *View) Partition(label state.LabelSlot) *Partition {
 		p.Conf, p.Tree = of.Conf, of.Tree
 	}
 	p.limits = make([]yarn.Resource, v.State.Queues.Cap())
-	if root := v.State.Root(); root != 0 && p.Conf != nil {
+	if root := v.State.Queues.Root(); root != 0 && p.Conf != nil {
 		p.limits[root] = p.Tree.Cluster
 		p.handDown(root)
 	}
@@ -53,7 +53,7 @@ func (v *View) TreeOf(label string) *capacity.Tree {
 // that are still used or asked for.
 func (v *View) Partitions() []*Partition {
 	out := []*Partition{v.Partition(0)}
-	root := v.State.Root()
+	root := v.State.Queues.Root()
 	v.State.Labels.Each(func(slot state.LabelSlot, l *state.Label) bool {
 		label := slot
 		if l.Listed || root != 0 && v.State.QueueUse(root, label) != (state.Use{}) {

@@ -45,7 +45,7 @@ func (v *View) QueueSums() *QueueSums {
 		n.Users[u.Queue] = append(n.Users[u.Queue], slot)
 		return true
 	})
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		v.sumApps(root, n)
 	}
 	return n
@@ -189,7 +189,7 @@ func (v *View) Queues(mostDynamic int) api.Queues {
 	if ver := v.State.Versions.Current(); ver != nil {
 		d.Version = ver.Version
 	}
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		q := v.Queue(root, mostDynamic)
 		d.Root = &q
 	}

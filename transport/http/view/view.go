@@ -105,12 +105,12 @@ func ambiguous(what, text string, candidates []string) error {
 
 // FindQueue returns the slot of the queue with a path, or with a unique short name.
 func (v *View) FindQueue(name string) (state.QueueSlot, error) {
-	if slot := v.State.Queue(name); slot != 0 {
+	if slot := v.State.Queues.Find(name); slot != 0 {
 		return slot, nil
 	}
 	if v.Conf != nil {
 		if i, err := v.Conf.Lookup(name); err == nil {
-			if slot := v.State.Queue(v.Conf.Queues[i].Path); slot != 0 {
+			if slot := v.State.Queues.Find(v.Conf.Queues[i].Path); slot != 0 {
 				return slot, nil
 			}
 		}

@@ -133,7 +133,7 @@ func (s *API) activities(c *route.Call) (obj, error) {
 	}
 	want := c.Query.Get("nodeId")
 	nodes := v.Nodes(func(n *state.Node) bool { return n.TakesContainers() && (want == "" || n.ID.String() == want) })
-	root := v.State.Root()
+	root := v.State.Queues.Root()
 	if len(nodes) == 0 || root == 0 {
 		return nil, nil
 	}

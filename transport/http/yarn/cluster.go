@@ -91,7 +91,7 @@ func (s *API) wsMetrics(c *route.Call) error {
 	n, total := v.appCounts(), v.State.PartitionTotal(0)
 	var use, all state.Use
 	var containers int64
-	if root := v.State.Root(); root != 0 {
+	if root := v.State.Queues.Root(); root != 0 {
 		use, all = v.State.QueueUse(root, 0), v.State.TotalUse(root)
 		containers = v.State.Queues.Get(root).Containers - int64(v.State.Reservations.Len())
 	}

@@ -121,7 +121,7 @@ func (s *API) beans(c *route.Call, v *docs) []bean {
 	n, apps := v.QueueSums(), v.queueApps()
 	for i := range v.Conf.Queues {
 		p := v.Conf.Queues[i].Path
-		slot := v.State.Queue(p)
+		slot := v.State.Queues.Find(p)
 		if slot == 0 {
 			continue
 		}

@@ -25,7 +25,7 @@ func (s *API) wsScheduler(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	root := v.State.Root()
+	root := v.State.Queues.Root()
 	if root == 0 || v.Conf == nil {
 		return wsNotFound("the scheduler has no queues yet")
 	}

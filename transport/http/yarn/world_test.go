@@ -58,10 +58,10 @@ func (h *house) Enabled() bool          { return true }
 func (h *house) Admin(user string) bool { return user == "root" }
 func (h *house) Groups(string) []string { return nil }
 func (h *house) Find(st *state.State, name string) state.QueueSlot {
-	if slot := st.Queue(name); slot != 0 {
+	if slot := st.Queues.Find(name); slot != 0 {
 		return slot
 	}
-	return st.Queue("root." + name)
+	return st.Queues.Find("root." + name)
 }
 func (h *house) Queue(*state.State, state.QueueSlot) (client.Queue, bool) {
 	return client.Queue{MaxAllocation: yarn.NewResource(8192, 4)}, true
