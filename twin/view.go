@@ -135,7 +135,7 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 	for _, u := range users {
 		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.Names.Text(u.Name), o.text(u.Used), o.text(u.AMUsed), u.Active, u.Pending)
 		for _, p := range o.parts[1:] {
-			use := o.st.UserUse(o.st.User(u.Queue, u.Name), p.id)
+			use := o.st.UserUse(o.st.Users.Find(u.Queue, u.Name), p.id)
 			o.line("user %s %s %s am=%s%s", path, o.st.Names.Text(u.Name), o.text(use.Used), o.text(use.AMUsed), label(p.label))
 		}
 	}

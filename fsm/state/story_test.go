@@ -141,7 +141,7 @@ func TestMoveTakesEverythingAlong(t *testing.T) {
 	if now := queueAt(t, s, "root"); now.Used != root.Used || now.Pending != root.Pending || now.Containers != root.Containers || now.Runnable != root.Runnable {
 		t.Errorf("root changed from %+v to %+v", root, *now)
 	}
-	if s.User(s.Queues.Find("root.a"), s.Names.Find("ann")) != 0 {
+	if s.Users.Find(s.Queues.Find("root.a"), s.Names.Find("ann")) != 0 {
 		t.Error("the user is still in the queue it left")
 	}
 }

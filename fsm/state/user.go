@@ -5,9 +5,9 @@ import "rmd/yarn"
 // Users is the table of the users of leaves.
 type Users struct{ Keyed[UserSlot, User, *User] }
 
-// User returns the slot of a user of a leaf, or 0 if there is none.
-func (s *State) User(queue QueueSlot, name NameSlot) UserSlot {
-	return s.Users.find(hashUser(queue, name), func(u *User) bool {
+// Find returns the slot of a user of a leaf, or 0 if there is none.
+func (t *Users) Find(queue QueueSlot, name NameSlot) UserSlot {
+	return t.find(hashUser(queue, name), func(u *User) bool {
 		return u.Queue == queue && u.Name == name
 	})
 }
@@ -20,7 +20,7 @@ func (u *User) same(other *User) bool { return u.Queue == other.Queue && u.Name 
 // joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
 // user if needed.
 func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
-	slot := s.User(queue, name)
+	slot := s.Users.Find(queue, name)
 	if slot == 0 {
 		var u *User
 		slot, u = s.Users.alloc()

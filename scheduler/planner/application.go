@@ -179,7 +179,7 @@ func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
 		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
 	}
 	apps := int64(0)
-	if u := p.st.User(p.st.Queues.Find(q.Path), p.st.Names.Find(user)); u != 0 {
+	if u := p.st.Users.Find(p.st.Queues.Find(q.Path), p.st.Names.Find(user)); u != 0 {
 		// As in YARN, non-runnable applications do not count.
 		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending)
 	}
