@@ -30,7 +30,7 @@ func TestForkOfPlanner(t *testing.T) {
 	}
 	sides := []*planner.Planner{fresh, c.p.Fork(), c.p.Fork()}
 	var refs []event.ContainerRef
-	st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool { refs = append(refs, st.Ref(k)); return true })
+	st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool { refs = append(refs, st.Apps.Ref(k)); return true })
 	decisions := make([][]event.Event, len(sides))
 	for _, ref := range refs {
 		c.now += 1_000

@@ -127,5 +127,5 @@ func waitingSet(st *state.State) map[Ask]bool {
 }
 
 func nextNumber(st *state.State, ask Ask) uint64 {
-	return st.Apps.Get(st.App(ask.App)).NextNumber
+	return st.Apps.Get(st.Apps.Find(ask.App)).NextNumber
 }

@@ -42,7 +42,7 @@ func TestKeeper(t *testing.T) {
 	c.now += 30_000
 	n := c.p.State().Nodes.Get(1)
 	c.p.Plan(c.now, input.Request{Input: &input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{
-		{Container: c.p.State().ContainerID(c.p.State().Containers.Get(n.Containers)), State: yarn.ContainerCompleted}}}})
+		{Container: c.p.State().Apps.ContainerID(c.p.State().Containers.Get(n.Containers)), State: yarn.ContainerCompleted}}}})
 	changes := slices.Clone(c.p.Changes())
 	start := func(k *Keeper, index uint64) { k.Apply(index, c.now, changes) }
 	start(k, 8)
@@ -89,7 +89,7 @@ func TestKeeperFollowsDuringForecast(t *testing.T) {
 	asks := k.Begin(st)
 	c.now += 10_000
 	n := c.p.State().Nodes.Get(1)
-	c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Ref(c.p.State().Containers.Get(n.Containers)))})
+	c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Apps.Ref(c.p.State().Containers.Get(n.Containers)))})
 	k.Apply(8, c.now, c.p.Changes())
 	starts, err := Run(st, now, asks, k.Options)
 	if err != nil {
@@ -144,11 +144,11 @@ func TestReservedIncrease(t *testing.T) {
 	c := newCluster(t)
 	grows := c.app(1, 4096, 0)
 	st := c.p.State()
-	id := st.ContainerID(st.Containers.Get(st.Nodes.Get(1).Containers))
+	id := st.Apps.ContainerID(st.Containers.Get(st.Nodes.Get(1).Containers))
 	other := c.app(1, 11264, 0)
 	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)}) // the queue may use more
 	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
-	a := st.Apps.Get(st.AppByID(grows.App))
+	a := st.Apps.Get(st.Apps.ByID(grows.App))
 	c.do(&input.Allocate{Attempt: grows, Response: a.Response, Updates: []input.Update{{Container: id, Type: input.IncreaseResource, Size: yarn.NewResource(8192, 1)}}})
 	c.do(&input.NodesHeard{Nodes: []state.NodeSlot{1}})
 	k := NewKeeper(st, 7, nil, RefreshOptions())

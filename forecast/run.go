@@ -166,12 +166,12 @@ func (f *future) newRun(n uint64) *run {
 	st := r.p.State()
 	for _, k := range f.asks {
 		r.waiting[k] = true
-		slot := st.App(k.App)
+		slot := st.Apps.Find(k.App)
 		r.limited = r.limited || slot != 0 && !st.Apps.Get(slot).Activated()
 	}
 	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if c.OnNode && (!c.AM || idle(st, st.Apps.Get(c.App))) {
-			r.ends = append(r.ends, r.endOf(c, st.Ref(c)))
+			r.ends = append(r.ends, r.endOf(c, st.Apps.Ref(c)))
 		}
 		if c.OnNode && c.GrantedIn == 0 {
 			r.granted = append(r.granted, c.App)
@@ -250,7 +250,7 @@ func (r *run) complete(ref event.ContainerRef) {
 	if !st.Containers.Get(slot).AM {
 		r.plan(Completion(st, ref), ref)
 	}
-	if app := st.App(ref.App); app != 0 && idle(st, st.Apps.Get(app)) {
+	if app := st.Apps.Find(ref.App); app != 0 && idle(st, st.Apps.Get(app)) {
 		r.finish(app, ref)
 	}
 }
@@ -292,7 +292,7 @@ func Completion(st *state.State, ref event.ContainerRef) input.Input {
 	}
 	c := st.Containers.Get(slot)
 	return &input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
-		Statuses: []input.ContainerStatus{{Container: st.ContainerID(c), State: yarn.ContainerCompleted}}}
+		Statuses: []input.ContainerStatus{{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted}}}
 }
 
 // plan lets the planner process an input at the current time, and follows what it starts. after is

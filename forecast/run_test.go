@@ -63,13 +63,13 @@ func (c *cluster) app(count, memory, lifetime int64) yarn.AttemptID {
 func (c *cluster) take(id yarn.AttemptID) {
 	c.t.Helper()
 	st := c.p.State()
-	c.do(&input.Allocate{Attempt: id, Response: st.Apps.Get(st.AppByID(id.App)).Response})
+	c.do(&input.Allocate{Attempt: id, Response: st.Apps.Get(st.Apps.ByID(id.App)).Response})
 }
 
 // running returns the newest container on the node.
 func (c *cluster) running() event.ContainerRef {
 	st := c.p.State()
-	return st.Ref(st.Containers.Get(st.Nodes.Get(1).Containers))
+	return st.Apps.Ref(st.Containers.Get(st.Nodes.Get(1).Containers))
 }
 
 // end ends the newest container on the node.
@@ -77,7 +77,7 @@ func (c *cluster) end() {
 	c.t.Helper()
 	n := c.p.State().Nodes.Get(1)
 	k := c.p.State().Containers.Get(n.Containers)
-	c.do(&input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{{Container: c.p.State().ContainerID(k), State: yarn.ContainerCompleted}}})
+	c.do(&input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{{Container: c.p.State().Apps.ContainerID(k), State: yarn.ContainerCompleted}}})
 }
 
 // TestRun checks that a waiting ask starts when the running container ends, after a length like

@@ -95,7 +95,7 @@ type churner struct {
 
 func newChurner(b *testing.B, m *Machine) *churner {
 	st, index := m.Fork()
-	c := &churner{m: m, index: index, number: st.Meta.NextNumber(st.Apps.Get(st.App(1))), node: st.NextNode()}
+	c := &churner{m: m, index: index, number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), node: st.NextNode()}
 	c.apply(b, &event.NodeRegistered{Node: c.node, ID: yarn.NodeID{Host: fmt.Sprint("new", index), Port: 1}, Rack: "/n", Total: yarn.NewResource(1<<30, 1<<20)})
 	return c
 }
@@ -157,7 +157,7 @@ func BenchmarkForkedApply(b *testing.B) {
 		b.Run(fmt.Sprintf("events=%d", size), func(b *testing.B) {
 			m := filled(fullness{nodes: 1000, containers: 50_000})
 			st, index := m.Fork()
-			number := st.Meta.NextNumber(st.Apps.Get(st.App(1)))
+			number := st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1)))
 			oldest, random := number, rand.New(rand.NewPCG(1, 0))
 			var events []event.Event
 			turn := func() {

@@ -100,7 +100,7 @@ func (t *timers) follow(st *state.State, c *state.Change) {
 }
 
 func (t *timers) startAttempt(st *state.State, seq uint32) {
-	if slot := st.App(seq); slot != 0 && started(st.Apps.Get(slot)) {
+	if slot := st.Apps.Find(seq); slot != 0 && started(st.Apps.Get(slot)) {
 		t.attempts.add(attemptKey(st.Apps.Get(slot)), t.now, t.expiry.AttemptMillis)
 	}
 }
@@ -134,7 +134,7 @@ func (t *timers) touchNode(st *state.State, node state.NodeSlot) {
 // touchAttempt records that an AM is alive. An AM that has unregistered has one interval to end,
 // whatever it still sends.
 func (t *timers) touchAttempt(st *state.State, id yarn.AttemptID) {
-	if slot := st.App(id.App.Seq); slot != 0 && st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
+	if slot := st.Apps.Find(id.App.Seq); slot != 0 && st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
 		return
 	}
 	t.attempts.touch(uint64(id.App.Seq)<<32|uint64(id.Attempt), t.now)
@@ -198,7 +198,7 @@ func (t *timers) expire(st *state.State, d due) input.Input {
 		}
 		return nil
 	}
-	slot := st.App(uint32(d.key >> 32))
+	slot := st.Apps.Find(uint32(d.key >> 32))
 	if slot == 0 {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 		return true
 	})
 	t.attempts.collect(t.now, t.expiry.AttemptMillis, func(key uint64) bool {
-		slot := st.App(uint32(key >> 32))
+		slot := st.Apps.Find(uint32(key >> 32))
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{ofAttempt, key}) })
 	if t.expiry.UntrackedMillis > 0 {

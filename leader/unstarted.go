@@ -51,7 +51,7 @@ func (u *unstarted) meet(st *state.State, slot state.ContainerSlot, now, interva
 		delete(u.met, slot)
 		return
 	}
-	id := st.ContainerID(st.Containers.Get(slot))
+	id := st.Apps.ContainerID(st.Containers.Get(slot))
 	switch s, ok := u.met[slot]; {
 	case !ok || s.id != id:
 		u.met[slot] = sighting{id, now}

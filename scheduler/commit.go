@@ -57,7 +57,7 @@ func (p *pass) commit(d *decision) {
 	case d.state == stateReserved:
 		p.reserve(d, am)
 	case d.increaseOf != 0:
-		p.Emit(&event.ContainerIncreased{Container: p.st.Ref(p.st.Containers.Get(d.increaseOf))})
+		p.Emit(&event.ContainerIncreased{Container: p.st.Apps.Ref(p.st.Containers.Get(d.increaseOf))})
 	default:
 		p.allocate(d, am)
 	}

@@ -214,6 +214,6 @@ func (r *yarnRound) liveOn(node state.NodeSlot, compare func(a, b state.Containe
 
 // newer orders containers by their ids, newest first.
 func (r *yarnRound) newer(a, b state.ContainerSlot) int {
-	x, y := r.s.st.ContainerID(r.s.st.Containers.Get(a)), r.s.st.ContainerID(r.s.st.Containers.Get(b))
+	x, y := r.s.st.Apps.ContainerID(r.s.st.Containers.Get(a)), r.s.st.Apps.ContainerID(r.s.st.Containers.Get(b))
 	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq), cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))
 }

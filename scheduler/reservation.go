@@ -24,7 +24,7 @@ import (
 func (s *Scheduler) reserve(d *decision, am bool) {
 	next := s.st.Meta.NextReservation + 1
 	if d.increaseOf != 0 {
-		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.st.Ref(s.st.Containers.Get(d.increaseOf))})
+		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.st.Apps.Ref(s.st.Containers.Get(d.increaseOf))})
 		return
 	}
 	a := s.st.Apps.Get(d.app)

@@ -16,13 +16,13 @@ import (
 
 // AskPreemption warns a container. It sets e.Container.
 func (s *Scheduler) AskPreemption(container state.ContainerSlot, e event.PreemptionAsked) {
-	e.Container = s.st.Ref(s.st.Containers.Get(container))
+	e.Container = s.st.Apps.Ref(s.st.Containers.Get(container))
 	s.Emit(&e)
 }
 
 // WithdrawPreemption withdraws the warning of a container.
 func (s *Scheduler) WithdrawPreemption(container state.ContainerSlot, cause yarn.WithdrawalCause) {
-	s.Emit(&event.PreemptionWithdrawn{Container: s.st.Ref(s.st.Containers.Get(container)), Cause: cause})
+	s.Emit(&event.PreemptionWithdrawn{Container: s.st.Apps.Ref(s.st.Containers.Get(container)), Cause: cause})
 }
 
 // withdrawFor withdraws the warnings for a reservation that is about to end.

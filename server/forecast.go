@@ -40,7 +40,7 @@ type forecaster struct {
 // of returns the forecast for the containers for which an application waits.
 func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast, error) {
 	d := &api.Forecast{ID: id.String(), AtMillis: f.now, Asks: []api.ForecastAsk{}}
-	slot := f.st.AppByID(id)
+	slot := f.st.Apps.ByID(id)
 	if slot == 0 {
 		return d, nil
 	}
@@ -122,11 +122,11 @@ func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 	runs := map[api.ForecastAfter]int{}
 	for ref, n := range s.After { // the order does not matter: they are summed and sorted
-		a := f.st.Apps.Get(f.st.App(ref.App))
+		a := f.st.Apps.Get(f.st.Apps.Find(ref.App))
 		after := api.ForecastAfter{ID: a.ID.String(), Queue: f.st.Queues.Get(a.Queue).Path}
 		if c := f.st.Container(ref); c != 0 {
 			k := f.st.Containers.Get(c)
-			after.Container, after.Node = f.st.ContainerID(k).String(), f.st.Nodes.Get(k.Node).ID.String()
+			after.Container, after.Node = f.st.Apps.ContainerID(k).String(), f.st.Nodes.Get(k.Node).ID.String()
 		}
 		runs[after] += n
 	}
@@ -144,7 +144,7 @@ func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 func (f *forecaster) queuesAfter(s *forecast.Start) []api.ForecastQueue {
 	runs := map[string]int{}
 	for ref, n := range s.After { // the order does not matter: they are summed and sorted
-		runs[f.st.Queues.Get(f.st.Apps.Get(f.st.App(ref.App)).Queue).Path] += n
+		runs[f.st.Queues.Get(f.st.Apps.Get(f.st.Apps.Find(ref.App)).Queue).Path] += n
 	}
 	var out []api.ForecastQueue
 	for path, n := range runs { // the order does not matter: they are sorted
@@ -206,7 +206,7 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 		}
 	}
 	if most != 0 {
-		id := f.st.Apps.Get(f.st.App(most)).ID
+		id := f.st.Apps.Get(f.st.Apps.Find(most)).ID
 		out = append(out, supposition{id.String() + " ended now", &input.KillApplication{ID: id}})
 	}
 	if above, ok := f.priorityAbove(a); ok {

@@ -148,7 +148,7 @@ func TestForecastPriority(t *testing.T) {
 		c.app(16384, x.others)
 		id := c.app(16384, x.own)
 		f := &forecasts{}
-		above, ok := f.forecaster(c.p.State(), c.now).priorityAbove(c.p.State().Apps.Get(c.p.State().AppByID(id)))
+		above, ok := f.forecaster(c.p.State(), c.now).priorityAbove(c.p.State().Apps.Get(c.p.State().Apps.ByID(id)))
 		if !ok {
 			above = -1
 		}

@@ -60,7 +60,7 @@ func (c *largeCluster) asks(queue int, count, memory int64, hosts ...string) {
 	c.do(&input.Allocate{Attempt: id, Asks: asks})
 	for range min(count, 10) {
 		st := c.p.State()
-		c.do(&input.Allocate{Attempt: id, Response: st.Apps.Get(st.AppByID(id.App)).Response})
+		c.do(&input.Allocate{Attempt: id, Response: st.Apps.Get(st.Apps.ByID(id.App)).Response})
 	}
 }
 

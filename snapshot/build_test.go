@@ -84,7 +84,7 @@ func small(tb testing.TB) *state.State {
 
 // withSilence adds a node that has missed heartbeats, and one that an ask avoids.
 func withSilence(tb testing.TB, st *state.State) {
-	number := st.Meta.NextNumber(st.Apps.Get(st.App(1)))
+	number := st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1)))
 	key := yarn.SchedulerKey{Priority: 9}
 	apply(tb, st, &event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1<<10, 1), Relax: true},
 		&event.ContainerAllocated{App: 1, Number: number, Key: key, Node: 4, Locality: yarn.OffSwitch},
@@ -112,7 +112,7 @@ func withGang(tb testing.TB, st *state.State) {
 	gang := yarn.SchedulerKey{Priority: 8}
 	apply(tb, st, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 8, AnyRequest: true, Count: 2, TimeoutMillis: 60_000}},
 		&event.AskChanged{App: 1, Key: gang, Name: yarn.Any, Count: 2, Size: yarn.NewResource(1<<10, 1), Relax: true},
-		&event.GangReserved{Reservation: st.Meta.NextReservation + 1, App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.App(1))), Node: 3,
+		&event.GangReserved{Reservation: st.Meta.NextReservation + 1, App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Node: 3,
 			Members: 2, ExpectedMillis: st.Meta.NowMillis + 1000})
 }
 
@@ -124,7 +124,7 @@ func withLabels(tb testing.TB, st *state.State) {
 		&event.LabelsSet{Labels: []event.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: id.Host}, Label: "gpu"}, {ID: id, Label: "spot"}, {ID: yarn.NodeID{Host: "unheard-of"}, Label: "gpu"}}},
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: yarn.NewResource(1<<10, 1), Relax: true}, &event.AskLabelled{App: 1, Key: key, Label: "spot"}, &event.AskMissesUpdated{App: 1, Key: key, Missed: 7},
-		&event.ContainerAllocated{App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.App(1))), Key: key, Node: 3, Locality: yarn.OffSwitch})
+		&event.ContainerAllocated{App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Key: key, Node: 3, Locality: yarn.OffSwitch})
 	apply(tb, st, &event.ApplicationSubmitted{App: st.Meta.NextApp, Name: "labelled", User: "ann", Queue: "root.a", MaxAttempts: 2})
 	apply(tb, st, &event.ApplicationLabelled{App: st.Meta.NextApp - 1, Label: "spot", AMLabel: "gpu"},
 		&event.ApplicationPlaced{App: st.Meta.NextApp - 1, Rule: 2, Text: "u:%user:root.%user", Why: "there is no queue \"root.ann\"", For: "eve"})
@@ -134,7 +134,7 @@ func withLabels(tb testing.TB, st *state.State) {
 // and warns a third one.
 func withPreemptions(tb testing.TB, st *state.State) {
 	key := yarn.SchedulerKey{Priority: 6}
-	number := st.Meta.NextNumber(st.Apps.Get(st.App(1)))
+	number := st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1)))
 	apply(tb, st, &event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 2, Size: yarn.NewResource(1<<10, 1), Relax: true})
 	for i := range uint64(2) {
 		ref := event.ContainerRef{App: 1, Attempt: 1, Number: number + i}
@@ -156,7 +156,7 @@ func withLease(tb testing.TB, st *state.State) {
 	key := yarn.SchedulerKey{Priority: 7}
 	apply(tb, st,
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(512, 1), Relax: true},
-		&event.ContainerLent{ContainerAllocated: event.ContainerAllocated{App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.App(1))), Key: key,
+		&event.ContainerLent{ContainerAllocated: event.ContainerAllocated{App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Key: key,
 			Node: st.Reservations.Get(st.Reservation(2)).Node, Locality: yarn.OffSwitch}, Reservation: 2, DeadlineMillis: st.Meta.NowMillis + 60_000})
 }
 

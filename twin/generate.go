@@ -318,10 +318,10 @@ func (g *generator) beat() error {
 // name returns a container's name in the history; "" if it has none yet.
 func (g *generator) name(c *state.Container) string {
 	a := g.p.apps[g.p.st.Apps.Get(c.App).ID.Seq]
-	if a == nil || a.ordinal[g.p.st.Ref(c)] == 0 {
+	if a == nil || a.ordinal[g.p.st.Apps.Ref(c)] == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d.%d", g.p.st.Apps.Get(c.App).ID.Seq, a.ordinal[g.p.st.Ref(c)])
+	return fmt.Sprintf("%d.%d", g.p.st.Apps.Get(c.App).ID.Seq, a.ordinal[g.p.st.Apps.Ref(c)])
 }
 
 // allocate adds a call of one AM: asks, releases, changes of its blacklist, or nothing.

@@ -302,7 +302,7 @@ func nodeName(id yarn.NodeID) string {
 
 // liveApp returns an application that has not ended, or nil.
 func (p *Planner) liveApp(name string) *state.App {
-	slot := p.st.App(uint32(number(name)))
+	slot := p.st.Apps.Find(uint32(number(name)))
 	if slot == 0 || p.st.Apps.Get(slot).State.Ended() {
 		return nil
 	}
@@ -337,9 +337,9 @@ func (p *Planner) beat(s Step) {
 			switch {
 			case c == nil || c.Node != node || !c.OnNode:
 			case kind == "run" && yarnState(c) == yarn.ContainerAcquired && !c.Launched:
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerRunning})
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerRunning})
 			case kind == "done" && c.Launched && !(c.AM && c.State.Live()):
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerCompleted})
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 			}
 		}
 	}
@@ -386,7 +386,7 @@ func (p *Planner) allocate(s Step) (result string) {
 			in.Asks = append(in.Asks, ask(v))
 		case "release":
 			if c := p.container(v); c != nil && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && p.st.Apps.Get(c.App).ID == a.ID {
-				in.Releases = append(in.Releases, p.st.ContainerID(c))
+				in.Releases = append(in.Releases, p.st.Apps.ContainerID(c))
 			}
 		case "grow", "shrink":
 			name, to, _ := strings.Cut(v, ":")
@@ -394,7 +394,7 @@ func (p *Planner) allocate(s Step) (result string) {
 			if c == nil || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || p.st.Apps.Get(c.App).ID != a.ID {
 				continue
 			}
-			u := input.Update{Container: p.st.ContainerID(c), Version: p.st.SizeVersion(c), Type: input.IncreaseResource, Size: size(to)}
+			u := input.Update{Container: p.st.Apps.ContainerID(c), Version: p.st.SizeVersion(c), Type: input.IncreaseResource, Size: size(to)}
 			if kind == "shrink" {
 				u.Type = input.DecreaseResource
 			}
@@ -441,7 +441,7 @@ func inputLabel(label string) string {
 // names new containers.
 func (p *Planner) masters() {
 	for _, seq := range slices.Sorted(maps.Keys(p.apps)) {
-		known, slot := p.apps[seq], p.st.App(seq)
+		known, slot := p.apps[seq], p.st.Apps.Find(seq)
 		if slot == 0 || p.st.Apps.Get(slot).State.Ended() {
 			continue
 		}
@@ -460,7 +460,7 @@ func (p *Planner) masters() {
 func (p *Planner) count(known *application, a *state.App) {
 	var fresh []event.ContainerRef
 	for _, c := range p.st.ContainersOf(a) {
-		if ref := p.st.Ref(c); c.State.Live() && known.ordinal[ref] == 0 {
+		if ref := p.st.Apps.Ref(c); c.State.Live() && known.ordinal[ref] == 0 {
 			fresh = append(fresh, ref)
 		}
 	}

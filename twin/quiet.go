@@ -86,7 +86,7 @@ func (p *Planner) done(name string) {
 		return
 	}
 	node := p.st.Nodes.Get(c.Node).ID
-	id := p.st.ContainerID(c)
+	id := p.st.Apps.ContainerID(c)
 	p.must(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
 	p.must(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
 }
@@ -101,7 +101,7 @@ func (p *Planner) rest() {
 			in := &input.NodeHeartbeat{ID: nodeID(name)}
 			for slot := range p.st.ContainersOn(p.st.Nodes.Get(p.st.Node(nodeID(name)))) {
 				if c := p.st.Containers.Get(slot); yarnState(c) == yarn.ContainerAcquired && !c.Launched {
-					in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.ContainerID(c), State: yarn.ContainerRunning})
+					in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerRunning})
 				}
 			}
 			p.must(in)

@@ -42,7 +42,7 @@ func (p *Planner) view(result string) Observation {
 	cfg := p.p.Config()
 	o.queue(cfg, 0)
 	for _, seq := range slices.Sorted(maps.Keys(p.apps)) {
-		if slot := p.st.App(seq); slot != 0 && !p.st.Apps.Get(slot).State.Ended() {
+		if slot := p.st.Apps.Find(seq); slot != 0 && !p.st.Apps.Get(slot).State.Ended() {
 			o.app(seq, slot)
 		}
 	}

@@ -8,15 +8,15 @@ import (
 // Apps is the table of applications.
 type Apps struct{ Keyed[AppSlot, App, *App] }
 
-// App returns the slot of the application with the given sequence number, or 0 if there is none.
-func (s *State) App(seq uint32) AppSlot {
-	return s.Apps.find(hash64(uint64(seq)), func(r *App) bool { return r.ID.Seq == seq })
+// Find returns the slot of the application with the given sequence number, or 0 if there is none.
+func (t *Apps) Find(seq uint32) AppSlot {
+	return t.find(hash64(uint64(seq)), func(r *App) bool { return r.ID.Seq == seq })
 }
 
-// AppByID returns the slot of an application, or 0 if there is none.
-func (s *State) AppByID(id yarn.ApplicationID) AppSlot {
-	slot := s.App(id.Seq)
-	if slot == 0 || s.Apps.Get(slot).ID != id {
+// ByID returns the slot of an application, or 0 if there is none.
+func (t *Apps) ByID(id yarn.ApplicationID) AppSlot {
+	slot := t.Find(id.Seq)
+	if slot == 0 || t.Get(slot).ID != id {
 		return 0
 	}
 	return slot
@@ -25,19 +25,19 @@ func (s *State) AppByID(id yarn.ApplicationID) AppSlot {
 func (a *App) hash() uint64         { return hash64(uint64(a.ID.Seq)) }
 func (a *App) same(other *App) bool { return a.ID.Seq == other.ID.Seq }
 
-// appOf returns the application of an event, ready for writing.
-func (s *State) appOf(e event.Event, seq uint32) (AppSlot, *App, error) {
-	slot := s.App(seq)
+// of returns the application of an event, ready for writing.
+func (t *Apps) of(e event.Event, seq uint32) (AppSlot, *App, error) {
+	slot := t.Find(seq)
 	if slot == 0 {
 		return 0, nil, broken(e, "no application %d", seq)
 	}
-	return slot, s.Apps.mut(slot), nil
+	return slot, t.mut(slot), nil
 }
 
 var _ = applies((*State).applicationSubmitted)
 
 func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
-	if e.App == 0 || e.App == 1<<32-1 || s.App(e.App) != 0 {
+	if e.App == 0 || e.App == 1<<32-1 || s.Apps.Find(e.App) != 0 {
 		return broken(e, "application %d is there, or no number of one", e.App)
 	}
 	queue := s.Queues.Find(e.Queue)
@@ -72,7 +72,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 var _ = applies((*State).applicationEnded)
 
 func (s *State) applicationEnded(e *event.ApplicationEnded) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 var _ = applies((*State).applicationMoved)
 
 func (s *State) applicationMoved(e *event.ApplicationMoved) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *State) shift(a *App, sign int64) {
 var _ = applies((*State).applicationReprioritized)
 
 func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) erro
 var _ = applies((*State).applicationForgotten)
 
 func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *State) changeAsk(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged
 var _ = applies((*State).askChanged)
 
 func (s *State) askChanged(e *event.AskChanged) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *State) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
 var _ = applies((*State).askCountersUpdated)
 
 func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
-	_, a, err := s.appOf(e, e.App)
+	_, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (a *App) blacklists(name NameSlot) bool {
 var _ = applies((*State).blacklistChanged)
 
 func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

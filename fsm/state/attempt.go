@@ -54,7 +54,7 @@ func (a *App) amCharge() yarn.Resource {
 var _ = applies((*State).attemptStarted)
 
 func (s *State) attemptStarted(e *event.AttemptStarted) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 var _ = applies((*State).attemptActivated)
 
 func (s *State) attemptActivated(e *event.AttemptActivated) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *State) attemptActivated(e *event.AttemptActivated) error {
 var _ = applies((*State).attemptRegistered)
 
 func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 var _ = applies((*State).attemptEnded)
 
 func (s *State) attemptEnded(e *event.AttemptEnded) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *State) dropUndelivered(a *App) {
 var _ = applies((*State).responseRecorded)
 
 func (s *State) responseRecorded(e *event.ResponseRecorded) error {
-	_, a, err := s.appOf(e, e.App)
+	_, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func churn(b *testing.B, s *State, n int) {
 	apps, nodes := uint32(s.Apps.Len()), NodeSlot(s.Nodes.Len())
 	for i := range n {
 		app := uint32(i)*7919%apps + 1
-		a := s.Apps.Get(s.App(app))
+		a := s.Apps.Get(s.Apps.Find(app))
 		e := allocated(app, s.Meta.NextNumber(a), k1, NodeSlot(i)*31%nodes+1)
 		if err := s.Apply(e); err != nil {
 			b.Fatal(err)

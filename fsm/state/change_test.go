@@ -25,13 +25,13 @@ func see(s *State) seen {
 	v := seen{map[event.ContainerRef]yarn.Resource{}, map[event.ContainerRef]bool{}, map[uint64]uint32{}, map[event.ContainerRef]uint64{}, map[uint32]string{}, map[NodeSlot]string{}}
 	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
 		if c.State.Live() {
-			v.live[s.Ref(c)] = c.Size
+			v.live[s.Apps.Ref(c)] = c.Size
 		}
 		if c.OnNode {
-			v.onNode[s.Ref(c)] = true
+			v.onNode[s.Apps.Ref(c)] = true
 		}
 		if s.Preemptions.Has(slot) {
-			v.warned[s.Ref(c)] = s.Preemptions.Get(slot).Reservation
+			v.warned[s.Apps.Ref(c)] = s.Preemptions.Get(slot).Reservation
 		}
 		return true
 	})
@@ -116,7 +116,7 @@ func checkChanges(before, after seen, changes []Change) error {
 func TestChangesResolve(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 3, 6), allocated(1, 1, k1, 1))
-	app := s.App(1)
+	app := s.Apps.Find(1)
 	a := s.Apps.Get(app)
 	user, queue := a.UserSlot, a.Queue
 	apply(t, s, &event.ReservationMade{Reservation: 1, App: 1, Number: 2, Key: k1, Node: 1})
@@ -150,7 +150,7 @@ func TestChangesResolve(t *testing.T) {
 func TestChangesDoNotAllocate(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1))
-	c := &Container{App: s.App(1)}
+	c := &Container{App: s.Apps.Find(1)}
 	if n := testing.AllocsPerRun(100, func() { s.changes = s.changes[:0]; s.changeContainer(ContainerStarted, 1, c) }); n > 0 {
 		t.Errorf("%v allocations for a change", n)
 	}

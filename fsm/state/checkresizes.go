@@ -13,15 +13,15 @@ func (s *State) checkResizes() error {
 		reservations += int(count(r.Reservation != 0))
 		switch {
 		case c.resize != slot || c.sizing != r.marks():
-			err = fmt.Errorf("container %s is resized twice", s.ContainerID(c))
+			err = fmt.Errorf("container %s is resized twice", s.Apps.ContainerID(c))
 		case r.Version < 0 || (r.Version == 0 && r.Ask == 0) || (r.Version == 0 && (r.Change != 0 || r.marks() != 0)):
-			err = fmt.Errorf("container %s has version %d and nothing is asked for it", s.ContainerID(c), r.Version)
+			err = fmt.Errorf("container %s has version %d and nothing is asked for it", s.Apps.ContainerID(c), r.Version)
 		case !c.State.Live() && (r.Ask != 0 || r.Change != 0 || r.marks() != 0):
-			err = fmt.Errorf("container %s is %s and to be resized", s.ContainerID(c), c.State)
+			err = fmt.Errorf("container %s is %s and to be resized", s.Apps.ContainerID(c), c.State)
 		case r.Change != 0 && !c.undelivered, r.Change == 0 && r.DeliveredIn != 0:
-			err = fmt.Errorf("the change of container %s is in no undelivered list", s.ContainerID(c))
+			err = fmt.Errorf("the change of container %s is in no undelivered list", s.Apps.ContainerID(c))
 		case !s.increaseMatches(r):
-			err = fmt.Errorf("the increase of container %s has the ask or reservation of another", s.ContainerID(c))
+			err = fmt.Errorf("the increase of container %s has the ask or reservation of another", s.Apps.ContainerID(c))
 		}
 		return err == nil
 	})

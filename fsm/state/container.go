@@ -12,7 +12,7 @@ type Containers struct {
 
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *State) Container(r event.ContainerRef) ContainerSlot {
-	app := s.App(r.App)
+	app := s.Apps.Find(r.App)
 	if app == 0 {
 		return 0
 	}
@@ -23,7 +23,7 @@ func (s *State) Container(r event.ContainerRef) ContainerSlot {
 
 // ContainerByID returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *State) ContainerByID(id yarn.ContainerID) ContainerSlot {
-	if s.AppByID(id.App) == 0 {
+	if s.Apps.ByID(id.App) == 0 {
 		return 0
 	}
 	return s.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
@@ -40,13 +40,13 @@ func (c *Container) same(other *Container) bool {
 }
 
 // ContainerID returns the id of a container in YARN's protocols.
-func (s *State) ContainerID(c *Container) yarn.ContainerID {
-	return yarn.ContainerID{App: s.Apps.Get(c.App).ID, Attempt: c.Attempt, Number: c.Number}
+func (t *Apps) ContainerID(c *Container) yarn.ContainerID {
+	return yarn.ContainerID{App: t.Get(c.App).ID, Attempt: c.Attempt, Number: c.Number}
 }
 
 // Ref returns the reference to a container in events.
-func (s *State) Ref(c *Container) event.ContainerRef {
-	return event.ContainerRef{App: s.Apps.Get(c.App).ID.Seq, Attempt: c.Attempt, Number: c.Number}
+func (t *Apps) Ref(c *Container) event.ContainerRef {
+	return event.ContainerRef{App: t.Get(c.App).ID.Seq, Attempt: c.Attempt, Number: c.Number}
 }
 
 // MayBeKept reports whether the container survives the end of its attempt if its application keeps
@@ -81,7 +81,7 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 // the room of the given reservation, or a node without a reservation if it is 0. Errors name the
 // event of.
 func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservation ReservationSlot) (ContainerSlot, error) {
-	app, a, err := s.appOf(of, e.App)
+	app, a, err := s.Apps.of(of, e.App)
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ func TestRecordFields(t *testing.T) {
 		a.State != yarn.AppRunning || a.Response != 3 || a.NextNumber != 1 || a.AttemptID().Attempt != 1 {
 		t.Errorf("running: %+v", a)
 	}
-	if c := s.Containers.Get(a.Containers); c.AllocatedMillis != 5000 || s.ContainerID(c).String() != "container_77_0007_01_000001" || c.Key != k1 || c.Node != 2 {
+	if c := s.Containers.Get(a.Containers); c.AllocatedMillis != 5000 || s.Apps.ContainerID(c).String() != "container_77_0007_01_000001" || c.Key != k1 || c.Node != 2 {
 		t.Errorf("container: %+v", c)
 	}
 	apply(t, s, at(6000), &event.AttemptEnded{App: 7, Final: yarn.FinalFailed, Keep: true, Counts: true, Diagnostics: "first", TrackingURL: "v"})

@@ -18,7 +18,7 @@ func (s *State) QueueOf(a *App) string {
 	if s.Queues.Has(a.Queue) {
 		return s.Queues.Get(a.Queue).Path
 	}
-	if slot := s.App(a.ID.Seq); s.FormerQueues.Has(slot) {
+	if slot := s.Apps.Find(a.ID.Seq); s.FormerQueues.Has(slot) {
 		return s.FormerQueues.Get(slot).Path
 	}
 	return ""

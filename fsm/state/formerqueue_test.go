@@ -15,7 +15,7 @@ func TestFormerQueue(t *testing.T) {
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}}},
 		&event.QueueCreated{Path: "root.ann", Leaf: true, State: yarn.QueueRunning}, &event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.ann"},
 		&event.ApplicationEnded{App: 1, State: yarn.AppKilled})
-	queue := func() string { return s.QueueOf(s.Apps.Get(s.App(1))) }
+	queue := func() string { return s.QueueOf(s.Apps.Get(s.Apps.Find(1))) }
 	if q := queue(); q != "root.ann" || s.FormerQueues.Len() != 0 {
 		t.Errorf("it is in %q, and %d former queues are kept", q, s.FormerQueues.Len())
 	}

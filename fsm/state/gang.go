@@ -142,7 +142,7 @@ func (s *State) GangReserved(app AppSlot) (members, nodes int64) {
 var _ = applies((*State).gangDeclared)
 
 func (s *State) gangDeclared(e *event.GangDeclared) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	switch {
 	case err != nil:
 		return err
@@ -179,7 +179,7 @@ func (s *State) gangReserves(app AppSlot) bool {
 
 // waitingGang returns the application and the ask of an event that requires a waiting gang.
 func (s *State) waitingGang(e event.Event, seq uint32) (app AppSlot, a *App, ask AskSlot, err error) {
-	app, a, err = s.appOf(e, seq)
+	app, a, err = s.Apps.of(e, seq)
 	if err != nil {
 		return 0, nil, 0, err
 	}
@@ -240,7 +240,7 @@ func (s *State) gangStarted(e *event.GangStarted) error {
 var _ = applies((*State).gangEnded)
 
 func (s *State) gangEnded(e *event.GangEnded) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func ganged(t failer) *State {
 func TestGang(t *testing.T) {
 	s := world(t)
 	apply(t, s, gangOf(3))
-	app := s.App(1)
+	app := s.Apps.Find(1)
 	is := func(want Gang) {
 		t.Helper()
 		want.Spec = gangOf(3).Gang
@@ -80,7 +80,7 @@ func TestGang(t *testing.T) {
 // members, and that SinceMillis starts again when it asks for all.
 func TestGangAskChanges(t *testing.T) {
 	s := ganged(t)
-	app := s.App(1)
+	app := s.Apps.Find(1)
 	apply(t, s, &event.TimeAdvanced{NowMillis: 2000}, ask(1, k1, 2, 3))
 	if g := s.Gangs.Get(app); g.State != GangAsking || g.AskedMillis != 1000 || g.SinceMillis != 0 {
 		t.Errorf("with fewer asked it is %+v", g)
@@ -178,14 +178,14 @@ func TestDamagedGangsAreSeen(t *testing.T) {
 		"starts":         func(_ *State, g *Gang) { g.Left = 1 },
 		"since":          func(_ *State, g *Gang) { g.SinceMillis = 0 },
 		"unbound":        func(_ *State, g *Gang) { g.Bound = false },
-		"reservation":    func(s *State, _ *Gang) { s.Gangs.release(s.App(1)) },
+		"reservation":    func(s *State, _ *Gang) { s.Gangs.release(s.Apps.Find(1)) },
 	} {
 		s := ganged(t)
 		apply(t, s, gangReserved(1, 1, 1, 2))
 		if err := s.Check(); err != nil {
 			t.Fatal(err)
 		}
-		spoil(s, s.Gangs.mut(s.App(1)))
+		spoil(s, s.Gangs.mut(s.Apps.Find(1)))
 		if s.Check() == nil {
 			t.Errorf("%s: nothing is seen", name)
 		}

@@ -170,7 +170,7 @@ func world(t failer) *State {
 
 func appAt(t testing.TB, s *State, seq uint32) *App {
 	t.Helper()
-	slot := s.App(seq)
+	slot := s.Apps.Find(seq)
 	if slot == 0 {
 		t.Fatalf("no application %d", seq)
 	}

@@ -403,7 +403,7 @@ func (s *State) relabelMaster(c *Container, to LabelSlot) {
 var _ = applies((*State).askLabelled)
 
 func (s *State) askLabelled(e *event.AskLabelled) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -422,7 +422,7 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 var _ = applies((*State).askMissesUpdated)
 
 func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
-	_, a, err := s.appOf(e, e.App)
+	_, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -447,7 +447,7 @@ func (s *State) labelAsk(slot AskSlot, a *App, to LabelSlot) {
 var _ = applies((*State).applicationLabelled)
 
 func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

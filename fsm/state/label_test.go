@@ -84,7 +84,7 @@ func TestReservationUnderALabel(t *testing.T) {
 	apply(t, s, on("h1", "gpu"),
 		ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1), // the AM
 		ask(1, k2, 2, 4), &event.AskLabelled{App: 1, Key: k2, Label: "gpu"})
-	root, leaf, user := s.Queues.Root(), s.Queues.Find("root.a"), s.Apps.Get(s.App(1)).UserSlot
+	root, leaf, user := s.Queues.Root(), s.Queues.Find("root.a"), s.Apps.Get(s.Apps.Find(1)).UserSlot
 	if got := s.QueueUse(leaf, x); got.Pending != gb(8) || got.Used != gb(1) {
 		t.Errorf("asked: %+v", got)
 	}
@@ -116,7 +116,7 @@ func TestRelabelledNode(t *testing.T) {
 	x, y := s.Label("gpu"), s.Label("ssd")
 	apply(t, s, submit(3, "ann", "root.a"), &event.ApplicationLabelled{App: 3, Label: "ssd", AMLabel: "gpu"}, on("h1", "gpu"),
 		&event.AttemptStarted{App: 3, Attempt: 1}, ask(3, k1, 1, 1), &event.AskLabelled{App: 3, Key: k1, Label: "gpu"}, &event.AttemptActivated{App: 3})
-	leaf, user := s.Queues.Find("root.a"), s.Apps.Get(s.App(3)).UserSlot
+	leaf, user := s.Queues.Find("root.a"), s.Apps.Get(s.Apps.Find(3)).UserSlot
 	if q, u := s.QueueUse(leaf, x), s.UserUse(user, x); q.AMUsed != gb(1) || u.AMUsed != gb(1) || s.Queues.Get(leaf).AMUsed != gb(1) {
 		t.Errorf("an AM of gpu: %+v, %+v; without a label %s", q, u, s.Queues.Get(leaf).AMUsed)
 	}
@@ -189,7 +189,7 @@ func TestRestoredAskKeepsLabel(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
 		&event.ContainerCompleted{Container: ref(1, 1), Restore: true})
-	if k := s.Ask(s.Apps.Get(s.App(1)), k1); k == 0 || s.LabelName(s.Asks.Get(k).Label) != "gpu" {
+	if k := s.Ask(s.Apps.Get(s.Apps.Find(1)), k1); k == 0 || s.LabelName(s.Asks.Get(k).Label) != "gpu" {
 		t.Error("the ask was put back without its label")
 	}
 	if s.AskedLabels.Len() != 0 {

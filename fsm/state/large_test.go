@@ -108,7 +108,7 @@ func TestLargeIsRecordedByTheMinute(t *testing.T) {
 	s := roomy(t, true)
 	give := func(s *State, after int64, node NodeSlot) {
 		t.Helper()
-		n := s.Meta.NextNumber(s.Apps.Get(s.App(1)))
+		n := s.Meta.NextNumber(s.Apps.Get(s.Apps.Find(1)))
 		apply(t, s, &event.TimeAdvanced{NowMillis: s.Meta.NowMillis + after}, asked(box(4<<10, 2)), allocated(1, n, k1, node),
 			&event.ContainerCompleted{Container: ref(1, n)})
 	}

@@ -114,7 +114,7 @@ func (s *State) checkLeases() error {
 		c := s.Containers.Get(slot)
 		r := s.Reservation(l.Reservation)
 		if !c.State.Live() || !c.OnNode || c.AM || r == 0 || s.Reservations.Get(r).Node != c.Node || l.DeadlineMillis < 0 {
-			err = fmt.Errorf("container %s is %s and has a lease of r%d until %d", s.ContainerID(c), c.State, l.Reservation, l.DeadlineMillis)
+			err = fmt.Errorf("container %s is %s and has a lease of r%d until %d", s.Apps.ContainerID(c), c.State, l.Reservation, l.DeadlineMillis)
 		}
 		return err == nil
 	})

@@ -67,7 +67,7 @@ func TestDeclaredLifetime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, st := range []*State{s, back} {
-			if got := st.Apps.Get(st.App(e.App)).DeclaredLifetime(); got != c.want {
+			if got := st.Apps.Get(st.Apps.Find(e.App)).DeclaredLifetime(); got != c.want {
 				t.Errorf("%s seconds: it declares %d ms", c.seconds, got)
 			}
 		}

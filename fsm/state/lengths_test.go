@@ -24,8 +24,8 @@ func TestLengthBuckets(t *testing.T) {
 
 // runs lets application 1 run a container for the given time and with the given exit status.
 func runs(t failer, s *State, millis int64, exit int32) {
-	n := s.Meta.NextNumber(s.Apps.Get(s.App(1)))
-	a := s.Apps.Get(s.App(1))
+	n := s.Meta.NextNumber(s.Apps.Get(s.Apps.Find(1)))
+	a := s.Apps.Get(s.Apps.Find(1))
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, n, k1, 1), &event.ResponseRecorded{App: 1, Response: a.Response + 1},
 		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + millis}, &event.ContainerCompleted{Container: ref(1, n), ExitStatus: exit},
 		&event.ResponseRecorded{App: 1, Response: a.Response + 2}, &event.ResponseRecorded{App: 1, Response: a.Response + 3})
@@ -36,17 +36,17 @@ func runs(t failer, s *State, millis int64, exit int32) {
 func TestLengths(t *testing.T) {
 	s := world(t)
 	runs(t, s, 5000, yarn.ExitPreempted)
-	if s.LengthsOf(s.Apps.Get(s.App(1))) != nil {
+	if s.LengthsOf(s.Apps.Get(s.Apps.Find(1))) != nil {
 		t.Fatal("the length of a preempted container is kept")
 	}
 	for range 10 {
 		runs(t, s, 5000, yarn.ExitSuccess)
 	}
-	l := s.LengthsOf(s.Apps.Get(s.App(1)))
-	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[LengthBucket(5000)] != 10 || l.Key != s.lengthKeys(s.Apps.Get(s.App(1)))[3] {
+	l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1)))
+	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[LengthBucket(5000)] != 10 || l.Key != s.lengthKeys(s.Apps.Get(s.Apps.Find(1)))[3] {
 		t.Fatalf("%d histories, %+v", s.Lengths.Len(), l)
 	}
-	if other := s.LengthsOf(s.Apps.Get(s.App(2))); other == nil || other.Total() != 10 || other == l {
+	if other := s.LengthsOf(s.Apps.Get(s.Apps.Find(2))); other == nil || other.Total() != 10 || other == l {
 		t.Errorf("another application is judged by %+v", other)
 	}
 	back, err := decode(encode(s))
@@ -60,14 +60,14 @@ func TestLengths(t *testing.T) {
 	if s.Digest() != back.Digest() || s.Digest() == f.Digest() {
 		t.Error("the digest does not say what is kept")
 	}
-	if s.LengthsOf(s.Apps.Get(s.App(1))).Counts[LengthBucket(90_000)] != 0 {
+	if s.LengthsOf(s.Apps.Get(s.Apps.Find(1))).Counts[LengthBucket(90_000)] != 0 {
 		t.Error("a fork has written into its origin")
 	}
 	for range maxLengthCount {
 		runs(t, s, 90_000, yarn.ExitSuccess)
 	}
 	runs(t, s, 90_000, yarn.ExitSuccess)
-	if l := s.LengthsOf(s.Apps.Get(s.App(1))); l.Counts[LengthBucket(90_000)] != maxLengthCount/2+1 || l.Counts[LengthBucket(5000)] != 5 {
+	if l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1))); l.Counts[LengthBucket(90_000)] != maxLengthCount/2+1 || l.Counts[LengthBucket(5000)] != 5 {
 		t.Errorf("old lengths count as much as new ones: %+v", l)
 	}
 }
@@ -76,7 +76,7 @@ func TestLengths(t *testing.T) {
 // not one that is in constant use.
 func TestLengthsAreBounded(t *testing.T) {
 	s := world(t)
-	a := *s.Apps.Get(s.App(1))
+	a := *s.Apps.Get(s.Apps.Find(1))
 	c := Container{GrantedIn: 1}
 	for i := range 20_000 {
 		a.nameHash = hashOfAppName(fmt.Sprintf("job %c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676))

@@ -12,7 +12,7 @@ import (
 // SubmitGiven submits an application under an id that was given before.
 func (m *machine) SubmitGiven(t *rapid.T) {
 	n := rapid.Uint32Range(1, max(m.s.Meta.NextApp, 1)).Draw(t, "number")
-	if m.s.App(n) != 0 || len(m.leaves()) == 0 || m.s.Apps.Len() > 8 {
+	if m.s.Apps.Find(n) != 0 || len(m.leaves()) == 0 || m.s.Apps.Len() > 8 {
 		t.Skip("it is there, or there are applications enough")
 	}
 	m.apply(t, &event.ApplicationSubmitted{App: n, Name: "given", User: drawOf(t, "user", machineUsers), Queue: drawOf(t, "queue", m.leaves()),
@@ -77,7 +77,7 @@ func (m *machine) Resync(t *rapid.T) {
 	var undelivered []event.ContainerRef
 	for _, k := range m.s.UndeliveredTo(a) {
 		if k.State.Live() && k.GrantedIn == 0 {
-			undelivered = append(undelivered, m.s.Ref(k))
+			undelivered = append(undelivered, m.s.Apps.Ref(k))
 		}
 	}
 	m.endContainers(t, undelivered)

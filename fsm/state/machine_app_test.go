@@ -130,7 +130,7 @@ func (m *machine) holdings(slot AppSlot) (live []event.ContainerRef, reservation
 	a := m.s.Apps.Get(slot)
 	for _, c := range m.s.ContainersOf(a) {
 		if c.State.Live() {
-			live = append(live, m.s.Ref(c))
+			live = append(live, m.s.Apps.Ref(c))
 		}
 	}
 	for _, r := range m.s.ReservationsOf(a) {

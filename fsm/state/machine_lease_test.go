@@ -30,6 +30,6 @@ func (m *machine) Recall(t *rapid.T) {
 	if m.s.Preemptions.Has(slot) {
 		t.Skip("it is asked for")
 	}
-	m.apply(t, &event.PreemptionAsked{Container: m.s.Ref(m.s.Containers.Get(slot)), Reservation: l.Reservation, Queue: "root.b.x",
+	m.apply(t, &event.PreemptionAsked{Container: m.s.Apps.Ref(m.s.Containers.Get(slot)), Reservation: l.Reservation, Queue: "root.b.x",
 		Cause: yarn.PreemptLease, DeadlineMillis: m.s.Meta.NowMillis + 100})
 }

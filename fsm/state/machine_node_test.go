@@ -51,7 +51,7 @@ func (m *machine) LoseNode(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && (n.Count > 0 || n.Reservation != 0) })
 	var refs []event.ContainerRef
 	for _, c := range m.s.ContainersOn(n) {
-		refs = append(refs, m.s.Ref(c))
+		refs = append(refs, m.s.Apps.Ref(c))
 	}
 	if n.Reservation != 0 {
 		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(n.Reservation).Number, Cause: yarn.CancelNodeNotRunning})
@@ -121,7 +121,7 @@ func (m *machine) Crowd(t *rapid.T) {
 	if n := m.s.Nodes.Get(node); m.within(size, n.Unallocated()) {
 		t.Skip("it has room")
 	}
-	a = m.s.Apps.Get(m.s.App(seq))
+	a = m.s.Apps.Get(m.s.Apps.Find(seq))
 	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: seq, Number: m.s.Meta.NextNumber(a), Key: key, Node: node})
 }
 
@@ -136,7 +136,7 @@ func (m *machine) EmptyReserved(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.Reservation != 0 })
 	var refs []event.ContainerRef
 	for _, c := range m.s.ContainersOn(n) {
-		refs = append(refs, m.s.Ref(c))
+		refs = append(refs, m.s.Apps.Ref(c))
 	}
 	for _, r := range refs {
 		m.apply(t, &event.ContainerCompleted{Container: r})
@@ -170,12 +170,12 @@ func (m *machine) CancelByOperator(t *rapid.T) {
 
 func (m *machine) Launch(t *rapid.T) {
 	_, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State.Live() && !c.Launched })
-	m.apply(t, &event.ContainerLaunched{Container: m.s.Ref(c)})
+	m.apply(t, &event.ContainerLaunched{Container: m.s.Apps.Ref(c)})
 }
 
 func (m *machine) Release(t *rapid.T) {
 	_, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State.Live() })
-	m.apply(t, &event.ContainerReleased{Container: m.s.Ref(c), ExitStatus: yarn.ExitAborted, Diagnostics: drawOf(t, "why", []string{"", "released"})})
+	m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitAborted, Diagnostics: drawOf(t, "why", []string{"", "released"})})
 }
 
 // restorable reports whether a container's ask may be restored.
@@ -187,7 +187,7 @@ func (m *machine) restorable(slot ContainerSlot) bool {
 
 func (m *machine) Complete(t *rapid.T) {
 	slot, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State != yarn.ContainerCompleted })
-	m.apply(t, &event.ContainerCompleted{Container: m.s.Ref(c), ExitStatus: 7, Diagnostics: drawOf(t, "why", []string{"", "done"}),
+	m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: 7, Diagnostics: drawOf(t, "why", []string{"", "done"}),
 		Restore: m.restorable(slot) && rapid.Bool().Draw(t, "restore")})
 }
 

@@ -24,7 +24,7 @@ func (m *machine) withdrawFor(t *rapid.T, e event.Event) {
 	}
 	var warned []event.ContainerRef
 	for c := range m.s.PreemptedFor(m.s.Reservations.Get(slot)) {
-		warned = append(warned, m.s.Ref(m.s.Containers.Get(c)))
+		warned = append(warned, m.s.Apps.Ref(m.s.Containers.Get(c)))
 	}
 	for _, ref := range warned {
 		m.apply(t, &event.PreemptionWithdrawn{Container: ref, Cause: yarn.WithdrawCancelled})
@@ -36,7 +36,7 @@ func (m *machine) AskPreemption(t *rapid.T) {
 	if m.s.Preemptions.Has(slot) {
 		t.Skip("it is warned")
 	}
-	e := &event.PreemptionAsked{Container: m.s.Ref(c), Queue: "root.b.x", Cause: drawOf(t, "cause", []yarn.PreemptionCause{yarn.PreemptGuarantee, yarn.PreemptBalance}),
+	e := &event.PreemptionAsked{Container: m.s.Apps.Ref(c), Queue: "root.b.x", Cause: drawOf(t, "cause", []yarn.PreemptionCause{yarn.PreemptGuarantee, yarn.PreemptBalance}),
 		DeadlineMillis: m.s.Meta.NowMillis + rapid.Int64Range(0, 15000).Draw(t, "wait"), Under: gb(2), Over: gb(1), Sets: 3, Cost: 9}
 	if r := m.s.Nodes.Get(c.Node).Reservation; r != 0 && m.s.Reservations.Get(r).IncreaseOf != slot {
 		e.Reservation = m.s.Reservations.Get(r).Number
@@ -53,16 +53,16 @@ func (m *machine) warned(t *rapid.T) *Container {
 }
 
 func (m *machine) WithdrawPreemption(t *rapid.T) {
-	m.apply(t, &event.PreemptionWithdrawn{Container: m.s.Ref(m.warned(t)), Cause: yarn.WithdrawNotEntitled})
+	m.apply(t, &event.PreemptionWithdrawn{Container: m.s.Apps.Ref(m.warned(t)), Cause: yarn.WithdrawNotEntitled})
 }
 
 func (m *machine) Preempt(t *rapid.T) {
 	c := m.warned(t)
 	app, before := c.App, m.s.PreemptedOf(c.App)
 	if c.Launched {
-		m.apply(t, &event.ContainerReleased{Container: m.s.Ref(c), ExitStatus: yarn.ExitPreempted, Diagnostics: "preempted"})
+		m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted, Diagnostics: "preempted"})
 	} else {
-		m.apply(t, &event.ContainerCompleted{Container: m.s.Ref(c), ExitStatus: yarn.ExitPreempted, Restore: m.restorable(m.s.Container(m.s.Ref(c)))})
+		m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted, Restore: m.restorable(m.s.Container(m.s.Apps.Ref(c)))})
 	}
 	if after := m.s.PreemptedOf(app); after.Containers+after.AMs != before.Containers+before.AMs+1 {
 		t.Fatalf("it has lost %+v, before %+v", after, before)

@@ -83,7 +83,7 @@ func (m *machine) Signal(t *rapid.T) {
 	if command == c.Signal {
 		command = (command + 1) % 4
 	}
-	m.apply(t, &event.ContainerSignalled{Container: m.s.Ref(c), Command: command})
+	m.apply(t, &event.ContainerSignalled{Container: m.s.Apps.Ref(c), Command: command})
 }
 
 func (m *machine) ListHosts(t *rapid.T) {

@@ -39,13 +39,13 @@ func (m *machine) AskToGrow(t *rapid.T) {
 	if by.IsZero() && m.s.AskFor(m.s.Apps.Get(c.App), c.Key, slot) == 0 {
 		t.Skip("nothing to take back")
 	}
-	m.apply(t, &event.ContainerResizeAsked{Container: m.s.Ref(c), Size: c.Size.Add(by)})
+	m.apply(t, &event.ContainerResizeAsked{Container: m.s.Apps.Ref(c), Size: c.Size.Add(by)})
 }
 
 func (m *machine) Grow(t *rapid.T) {
 	slot, c := m.resizable(t, m.mayGrow)
 	n, before := m.s.Nodes.Get(c.Node).Allocated, c.Size
-	m.apply(t, &event.ContainerIncreased{Container: m.s.Ref(c)})
+	m.apply(t, &event.ContainerIncreased{Container: m.s.Apps.Ref(c)})
 	if now := m.s.Containers.Get(slot); now.Size == before || !before.Within(now.Size) || m.s.Nodes.Get(now.Node).Allocated == n {
 		t.Fatal("it has not grown")
 	}
@@ -67,7 +67,7 @@ func (m *machine) ReserveToGrow(t *rapid.T) {
 		n := m.s.Nodes.Get(c.Node)
 		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.hasIncreaseReservation(c) && c.Size.Within(n.Total)
 	})
-	ref, size, whole := m.s.Ref(c), c.Size, m.s.Nodes.Get(c.Node).Total
+	ref, size, whole := m.s.Apps.Ref(c), c.Size, m.s.Nodes.Get(c.Node).Total
 	node := c.Node
 	if whole == size || m.within(whole.Sub(size), m.s.Nodes.Get(node).Unallocated()) {
 		t.Skip("it has room")
@@ -80,7 +80,7 @@ func (m *machine) Shrink(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return true })
 	size := c.Size
 	size[yarn.Memory] -= rapid.Int64Range(0, max(size[yarn.Memory]-1, 0)).Draw(t, "by")
-	m.apply(t, &event.ContainerDecreased{Container: m.s.Ref(c), Size: size})
+	m.apply(t, &event.ContainerDecreased{Container: m.s.Apps.Ref(c), Size: size})
 }
 
 // GrowAndSay increases a container and reports its size, so that short runs reach these states.
@@ -89,7 +89,7 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 		n := m.s.Nodes.Get(c.Node)
 		return n.State.Usable() && n.Reservation == 0 && m.within(gb(1), n.Unallocated())
 	})
-	ref := m.s.Ref(c)
+	ref := m.s.Apps.Ref(c)
 	m.apply(t, &event.ContainerResizeAsked{Container: ref, Size: c.Size.Add(gb(1))})
 	m.apply(t, &event.ContainerIncreased{Container: ref})
 	m.apply(t, &event.ContainerSizeReported{Container: ref, Size: m.s.Containers.Get(slot).Size})
@@ -103,10 +103,10 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 func (m *machine) SaySize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnconfirmed != 0 })
 	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resize(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})
-	m.apply(t, &event.ContainerSizeReported{Container: m.s.Ref(c), Size: size})
+	m.apply(t, &event.ContainerSizeReported{Container: m.s.Apps.Ref(c), Size: size})
 }
 
 func (m *machine) TellSize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnacked != 0 })
-	m.apply(t, &event.ResizeAcked{Container: m.s.Ref(c), Version: m.s.SizeVersion(c)})
+	m.apply(t, &event.ResizeAcked{Container: m.s.Apps.Ref(c), Version: m.s.SizeVersion(c)})
 }

@@ -118,10 +118,10 @@ func (m *Meta) applicationIDsReserved(e *event.ApplicationIDsReserved) error {
 	return nil
 }
 
-var _ = applies((*State).applicationLifetimeChanged)
+var _ = applies(func(s *State, e *event.ApplicationLifetimeChanged) error { return s.Apps.lifetimeChanged(&s.Meta, e) })
 
-func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) error {
-	_, a, err := s.appOf(e, e.App)
+func (t *Apps) lifetimeChanged(m *Meta, e *event.ApplicationLifetimeChanged) error {
+	_, a, err := t.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -129,14 +129,14 @@ func (s *State) applicationLifetimeChanged(e *event.ApplicationLifetimeChanged) 
 		return broken(e, "it is %s", a.State)
 	}
 	a.LifetimeMillis = e.LifetimeMillis
-	s.fold(uint64(e.App)<<32 ^ uint64(e.LifetimeMillis))
+	m.fold(uint64(e.App)<<32 ^ uint64(e.LifetimeMillis))
 	return nil
 }
 
 var _ = applies((*State).attemptLaunched)
 
 func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ var _ = applies((*State).attemptUnregistered)
 // attemptUnregistered begins the end of an attempt. It drops the asks and the undelivered list. The
 // attempt's containers still count until they end.
 func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ var _ = applies((*State).attemptResynced)
 // attemptResynced resets the count of responses to 0. Containers that were never delivered must
 // have ended before. Completions that the AM may have missed will be delivered again.
 func (s *State) attemptResynced(e *event.AttemptResynced) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -225,10 +225,10 @@ func (s *State) forgetResponses(a *App) {
 	}
 }
 
-var _ = applies((*State).attemptReported)
+var _ = applies(func(s *State, e *event.AttemptReported) error { return s.Apps.attemptReported(&s.Meta, e) })
 
-func (s *State) attemptReported(e *event.AttemptReported) error {
-	_, a, err := s.appOf(e, e.App)
+func (t *Apps) attemptReported(m *Meta, e *event.AttemptReported) error {
+	_, a, err := t.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (s *State) attemptReported(e *event.AttemptReported) error {
 		url = e.TrackingURL
 		a.changeDetails(func(d *AppDetails) { d.TrackingURL = url })
 	}
-	s.fold(uint64(e.App)<<32 | uint64(e.Progress))
-	s.fold(hashString(url))
+	m.fold(uint64(e.App)<<32 | uint64(e.Progress))
+	m.fold(hashString(url))
 	return nil
 }

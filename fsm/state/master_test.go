@@ -141,7 +141,7 @@ func TestHistory(t *testing.T) {
 	apply(t, s, &event.AttemptReported{App: 3, Progress: 4300}, &event.ContainerCompleted{Container: ref(3, 1)}, at(4000),
 		&event.AttemptEnded{App: 3, Final: yarn.FinalFailed, Counts: true, Diagnostics: "first"})
 	a := appAt(t, s, 3)
-	want := Attempt{App: s.App(3), Number: 1, Final: yarn.FinalFailed, Counted: true, StartedMillis: 2000, LaunchedMillis: 3000, EndedMillis: 4000,
+	want := Attempt{App: s.Apps.Find(3), Number: 1, Final: yarn.FinalFailed, Counted: true, StartedMillis: 2000, LaunchedMillis: 3000, EndedMillis: 4000,
 		MasterNumber: 1, MasterNode: 2, Host: "h", RPCPort: 5, TrackingURL: "u2", Diagnostics: "first"}
 	if got := *s.Attempts.Get(a.History); got != want {
 		t.Errorf("remembered %+v\nwant %+v", got, want)
@@ -294,15 +294,15 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 	apply(t, base, &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptEnded{App: 1},
 		&event.AttemptUnregistered{App: 2}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 2, Bytes: []byte{1}},
 		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1})
-	app := func(s *State, n uint32) *App { return s.Apps.mut(s.App(n)) }
+	app := func(s *State, n uint32) *App { return s.Apps.mut(s.Apps.Find(n)) }
 	newest := func(s *State) *Attempt { return s.Attempts.mut(app(s, 1).History) }
 	keys := func(s *State) *KeySet { return &s.Meta.Keys[yarn.KeyDelegation] }
 	for name, spoil := range map[string]func(s *State){
 		"history gone":               func(s *State) { app(s, 1).History = 0 },
 		"history of another":         func(s *State) { app(s, 2).History = app(s, 1).History },
 		"history unknown":            func(s *State) { app(s, 1).History = 99 },
-		"attempt of nobody":          func(s *State) { _, h := s.Attempts.alloc(); h.App = s.App(1) },
-		"attempt's application":      func(s *State) { newest(s).App = s.App(2) },
+		"attempt of nobody":          func(s *State) { _, h := s.Attempts.alloc(); h.App = s.Apps.Find(1) },
+		"attempt's application":      func(s *State) { newest(s).App = s.Apps.Find(2) },
 		"attempt's unknown app":      func(s *State) { newest(s).App = 99 },
 		"attempt's number":           func(s *State) { newest(s).Number++ },
 		"attempt's circle":           func(s *State) { newest(s).Next = app(s, 1).History },

@@ -30,7 +30,7 @@ func (s *State) PlacementOf(app AppSlot) *Placement {
 var _ = applies((*State).applicationPlaced)
 
 func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
-	slot := s.App(e.App)
+	slot := s.Apps.Find(e.App)
 	switch {
 	case slot == 0 || e.Rule == 0:
 		return broken(e, "no application %d, or rule %d", e.App, e.Rule)

@@ -50,7 +50,7 @@ func TestPreemption(t *testing.T) {
 	if s.Preemptions.Len() != 0 {
 		t.Errorf("%d warnings stand", s.Preemptions.Len())
 	}
-	if got := s.PreemptedOf(s.App(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
+	if got := s.PreemptedOf(s.Apps.Find(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
 		t.Errorf("application 1 has lost %+v", got)
 	}
 	if n := s.Reservations.Get(s.Reservation(1)).Preempted; n != 1 {
@@ -73,7 +73,7 @@ func TestPreemption(t *testing.T) {
 		t.Error(err)
 	}
 	back, err := decode(encode(s))
-	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.PreemptedOf(back.App(1)) != s.PreemptedOf(s.App(1)) {
+	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.PreemptedOf(back.Apps.Find(1)) != s.PreemptedOf(s.Apps.Find(1)) {
 		t.Errorf("from a snapshot: %v", err)
 	}
 }
@@ -207,10 +207,10 @@ func TestDamagedPreemptionsAreSeen(t *testing.T) {
 		"deadline":            func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).DeadlineMillis = 1 },
 		"amount":              func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Over = gb(-1) },
 		"reservation":         func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Reservation = 9 },
-		"undelivered warning": func(s *State, slot ContainerSlot) { s.removeUndelivered(slot, s.Apps.mut(s.App(1))) },
-		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.place(s.App(1)) },
+		"undelivered warning": func(s *State, slot ContainerSlot) { s.removeUndelivered(slot, s.Apps.mut(s.Apps.Find(1))) },
+		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.place(s.Apps.Find(1)) },
 		"less than nothing lost": func(s *State, _ ContainerSlot) {
-			*s.Preempted.place(s.App(1)) = Preempted{Containers: 1, Size: gb(-1)}
+			*s.Preempted.place(s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

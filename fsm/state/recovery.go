@@ -14,7 +14,7 @@ func (m *Meta) ForeignContainer(number uint64) bool {
 var _ = applies((*State).attemptRecovered)
 
 func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
-	slot, a, err := s.appOf(e, e.App)
+	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
 // Recoverable reports whether a container that a node reports may have been allocated by the
 // ResourceManager from which this cluster took over the application.
 func (s *State) Recoverable(r event.ContainerRef) bool {
-	app := s.App(r.App)
+	app := s.Apps.Find(r.App)
 	if app == 0 || !s.Meta.ForeignContainer(r.Number) || s.Container(r) != 0 {
 		return false
 	}
@@ -52,7 +52,7 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 	if !s.Recoverable(e.Container) || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).State.Usable() || e.Size.Negative() || e.StartedMillis < 0 || e.StartedMillis > s.Meta.NowMillis {
 		return broken(e, "no such application or node, no container of another ResourceManager, or started in the future")
 	}
-	app, a, err := s.appOf(e, e.Container.App)
+	app, a, err := s.Apps.of(e, e.Container.App)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 var _ = applies((*State).nodeApplicationRecovered)
 
 func (s *State) nodeApplicationRecovered(e *event.NodeApplicationRecovered) error {
-	app, a, err := s.appOf(e, e.App)
+	app, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

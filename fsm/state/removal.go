@@ -55,7 +55,7 @@ func (s *State) listRemoval(c *Container, a *App) {
 	if r.writer != s.writer {
 		r.Containers, r.writer = slices.Clip(r.Containers), s.writer
 	}
-	r.Containers = append(r.Containers, s.ContainerID(c))
+	r.Containers = append(r.Containers, s.Apps.ContainerID(c))
 	s.fold(uint64(c.Node)<<32 | uint64(len(r.Containers)))
 	s.fold(r.First)
 }

@@ -72,7 +72,7 @@ func TestRemovalsOfAnAttemptThatIsOver(t *testing.T) {
 
 func TestRemovalsAreBounded(t *testing.T) {
 	s := forgettable(t)
-	c, a := *s.Containers.Get(s.Container(ref(1, 1))), s.Apps.mut(s.App(1))
+	c, a := *s.Containers.Get(s.Container(ref(1, 1))), s.Apps.mut(s.Apps.Find(1))
 	for n := range uint64(MaxRemovals + 5) {
 		c.Number = n + 10
 		s.listRemoval(&c, a)
@@ -89,7 +89,7 @@ func TestRemovalsOfForks(t *testing.T) {
 	list := func(s *State, number uint64) {
 		c := *s.Containers.Get(s.Container(ref(1, 1)))
 		c.Number = number
-		s.listRemoval(&c, s.Apps.mut(s.App(1)))
+		s.listRemoval(&c, s.Apps.mut(s.Apps.Find(1)))
 	}
 	list(s, 1)
 	list(s, 2)

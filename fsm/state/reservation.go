@@ -84,7 +84,7 @@ func (s *State) dropReservationBans(app AppSlot) {
 var _ = applies((*State).reservationMade)
 
 func (s *State) reservationMade(e *event.ReservationMade) error {
-	app, a, err := s.appOf(e, e.App)
+	app, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestDamageIsSeen(t *testing.T) {
 	box := func(s *State, app uint32, number uint64) *Container {
 		return s.Containers.mut(s.Container(ref(app, number)))
 	}
-	app := func(s *State, n uint32) *App { return s.Apps.mut(s.App(n)) }
+	app := func(s *State, n uint32) *App { return s.Apps.mut(s.Apps.Find(n)) }
 	for name, spoil := range map[string]func(s *State){
 		"node's allocation":            func(s *State) { s.Nodes.mut(1).Allocated[0]++ },
 		"node's count":                 func(s *State) { s.Nodes.mut(1).Count++ },
@@ -51,7 +51,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"container's circle on a node": func(s *State) { c := box(s, 2, 1); c.nextNode = s.Container(ref(2, 1)) },
 		"container's circle in an app": func(s *State) { c := box(s, 2, 1); c.nextApp = s.Container(ref(2, 1)) },
 		"container's back link":        func(s *State) { box(s, 1, 1).prevApp = s.Container(ref(2, 1)) },
-		"container's application":      func(s *State) { box(s, 2, 1).App = s.App(1) },
+		"container's application":      func(s *State) { box(s, 2, 1).App = s.Apps.Find(1) },
 		"container's unknown node":     func(s *State) { box(s, 2, 1).Node = 99 },
 		"container's unknown next":     func(s *State) { box(s, 2, 1).nextApp = 9999 },
 		"container's number":           func(s *State) { box(s, 2, 1).Number = 77 },
@@ -80,7 +80,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"ask's reservations":           func(s *State) { s.Asks.mut(app(s, 1).Asks).Reservations++ },
 		"ask's entries":                func(s *State) { s.Asks.mut(app(s, 1).Asks).Entries++ },
 		"ask's key":                    func(s *State) { s.Asks.mut(app(s, 1).Asks).Key = k2 },
-		"ask of nobody":                func(s *State) { _, k := s.Asks.alloc(); k.App, k.Count = s.App(1), 0 },
+		"ask of nobody":                func(s *State) { _, k := s.Asks.alloc(); k.App, k.Count = s.Apps.Find(1), 0 },
 		"location of nobody":           func(s *State) { _, l := s.Locations.alloc(); l.Name, l.Count = 1, 1 },
 		"location's unknown name":      func(s *State) { _, l := s.Locations.alloc(); l.Name = 999 },
 		"reservation's attempt":        func(s *State) { s.Reservations.mut(1).Attempt++ },
@@ -119,7 +119,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"blacklist's unknown name":     func(s *State) { app(s, 1).Blacklist = []NameSlot{1 << 31} },
 		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
 		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
-		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.App(1) },
+		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.Apps.Find(1) },
 		"ban's application":            func(s *State) { _, b := s.ReservationBans.alloc(); b.App = 99 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -148,13 +148,13 @@ func (s *story) allocate(id yarn.ApplicationID) {
 // updates sometimes asks to resize containers, with their current size version or a wrong one.
 func (s *story) updates(in *input.Allocate) {
 	st := s.p.State()
-	slot := st.AppByID(in.Attempt.App)
+	slot := st.Apps.ByID(in.Attempt.App)
 	if slot == 0 || s.rng.Intn(2) > 0 {
 		return
 	}
 	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
 		if s.rng.Intn(2) == 0 {
-			in.Updates = append(in.Updates, input.Update{Container: st.ContainerID(k), Version: st.SizeVersion(k) + int32(s.rng.Intn(5)/4),
+			in.Updates = append(in.Updates, input.Update{Container: st.Apps.ContainerID(k), Version: st.SizeVersion(k) + int32(s.rng.Intn(5)/4),
 				Type: input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})
 		}
 	}

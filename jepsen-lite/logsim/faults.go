@@ -164,5 +164,5 @@ func (w *world) takeBackup() saved {
 // hasContainer reports whether a state has a container.
 func hasContainer(st *state.State, id yarn.ContainerID) bool {
 	slot := st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
-	return slot != 0 && st.ContainerID(st.Containers.Get(slot)) == id
+	return slot != 0 && st.Apps.ContainerID(st.Containers.Get(slot)) == id
 }

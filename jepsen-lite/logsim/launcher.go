@@ -21,7 +21,7 @@ func (l *leadership) launchAMs() {
 		if id := a.AttemptID(); w.rounds < to.silent || !w.recovering && w.rng.IntN(30) == 0 {
 			out = append(out, &input.AttemptLaunchFailed{Attempt: id, Container: c.Number, NodeFault: w.rng.IntN(2) == 0, Diagnostics: "no answer"})
 		} else {
-			to.launch(input.Launch{Container: st.ContainerID(c), Size: c.Size, User: st.Names.Text(a.User), Context: []byte(a.Details().Context)})
+			to.launch(input.Launch{Container: st.Apps.ContainerID(c), Size: c.Size, User: st.Names.Text(a.User), Context: []byte(a.Details().Context)})
 			out = append(out, &input.AttemptLaunched{Attempt: id, Container: c.Number})
 		}
 		return true

@@ -149,7 +149,7 @@ func (w *world) describeApp(id yarn.ApplicationID) string {
 		return ""
 	}
 	st := w.leads.core.State()
-	slot := st.AppByID(id)
+	slot := st.Apps.ByID(id)
 	if slot == 0 {
 		return "it is not there"
 	}

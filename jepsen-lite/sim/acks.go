@@ -195,7 +195,7 @@ func (c *checker) acknowledged(id string, st *state.State) {
 		if a, ok := c.ledger.AppByID(app); ok && a.Forgotten { // the ledger checks whether that is right
 			continue
 		}
-		slot := st.AppByID(app)
+		slot := st.Apps.ByID(app)
 		if slot == 0 {
 			c.violate("S4: %s has lost %s (%s), whose submission was acknowledged", id, app, want.name)
 			continue

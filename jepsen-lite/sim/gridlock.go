@@ -90,7 +90,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	c := &caller{w: d.w, name: "unlock", rng: rand.New(rand.NewSource(d.rng.Int63()))}
 	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
 	defer cancel()
-	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.App(id.Seq)).User)}})
+	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
 	killed := ok && reply.Refused() == nil
 	if killed {
 		d.movedAt = time.Now()

@@ -26,7 +26,7 @@ func TestTimers(t *testing.T) {
 		_, lead := s.killLeader()
 		ended := func(id yarn.ApplicationID) bool {
 			st := s.state(lead)
-			return st.Apps.Get(st.App(id.Seq)).State.Ended()
+			return st.Apps.Get(st.Apps.Find(id.Seq)).State.Ended()
 		}
 		time.Sleep(keyRoll/6 + early)
 		if !ended(bounded) || ended(silent) {

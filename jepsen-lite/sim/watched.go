@@ -70,7 +70,7 @@ func (p *watched) ending(in input.Input) bool {
 	if !ok {
 		return false
 	}
-	slot := p.State().App(e.Attempt.App.Seq)
+	slot := p.State().Apps.Find(e.Attempt.App.Seq)
 	return slot != 0 && p.State().Apps.Get(slot).AttemptState == state.AttemptFinishing
 }
 

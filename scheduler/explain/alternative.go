@@ -248,7 +248,7 @@ func (v view) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
 			free = less // those after it free enough
 			continue
 		}
-		out.Containers = append(out.Containers, v.st.ContainerID(c).String())
+		out.Containers = append(out.Containers, v.st.Apps.ContainerID(c).String())
 	}
 	return out
 }

@@ -367,7 +367,7 @@ func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 		used, most := v.used(i), v.Capacities()[i].EffMax
 		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
-	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.AppByID(a.ID))))
+	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.Apps.ByID(a.ID))))
 }
 
 // preference has the reasons of nodes in the order in which they are reported: the first that some

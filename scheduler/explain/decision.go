@@ -98,7 +98,7 @@ func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
 
 // becauseGiven explains an allocation. With borrowed, it is in room that a reserved node lends.
 func (v view) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision {
-	slot := v.st.App(e.App)
+	slot := v.st.Apps.Find(e.App)
 	if slot == 0 || !v.st.Nodes.Has(e.Node) {
 		return Decision{}
 	}
@@ -272,7 +272,7 @@ func (v view) becauseResizeReserved(e *event.ResizeReserved) Decision {
 }
 
 func (v view) becauseReserved(e *event.ReservationMade) Decision {
-	slot := v.st.App(e.App)
+	slot := v.st.Apps.Find(e.App)
 	if slot == 0 || !v.st.Nodes.Has(e.Node) {
 		return Decision{}
 	}
@@ -319,7 +319,7 @@ func (v view) heldText(number uint64) (string, bool) {
 }
 
 func (v view) becauseActivated(e *event.AttemptActivated) Decision {
-	slot := v.st.App(e.App)
+	slot := v.st.Apps.Find(e.App)
 	if slot == 0 {
 		return Decision{}
 	}
@@ -342,7 +342,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 
 // becauseNonRunnable explains why an attempt must wait until other applications end.
 func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
-	slot := v.st.App(e.App)
+	slot := v.st.Apps.Find(e.App)
 	if slot == 0 || !e.NonRunnable {
 		return Decision{}
 	}

@@ -61,7 +61,7 @@ func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask 
 	case !give:
 		return text + "no other queue must give anything for that", nil
 	}
-	if dear, ok := v.TooDear(v.st.AppByID(a.ID), ask); ok {
+	if dear, ok := v.TooDear(v.st.Apps.ByID(a.ID), ask); ok {
 		return text + v.dearText(&dear, size), v.dear(&dear)
 	}
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil

@@ -56,7 +56,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	x, err := waiting(s, id)
 	if err == nil {
 		v := viewOf(s)
-		slot := v.st.AppByID(id)
+		slot := v.st.Apps.ByID(id)
 		if p := v.st.PlacementOf(slot); p != nil {
 			x.Placed = &Placed{Rule: int(p.Rule), Text: p.Text, Why: p.Why, For: p.For}
 		}
@@ -71,7 +71,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 // applications and queues.
 func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error) {
 	v := viewOf(s)
-	slot := v.st.AppByID(id)
+	slot := v.st.Apps.ByID(id)
 	if slot == 0 || v.cfg == nil {
 		return nil, input.NoSuchApp(id)
 	}
@@ -108,7 +108,7 @@ func (v view) explainWaiting(x *Explanation, slot state.AppSlot, a *state.App) {
 // happen without the obstacle of its first ask, and what preemption does for it. This examines all
 // nodes several times, and all applications.
 func (v view) explainMore(x *Explanation, a *state.App) {
-	slot := v.st.AppByID(a.ID)
+	slot := v.st.Apps.ByID(a.ID)
 	if a.Activated() {
 		v.explainFurther(x, slot, a)
 	}
@@ -136,7 +136,7 @@ func (v view) explainAsks(x *Explanation, a *state.App) {
 		}
 		if k.IncreaseOf != 0 {
 			c := v.st.Containers.Get(k.IncreaseOf)
-			where = fmt.Sprintf("for %s to grow on %s", v.st.ContainerID(c), v.st.Nodes.Get(c.Node).ID)
+			where = fmt.Sprintf("for %s to grow on %s", v.st.Apps.ContainerID(c), v.st.Nodes.Get(c.Node).ID)
 		}
 		where += v.ofLabel(k.Label)
 		x.Asks = append(x.Asks, Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Count: k.Count,
@@ -150,7 +150,7 @@ func (v view) explainReservations(x *Explanation, a *state.App) {
 		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
 			Free: v.cfg.Kinds.Format(n.Unallocated()), NeedsAmount: v.amount(r.Size), FreeAmount: v.amount(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
 		for _, k := range v.st.ContainersOn(n) {
-			h.WaitsFor = append(h.WaitsFor, v.st.ContainerID(k).String())
+			h.WaitsFor = append(h.WaitsFor, v.st.Apps.ContainerID(k).String())
 		}
 		x.Reserved = append(x.Reserved, h)
 	}

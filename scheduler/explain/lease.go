@@ -28,7 +28,7 @@ func (v view) explainLeases(x *Explanation, a *state.App) {
 
 func (v view) leaseOf(slot state.ContainerSlot, c *state.Container) Lease {
 	l := v.st.Leases.Get(slot)
-	out := Lease{Container: v.st.ContainerID(c).String(), Node: v.st.Nodes.Get(c.Node).ID.String(), Reservation: fmt.Sprintf("r%d", l.Reservation),
+	out := Lease{Container: v.st.Apps.ContainerID(c).String(), Node: v.st.Nodes.Get(c.Node).ID.String(), Reservation: fmt.Sprintf("r%d", l.Reservation),
 		DeadlineMillis: l.DeadlineMillis}
 	switch {
 	case v.st.Preemptions.Has(slot):

@@ -291,7 +291,7 @@ func (v view) warnedSet(slot state.ContainerSlot, p *state.Preemption) Preemptio
 func (v view) preemptionContainer(slot state.ContainerSlot) PreemptionContainer {
 	c := v.st.Containers.Get(slot)
 	a := v.st.Apps.Get(c.App)
-	return PreemptionContainer{ID: v.st.ContainerID(c).String(), App: a.ID.String(), Queue: v.st.Queues.Get(a.Queue).Path,
+	return PreemptionContainer{ID: v.st.Apps.ContainerID(c).String(), App: a.ID.String(), Queue: v.st.Queues.Get(a.Queue).Path,
 		Size: v.cfg.Kinds.Format(c.Size), AM: c.AM, RunMillis: max(v.st.Meta.NowMillis-c.AllocatedMillis, 0)}
 }
 
@@ -434,7 +434,7 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 		return text + "no other queue is over its own by more than max_ignored_over_capacity", nil
 	}
 	if ask != 0 {
-		if dear, ok := v.TooDear(v.st.AppByID(a.ID), ask); ok {
+		if dear, ok := v.TooDear(v.st.Apps.ByID(a.ID), ask); ok {
 			return text + v.dearText(&dear, v.st.Asks.Get(ask).Size), v.dear(&dear)
 		}
 	}
@@ -459,7 +459,7 @@ func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 func (v view) dear(d *scheduler.DearSet) *PreemptionDear {
 	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
 	for _, slot := range d.Containers {
-		out.Containers = append(out.Containers, v.st.ContainerID(v.st.Containers.Get(slot)).String())
+		out.Containers = append(out.Containers, v.st.Apps.ContainerID(v.st.Containers.Get(slot)).String())
 	}
 	return out
 }

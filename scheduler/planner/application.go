@@ -15,9 +15,9 @@ import (
 )
 
 func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
-	if in.ID != (yarn.ApplicationID{}) && p.st.AppByID(in.ID) != 0 {
+	if in.ID != (yarn.ApplicationID{}) && p.st.Apps.ByID(in.ID) != 0 {
 		// As in YARN, a repeated submission changes nothing. The id identifies it.
-		a := p.st.Apps.Get(p.st.AppByID(in.ID))
+		a := p.st.Apps.Get(p.st.Apps.ByID(in.ID))
 		return &input.SubmitApplicationReply{ID: in.ID, Queue: p.st.QueueOf(a)}
 	}
 	to, fault := p.admit(in)
@@ -51,7 +51,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if e := p.applicationPlaced(to.placed, seq); e != nil {
 		p.sched.Emit(e)
 	}
-	slot := p.st.App(seq)
+	slot := p.st.Apps.Find(seq)
 	p.declareTagged(slot, in.Tags)
 	p.sched.StartAttempt(slot)
 	p.forget()
@@ -76,7 +76,7 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	if in.User == "" {
 		return to, input.Faultf(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
-	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.App(in.ID.Seq) != 0 || p.ids.contains(in.ID.Seq)) {
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != p.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || p.st.Apps.Find(in.ID.Seq) != 0 || p.ids.contains(in.ID.Seq)) {
 		return to, input.Faultf(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
 	}
 	if _, err := yarn.DeclaredLifetime(in.Tags); err != nil {
@@ -283,7 +283,7 @@ func (p *Planner) lifetime(asked int64, leaf int) int64 {
 }
 
 func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
-	slot := p.st.AppByID(in.ID)
+	slot := p.st.Apps.ByID(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}
@@ -320,7 +320,7 @@ func (p *Planner) applicationLeftQueue(leaf int32) {
 }
 
 func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
-	slot := p.st.AppByID(in.ID)
+	slot := p.st.Apps.ByID(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}
@@ -382,7 +382,7 @@ func (p *Planner) above(i, k int32) bool {
 }
 
 func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
-	slot := p.st.AppByID(in.ID)
+	slot := p.st.Apps.ByID(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}

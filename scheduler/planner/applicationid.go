@@ -66,7 +66,7 @@ func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
 
 // setLifetime changes an application's lifetime, up to the maximum of its queue.
 func (p *Planner) setLifetime(in *input.SetLifetime) input.Reply {
-	slot := p.st.AppByID(in.ID)
+	slot := p.st.Apps.ByID(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}

@@ -12,7 +12,7 @@ import (
 
 // current returns the application of an attempt, or a fault if it is not the running attempt.
 func (p *Planner) current(id yarn.AttemptID) (state.AppSlot, *input.Fault) {
-	slot := p.st.AppByID(id.App)
+	slot := p.st.Apps.ByID(id.App)
 	if slot == 0 {
 		return 0, input.NoSuchApp(id.App)
 	}
@@ -60,7 +60,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 
 func (p *Planner) granted(c *state.Container) input.Granted {
 	n := p.st.Nodes.Get(c.Node)
-	return input.Granted{Container: p.st.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
+	return input.Granted{Container: p.st.Apps.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
 }
 
 // allocate handles an AM's heartbeat. Response numbers let each call take effect once: a call that
@@ -145,7 +145,7 @@ func (p *Planner) answer(slot state.AppSlot, n int32) *input.AllocateReply {
 			r.Preempted = append(r.Preempted, w)
 		}
 		if k.CompletedIn == n {
-			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.ContainerID(k), State: yarn.ContainerCompleted,
+			r.Completed = append(r.Completed, input.ContainerStatus{Container: p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted,
 				ExitStatus: k.ExitStatus, Diagnostics: p.diagnosticsOf(k)})
 		}
 	}
@@ -166,7 +166,7 @@ func (p *Planner) diagnosticsOf(c *state.Container) string {
 func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
-		if s := p.st.AppByID(in.Attempt.App); s != 0 {
+		if s := p.st.Apps.ByID(in.Attempt.App); s != 0 {
 			if a := p.st.Apps.Get(s); a.Shown() == yarn.AppFinished && a.Attempt == in.Attempt.Attempt {
 				return in.NewReply() // a repeated call
 			}
@@ -279,7 +279,7 @@ func (p *Planner) liveOf(slot state.AppSlot) []state.ContainerSlot {
 // on its node, the resource is freed when the node reports the end. Otherwise it is freed at once.
 func (p *Planner) stopContainer(slot state.ContainerSlot, exit int32, text string) {
 	c := p.st.Containers.Get(slot)
-	ref, node := p.st.Ref(c), c.Node
+	ref, node := p.st.Apps.Ref(c), c.Node
 	p.sched.CancelIncrease(c)
 	if c.Launched || p.runsUnreported(c) {
 		p.sched.Emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})

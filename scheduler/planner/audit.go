@@ -164,7 +164,7 @@ func autopilotText(a state.Autopilot) string {
 
 // appTarget returns an application with the old and the new value of what changes.
 func (p *Planner) appTarget(id yarn.ApplicationID, what string, old func(*state.App) string, now string) string {
-	slot := p.st.AppByID(id)
+	slot := p.st.Apps.ByID(id)
 	if slot == 0 || p.st.Apps.Get(slot).Queue == 0 {
 		return id.String()
 	}

@@ -266,8 +266,8 @@ func (r *lendingRun) follow(twin *lendingTwin) {
 func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: id}
 	for _, c := range st.ContainersOn(st.Nodes.Get(st.Node(id))) {
-		if end, known := r.ends[st.Ref(c)]; !c.State.Live() || known && end <= r.now {
-			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
+		if end, known := r.ends[st.Apps.Ref(c)]; !c.State.Live() || known && end <= r.now {
+			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 		}
 	}
 	return in

@@ -127,7 +127,7 @@ func (w *plant) turn(tb testing.TB) {
 			w.must(tb, &input.PreemptionRound{})
 		}
 		for _, at := range w.apps {
-			a := w.p.st.Apps.Get(w.p.st.AppByID(at.App))
+			a := w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App))
 			w.must(tb, &input.Allocate{Attempt: at, Response: a.Response})
 		}
 	}
@@ -137,7 +137,7 @@ func (w *plant) turn(tb testing.TB) {
 	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
 	for _, k := range w.p.st.ContainersOn(w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID))) {
 		if k.State == yarn.ContainerAcquired {
-			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.ContainerID(k), State: yarn.ContainerCompleted})
+			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})
 		}
 	}
 	w.must(tb, &w.hb)
@@ -277,11 +277,11 @@ func BenchmarkEagerAsk(b *testing.B) {
 	for b.Loop() {
 		at := w.apps[i%len(w.apps)]
 		i++
-		a := w.p.st.Apps.Get(w.p.st.AppByID(at.App))
+		a := w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App))
 		in := &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true}}}
 		for _, k := range w.p.st.ContainersOf(a) {
 			if k.State.Live() {
-				in.Releases = append(in.Releases, w.p.st.ContainerID(k))
+				in.Releases = append(in.Releases, w.p.st.Apps.ContainerID(k))
 			}
 		}
 		if r := w.must(b, in).(*input.AllocateReply); len(r.Granted) != 1 {

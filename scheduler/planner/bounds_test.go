@@ -64,7 +64,7 @@ func TestDemandIsBounded(t *testing.T) {
 	at := h.run()
 	call := func(fill func(in *input.Allocate)) *input.Fault {
 		t.Helper()
-		in := &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.AppByID(at.App)).Response}
+		in := &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)).Response}
 		fill(in)
 		r, _ := h.try(in)
 		return r.Refused()
@@ -118,7 +118,7 @@ func TestManyAskLocations(t *testing.T) {
 	growth.InTime(t, "to name 100,000 hosts under one key", func() {
 		for range 5 {
 			in.Attempt = h.run()
-			in.Response = h.p.st.Apps.Get(h.p.st.AppByID(in.Attempt.App)).Response
+			in.Response = h.p.st.Apps.Get(h.p.st.Apps.ByID(in.Attempt.App)).Response
 			h.must(t, in)
 		}
 	})

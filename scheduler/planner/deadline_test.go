@@ -154,7 +154,7 @@ func (q *quiet) ask(id yarn.AttemptID, count, memory int64) {
 
 func (q *quiet) app(id yarn.ApplicationID) *state.App {
 	q.Helper()
-	slot := q.p.st.AppByID(id)
+	slot := q.p.st.Apps.ByID(id)
 	if slot == 0 {
 		q.Fatalf("there is no %s", id)
 	}
@@ -171,7 +171,7 @@ func TestDeadlines(t *testing.T) {
 		conf  []string
 	}
 	appIs := func(seq uint32, s yarn.ApplicationState) func(q *quiet) bool {
-		return func(q *quiet) bool { return q.p.st.Apps.Get(q.p.st.App(seq)).State == s }
+		return func(q *quiet) bool { return q.p.st.Apps.Get(q.p.st.Apps.Find(seq)).State == s }
 	}
 	var leaseEnd int64
 	stories := map[string]story{
@@ -245,7 +245,7 @@ func TestDeadlines(t *testing.T) {
 				}
 				return 0
 			},
-			met: func(q *quiet) bool { return q.p.st.Apps.Get(q.p.st.App(3)).Activated() },
+			met: func(q *quiet) bool { return q.p.st.Apps.Get(q.p.st.Apps.Find(3)).Activated() },
 		},
 		"join token": {
 			start: func(q *quiet) int64 {
@@ -375,7 +375,7 @@ func beside(q *quiet) yarn.ApplicationID {
 // usesLess ends the containers of the other queue.
 func usesLess(q *quiet) {
 	q.Helper()
-	id := q.p.st.Apps.Get(q.p.st.App(1)).AttemptID()
+	id := q.p.st.Apps.Get(q.p.st.Apps.Find(1)).AttemptID()
 	in := &input.Allocate{Attempt: id, Response: q.app(id.App).Response}
 	for n := range uint64(3) {
 		in.Releases = append(in.Releases, yarn.ContainerID{App: id.App, Attempt: 1, Number: n + 1})
@@ -386,7 +386,7 @@ func usesLess(q *quiet) {
 // TestLiftedLimits checks that an application that waits for a limit starts soon after the limit is
 // lifted, whatever has lifted it, although nothing else happens in the cluster.
 func TestLiftedLimits(t *testing.T) {
-	first := func(q *quiet) *state.App { return q.p.st.Apps.Get(q.p.st.App(1)) }
+	first := func(q *quiet) *state.App { return q.p.st.Apps.Get(q.p.st.Apps.Find(1)) }
 	conf := func(set ...string) func(q *quiet) {
 		return func(q *quiet) {
 			q.Helper()
@@ -435,7 +435,7 @@ func TestLiftedLimits(t *testing.T) {
 				return q.managed("b", "bob", 2048)
 			}, func(q *quiet) {
 				for _, seq := range []uint32{2, 3} {
-					q.ask(q.p.st.Apps.Get(q.p.st.App(seq)).AttemptID(), 0, 8192)
+					q.ask(q.p.st.Apps.Get(q.p.st.Apps.Find(seq)).AttemptID(), 0, 8192)
 				}
 			}},
 		{"a dynamic queue is removed", append([]string{confPrefix + "root.a.capacity", "1w", confPrefix + "root.b.capacity", "1w",

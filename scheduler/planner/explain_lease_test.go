@@ -23,8 +23,8 @@ func TestExplainLeases(t *testing.T) {
 			c, holder := st.Containers.Get(slot), st.Reservations.Get(st.Reservation(l.Reservation)).App
 			borrows := must(explain.Application(r.p.sched, st.Apps.Get(c.App).ID)).Leases
 			lends := must(explain.Application(r.p.sched, st.Apps.Get(holder).ID)).Leases
-			if !hasLease(borrows, st.ContainerID(c).String(), false, l.DeadlineMillis) || !hasLease(lends, st.ContainerID(c).String(), true, l.DeadlineMillis) {
-				t.Fatalf("%s has %+v: %+v and %+v", st.ContainerID(c), *l, borrows, lends)
+			if !hasLease(borrows, st.Apps.ContainerID(c).String(), false, l.DeadlineMillis) || !hasLease(lends, st.Apps.ContainerID(c).String(), true, l.DeadlineMillis) {
+				t.Fatalf("%s has %+v: %+v and %+v", st.Apps.ContainerID(c), *l, borrows, lends)
 			}
 			seen[l.DeadlineMillis != 0]++
 			return true

@@ -72,7 +72,7 @@ func (p *Planner) declareTagged(slot state.AppSlot, tags []string) {
 
 // setGang declares or withdraws an application's gang.
 func (p *Planner) setGang(in *input.SetGang) input.Reply {
-	slot := p.st.AppByID(in.ID)
+	slot := p.st.Apps.ByID(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}
@@ -145,7 +145,7 @@ func timedOut(g *state.Gang) string {
 // gangTarget is targetOf for SetGang.
 func (p *Planner) gangTarget(in *input.SetGang) string {
 	before, after := "none", in.Gang
-	if slot := p.st.AppByID(in.ID); slot != 0 && p.st.Gangs.Has(slot) {
+	if slot := p.st.Apps.ByID(in.ID); slot != 0 && p.st.Gangs.Has(slot) {
 		before = p.st.Gangs.Get(slot).Spec.String()
 	}
 	if after == "" {

@@ -160,7 +160,7 @@ func (f *floor) pair(rng *rand.Rand) (beats, held int, ok bool) {
 				continue
 			}
 			g.poll()
-			members, _ := f.p.st.GangReserved(f.p.st.AppByID(g.id.App))
+			members, _ := f.p.st.GangReserved(f.p.st.Apps.ByID(g.id.App))
 			holds[i] = holds[i] || members > 0
 			switch {
 			case len(g.has) == 0:

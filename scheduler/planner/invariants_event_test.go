@@ -52,7 +52,7 @@ func (w *walk) step(e event.Event) {
 	case *event.ApplicationMoved:
 		w.moved(e)
 	case *event.AskMissesUpdated:
-		w.labels().missed(st.Asks.Get(st.Ask(st.Apps.Get(st.App(e.App)), e.Key)), e.Missed)
+		w.labels().missed(st.Asks.Get(st.Ask(st.Apps.Get(st.Apps.Find(e.App)), e.Key)), e.Missed)
 	}
 	w.gave = nil
 	if exchanged {
@@ -71,7 +71,7 @@ func (w *walk) step(e event.Event) {
 		w.countsAgain(made.App, made.Key)
 	}
 	if e, ok := e.(*event.AttemptActivated); ok {
-		w.labels().activated(st.Apps.Get(st.App(e.App)))
+		w.labels().activated(st.Apps.Get(st.Apps.Find(e.App)))
 	}
 }
 
@@ -90,7 +90,7 @@ func (w *walk) labels() *labelWalk {
 // countsAgain is invariant 14: the re-reservation count of a key restarts at 0 when a reservation
 // is made or cancelled.
 func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
-	a := w.st.Apps.Get(w.st.App(app))
+	a := w.st.Apps.Get(w.st.Apps.Find(app))
 	if k := w.st.Ask(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {
 		w.m.fail("14: key %v of %s goes on with %d re-reservations", key, a.ID, w.st.Asks.Get(k).ReReservations)
 	}
@@ -98,7 +98,7 @@ func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 
 // moved is invariant 29 for a runnable application that moves to another leaf.
 func (w *walk) moved(e *event.ApplicationMoved) {
-	a := w.st.Apps.Get(w.st.App(e.App))
+	a := w.st.Apps.Get(w.st.Apps.Find(e.App))
 	for q := w.st.Queues.Find(e.Queue); q != 0 && a.Runnable(); q = w.st.Queues.Get(q).Parent {
 		for up := a.Queue; up != 0; up = w.st.Queues.Get(up).Parent {
 			if up == q {
@@ -114,7 +114,7 @@ func (w *walk) moved(e *event.ApplicationMoved) {
 // placed checks what allocations and reservations have in common: invariants 5, 7, 17, 24 and 25.
 func (w *walk) placed(app uint32, key yarn.SchedulerKey, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
 	st := w.st
-	a := st.Apps.Get(st.App(app))
+	a := st.Apps.Get(st.Apps.Find(app))
 	return w.placedFor(a, st.Asks.Get(st.Ask(a, key)), node, what)
 }
 
@@ -191,7 +191,7 @@ func (w *walk) reserved(e *event.ReservationMade) {
 // moves reports whether a reservation replaces the one that its ask has just given up, on a node
 // that is expected to have room sooner.
 func (w *walk) moves(e *event.ReservationMade) bool {
-	return w.gave != nil && w.m.p.sched.ReservesEarliest() && w.gave.Key == e.Key && w.gave.App == w.st.App(e.App) && w.gave.Node != e.Node
+	return w.gave != nil && w.m.p.sched.ReservesEarliest() && w.gave.Key == e.Key && w.gave.App == w.st.Apps.Find(e.App) && w.gave.Node != e.Node
 }
 
 // fulfilled is invariants 12 and 16: the container keeps its number, and no usage changes.
@@ -275,7 +275,7 @@ func (w *walk) started(e *event.AttemptStarted) {
 	if e.NonRunnable {
 		return
 	}
-	a := st.Apps.Get(st.App(e.App))
+	a := st.Apps.Get(st.Apps.Find(e.App))
 	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
 		if most := m.p.Config().Queues[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 && int64(st.Queues.Get(q).Runnable) >= most {
 			m.fail("29: %s runs %d applications and starts one more", st.Queues.Get(q).Path, st.Queues.Get(q).Runnable)

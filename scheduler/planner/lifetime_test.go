@@ -38,7 +38,7 @@ func TestBadLifetimeIsRefused(t *testing.T) {
 	if id := r.ok(submit(false, yarn.LifetimeTag+"seconds=31536000")).(*input.SubmitApplicationReply).ID; id.Seq != 1 {
 		t.Errorf("the first application is %s", id)
 	}
-	if got := r.p.st.Apps.Get(r.p.st.App(1)).DeclaredLifetime(); got != 365*86_400_000 {
+	if got := r.p.st.Apps.Get(r.p.st.Apps.Find(1)).DeclaredLifetime(); got != 365*86_400_000 {
 		t.Errorf("it declares %d ms", got)
 	}
 }

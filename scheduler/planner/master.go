@@ -12,7 +12,7 @@ import (
 // finishing returns the application whose current attempt has this id and has unregistered; 0 if
 // there is none.
 func (p *Planner) finishing(id yarn.AttemptID) state.AppSlot {
-	slot := p.st.AppByID(id.App)
+	slot := p.st.Apps.ByID(id.App)
 	if slot == 0 {
 		return 0
 	}
@@ -70,7 +70,7 @@ func (p *Planner) runsUnreported(c *state.Container) bool {
 // awaited returns the application whose current attempt waits for the launch of its AM container; 0
 // if it no longer waits or never did.
 func (p *Planner) awaited(id yarn.AttemptID, container uint64) state.AppSlot {
-	slot := p.st.AppByID(id.App)
+	slot := p.st.Apps.ByID(id.App)
 	if slot == 0 {
 		return 0
 	}
@@ -101,14 +101,14 @@ func (p *Planner) attemptLaunchFailed(in *input.AttemptLaunchFailed) input.Reply
 		exit = yarn.ExitAborted
 	}
 	text := "Error launching " + in.Attempt.String() + ". Got exception: " + in.Diagnostics
-	p.completeFor(p.st.Ref(p.st.Containers.Get(p.st.Master(p.st.Apps.Get(slot)))), exit, text, text)
+	p.completeFor(p.st.Apps.Ref(p.st.Containers.Get(p.st.Master(p.st.Apps.Get(slot)))), exit, text, text)
 	return in.NewReply()
 }
 
 // failAttempt ends the current attempt as a failure, at the request of a user. It changes nothing
 // if the attempt has ended.
 func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
-	slot := p.st.AppByID(in.Attempt.App)
+	slot := p.st.Apps.ByID(in.Attempt.App)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.Attempt.App))
 	}

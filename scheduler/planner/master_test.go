@@ -89,7 +89,7 @@ func (r *rig) started(change func(in *input.SubmitApplication)) yarn.AttemptID {
 
 func (r *rig) app(id yarn.AttemptID) *state.App {
 	r.Helper()
-	slot := r.p.st.AppByID(id.App)
+	slot := r.p.st.Apps.ByID(id.App)
 	if slot == 0 {
 		r.Fatalf("there is no %s", id.App)
 	}

@@ -52,7 +52,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 	}
 	reply.Kill = p.statuses(slot, in.Containers, false)
 	for _, id := range in.Running {
-		if app := p.st.AppByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {
+		if app := p.st.Apps.ByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {
 			reply.CleanUp = append(reply.CleanUp, id)
 		}
 	}
@@ -73,8 +73,8 @@ func (p *Planner) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 	}
 	for _, r := range p.containersOn(slot) {
 		c := p.st.Containers.Get(r)
-		if !has[p.st.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
-			p.complete(p.st.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
+		if !has[p.st.Apps.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
+			p.complete(p.st.Apps.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string)
 
 // amEnded ends the attempt whose AM has ended, unless it has ended already.
 func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason string) {
-	app := p.st.App(ref.App)
+	app := p.st.Apps.Find(ref.App)
 	a := p.st.Apps.Get(app)
 	switch {
 	case a.Attempt != ref.Attempt:
@@ -203,7 +203,7 @@ func (p *Planner) stopNode(slot state.NodeSlot, to yarn.NodeState, report string
 	var masters []event.ContainerRef
 	for _, c := range p.containersOn(slot) {
 		if k := p.st.Containers.Get(c); k.OnNode {
-			ref := p.st.Ref(k)
+			ref := p.st.Apps.Ref(k)
 			if p.completeAlone(ref, yarn.ExitAborted, text) {
 				masters = append(masters, ref)
 			}

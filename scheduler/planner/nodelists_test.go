@@ -213,7 +213,7 @@ func TestForgetNode(t *testing.T) {
 		t.Errorf("before the AM was told of its container's end: %v", f)
 	}
 	for range 2 {
-		h.must(t, &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.AppByID(at.App)).Response})
+		h.must(t, &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)).Response})
 	}
 	untracked := &input.ForgetNode{ID: h.nodes[0], Untracked: true}
 	for _, lists := range []*input.SetHosts{{}, {Include: []string{"n0", "n1", "n2"}}, {Include: []string{"n1", "n2"}, Exclude: []string{"n0"}}} {

@@ -20,7 +20,7 @@ const toldAtOnce = 200
 // on that node.
 func (p *Planner) find(node state.NodeSlot, id yarn.ContainerID) state.ContainerSlot {
 	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
-	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
+	if slot == 0 || p.st.Containers.Get(slot).Node != node || p.st.Apps.ContainerID(p.st.Containers.Get(slot)) != id {
 		return 0
 	}
 	return slot
@@ -32,10 +32,10 @@ func (p *Planner) take(slot state.ContainerSlot, s *input.ContainerStatus) {
 	switch {
 	case s.State == yarn.ContainerCompleted:
 		if c.State != yarn.ContainerCompleted {
-			p.complete(p.st.Ref(c), s.ExitStatus, s.Diagnostics)
+			p.complete(p.st.Apps.Ref(c), s.ExitStatus, s.Diagnostics)
 		}
 	case c.State.Live() && !c.Launched:
-		p.sched.Emit(&event.ContainerLaunched{Container: p.st.Ref(c)})
+		p.sched.Emit(&event.ContainerLaunched{Container: p.st.Apps.Ref(c)})
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *Planner) missing(node state.NodeSlot) {
 	var lost []event.ContainerRef
 	for slot, c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
 		if named := int(slot) < len(p.named) && p.named[slot] == p.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
-			lost = append(lost, p.st.Ref(c))
+			lost = append(lost, p.st.Apps.Ref(c))
 		}
 	}
 	for _, ref := range lost { // the end of an AM may already have ended some of them
@@ -104,7 +104,7 @@ func (p *Planner) ackCommands(node state.NodeSlot, in *input.NodeHeartbeat) {
 	}
 	for _, id := range in.SignalsAcked {
 		if slot := p.find(node, id); slot != 0 && p.st.Containers.Get(slot).Signal != 0 {
-			p.sched.Emit(&event.ContainerSignalled{Container: p.st.Ref(p.st.Containers.Get(slot))})
+			p.sched.Emit(&event.ContainerSignalled{Container: p.st.Apps.Ref(p.st.Containers.Get(slot))})
 		}
 	}
 }
@@ -135,16 +135,16 @@ func (p *Planner) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply)
 	}
 	for _, c := range p.st.ContainersOn(n) {
 		if c.Signal != 0 {
-			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.ContainerID(c), Command: c.Signal})
+			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.Apps.ContainerID(c), Command: c.Signal})
 		}
 		if r := p.st.Resize(c); r != nil && r.Unacked {
-			reply.Resize = append(reply.Resize, input.SizeOrder{Container: p.st.ContainerID(c), Version: r.Version})
+			reply.Resize = append(reply.Resize, input.SizeOrder{Container: p.st.Apps.ContainerID(c), Version: r.Version})
 		}
 		switch a := p.st.Apps.Get(c.App); {
 		case c.State == yarn.ContainerReleasing:
-			reply.Kill = append(reply.Kill, p.st.ContainerID(c))
+			reply.Kill = append(reply.Kill, p.st.Apps.ContainerID(c))
 		case c.AM && !c.Launched && !n.NodeManager:
-			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.ContainerID(c), Size: c.Size, User: p.st.Names.Text(a.User), Context: []byte(a.Details().Context)})
+			reply.Launch = append(reply.Launch, input.Launch{Container: p.st.Apps.ContainerID(c), Size: c.Size, User: p.st.Names.Text(a.User), Context: []byte(a.Details().Context)})
 		}
 	}
 }
@@ -167,14 +167,14 @@ const signals = 3
 func (p *Planner) signalContainer(in *input.SignalContainer) input.Reply {
 	id := in.Container
 	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
-	if slot == 0 || p.st.ContainerID(p.st.Containers.Get(slot)) != id || !p.st.Containers.Get(slot).OnNode {
+	if slot == 0 || p.st.Apps.ContainerID(p.st.Containers.Get(slot)) != id || !p.st.Containers.Get(slot).OnNode {
 		return input.Refuse(in, input.Faultf(input.NoSuchContainer, "list them with \"rmd app containers\"", "there is no container %s", id))
 	}
 	if in.Command < 1 || in.Command > signals {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use 1 to 3", "there is no signal %d for containers", in.Command))
 	}
 	if c := p.st.Containers.Get(slot); c.State.Live() && c.Signal != in.Command {
-		p.sched.Emit(&event.ContainerSignalled{Container: p.st.Ref(c), Command: in.Command})
+		p.sched.Emit(&event.ContainerSignalled{Container: p.st.Apps.Ref(c), Command: in.Command})
 	}
 	return in.NewReply()
 }
@@ -204,7 +204,7 @@ func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
 	for _, id := range in.Containers {
 		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
 		slot := p.st.Container(ref)
-		if slot == 0 || p.st.ContainerID(p.st.Containers.Get(slot)) != id {
+		if slot == 0 || p.st.Apps.ContainerID(p.st.Containers.Get(slot)) != id {
 			continue
 		}
 		switch c := p.st.Containers.Get(slot); {

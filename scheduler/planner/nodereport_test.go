@@ -54,7 +54,7 @@ func (h *house) run() yarn.AttemptID {
 // ask asks for n containers on node i and returns those granted.
 func (h *house) ask(at yarn.AttemptID, i, n int) (out []yarn.ContainerID) {
 	h.t.Helper()
-	a, host := h.p.st.Apps.Get(h.p.st.AppByID(at.App)), h.nodes[i].Host
+	a, host := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)), h.nodes[i].Host
 	key, size := yarn.SchedulerKey{Priority: int32(i + 1)}, yarn.NewResource(1024, 1)
 	r := h.must(h.t, &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{
 		{Key: key, Name: host, Count: int64(n), Size: size, Relax: true}, {Key: key, Name: "r", Count: int64(n), Size: size}, {Key: key, Name: yarn.Any, Count: int64(n), Size: size}}})
@@ -299,7 +299,7 @@ func TestFullReports(t *testing.T) {
 	if h.state(ids[0]) != yarn.ContainerRunning || !h.state(ids[2]).Live() || h.node(0).Count != 2 {
 		t.Errorf("named: %s, never there: %s, %d on the node", h.state(ids[0]), h.state(ids[2]), h.node(0).Count)
 	}
-	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
 	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted || !strings.HasPrefix(r.Completed[0].Diagnostics, "Container lost") {
 		t.Errorf("the AM is told %+v", r.Completed)
@@ -313,7 +313,7 @@ func TestFullReportFreesWhatWasBeingKilled(t *testing.T) {
 	at := h.run()
 	ids := h.ask(at, 0, 1)
 	h.beat(0, ids...)
-	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	h.must(t, &input.Allocate{Attempt: at, Response: a.Response, Releases: ids})
 	if r := h.beat(0, ids...); !slices.Equal(r.Kill, ids) {
 		t.Fatalf("to be killed: %v", r.Kill)
@@ -338,7 +338,7 @@ func TestFullReportWithoutTheAM(t *testing.T) {
 	ids := h.ask(yarn.AttemptID{App: r.ID, Attempt: 1}, 0, 2)
 	h.beat(0, append(ids, am)...)
 	h.beat(0)
-	a := h.p.st.Apps.Get(h.p.st.AppByID(r.ID))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(r.ID))
 	if a.Attempt != 2 || a.Failures != 0 || h.state(am) != 0 || h.state(ids[0]) != 0 || h.state(ids[1]) != 0 {
 		t.Errorf("attempt %d after %d failures that count; AM %s, containers %s %s", a.Attempt, a.Failures, h.state(am), h.state(ids[0]), h.state(ids[1]))
 	}
@@ -352,7 +352,7 @@ func TestUnhealthyReportIsNotFull(t *testing.T) {
 	ids := h.ask(at, 0, 1)
 	h.beat(0, ids...)
 	h.must(t, &input.NodeHeartbeat{ID: h.nodes[0], Unhealthy: true, Full: true, Report: "disk"})
-	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
 	if len(r.Completed) != 1 || !strings.Contains(r.Completed[0].Diagnostics, "*unhealthy*") {
 		t.Errorf("completed after the node became unhealthy: %+v, want one container with *unhealthy*",
@@ -369,7 +369,7 @@ func TestUnusedContainersExpire(t *testing.T) {
 	for range 2 {
 		h.must(t, in)
 	}
-	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
 	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted ||
 		r.Completed[0].Diagnostics != "Container expired since it was unused" {
@@ -427,7 +427,7 @@ func TestDialedNodesAreNotOrderedToLaunch(t *testing.T) {
 func TestCheapestToDrain(t *testing.T) {
 	h := newHouse(t, 4, true)
 	at := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
-	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	master := int(a.MasterNode) - 1
 	h.beat(master, yarn.ContainerID{App: at.App, Attempt: 1, Number: a.MasterNumber})
 	h.must(t, &input.RegisterAttempt{Attempt: at})

@@ -39,7 +39,7 @@ node add n1 80G`)
 		if r.Refused() != nil || r.(*input.SubmitApplicationReply).Queue != tc.want {
 			t.Errorf("%+v: %+v, want %s", tc.in, r, tc.want)
 		}
-		if slot := w.p.st.App(r.(*input.SubmitApplicationReply).ID.Seq); w.p.st.Names.Text(w.p.st.Apps.Get(slot).User) != tc.in.User {
+		if slot := w.p.st.Apps.Find(r.(*input.SubmitApplicationReply).ID.Seq); w.p.st.Names.Text(w.p.st.Apps.Get(slot).User) != tc.in.User {
 			t.Errorf("%+v does not run for its own user", tc.in)
 		}
 	}

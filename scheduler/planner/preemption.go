@@ -15,7 +15,7 @@ const preempted = "Container preempted by scheduler"
 // against the application. If the AM does not know the container yet, its ask is restored.
 func (p *Planner) killPreempted(slot state.ContainerSlot) {
 	c := p.st.Containers.Get(slot)
-	ref, live := p.st.Ref(c), c.State.Live()
+	ref, live := p.st.Apps.Ref(c), c.State.Live()
 	switch {
 	case !live:
 	case c.AM:
@@ -34,7 +34,7 @@ func (p *Planner) preempting(slot state.ContainerSlot, c *state.Container, n int
 	if !p.st.Preemptions.Has(slot) || p.st.Preemptions.Get(slot).ToldIn != n {
 		return input.Preempting{}, false
 	}
-	return input.Preempting{Container: p.st.ContainerID(c), Size: c.Size, DeadlineMillis: p.st.Preemptions.Get(slot).DeadlineMillis}, true
+	return input.Preempting{Container: p.st.Apps.ContainerID(c), Size: c.Size, DeadlineMillis: p.st.Preemptions.Get(slot).DeadlineMillis}, true
 }
 
 // unitsOfPreempted sets the total size of the warned containers in a reply, in units of the

@@ -62,7 +62,7 @@ func BenchmarkPreemptionInside(b *testing.B) {
 func (w *plant) ask(tb testing.TB, count int64, of func(i int) bool) {
 	for i, at := range w.apps {
 		if of(i) {
-			w.must(tb, &input.Allocate{Attempt: at, Response: w.p.st.Apps.Get(w.p.st.AppByID(at.App)).Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1},
+			w.must(tb, &input.Allocate{Attempt: at, Response: w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App)).Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1},
 				Name: yarn.Any, Count: count, Size: yarn.NewResource(2048, 1), Relax: true}}})
 		}
 	}

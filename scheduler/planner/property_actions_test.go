@@ -195,7 +195,7 @@ func (m *machine) registerNode(t *rapid.T) {
 	if slot := m.p.st.Node(id); slot != 0 {
 		for _, c := range m.p.containersOn(slot) {
 			if k := m.p.st.Containers.Get(c); rapid.Bool().Draw(t, "still there") {
-				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning})
+				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning})
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func (m *machine) heartbeat(t *rapid.T) {
 	m.sizes(t, in)
 	for _, c := range m.p.containersOn(slot) {
 		k := m.p.st.Containers.Get(c)
-		s := input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}
+		s := input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}
 		switch what := rapid.IntRange(0, 19).Draw(t, "report"); {
 		case what < 3 && (!k.AM || what == 0), k.State == yarn.ContainerReleasing && what < 7:
 			s.State, s.ExitStatus = yarn.ContainerCompleted, int32(what)
@@ -316,20 +316,20 @@ func (m *machine) submitTwice(t *rapid.T) {
 func (m *machine) app(t *rapid.T) (state.AppSlot, *state.App) {
 	var live []yarn.ApplicationID
 	for _, id := range m.apps {
-		if slot := m.p.st.AppByID(id); slot != 0 && !m.p.st.Apps.Get(slot).State.Ended() {
+		if slot := m.p.st.Apps.ByID(id); slot != 0 && !m.p.st.Apps.Get(slot).State.Ended() {
 			live = append(live, id)
 		}
 	}
 	if len(live) == 0 {
 		return 0, nil
 	}
-	slot := m.p.st.AppByID(rapid.SampledFrom(live).Draw(t, "app"))
+	slot := m.p.st.Apps.ByID(rapid.SampledFrom(live).Draw(t, "app"))
 	return slot, m.p.st.Apps.Get(slot)
 }
 
 // registerAttempt registers the application's attempt if its AM can run by now.
 func (m *machine) registerAttempt(id yarn.ApplicationID) {
-	a := m.p.st.Apps.Get(m.p.st.AppByID(id))
+	a := m.p.st.Apps.Get(m.p.st.Apps.ByID(id))
 	ready := a.Unmanaged
 	for _, k := range m.p.st.ContainersOf(a) {
 		ready = ready || (k.AM && k.State == yarn.ContainerRunning && k.Attempt == a.Attempt)
@@ -351,7 +351,7 @@ func (m *machine) runAM(t *rapid.T) {
 	}
 	for _, k := range m.p.st.ContainersOf(a) {
 		if k.AM && k.State.Live() && !k.Launched {
-			m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(k.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}}})
+			m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(k.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}}})
 			break
 		}
 	}
@@ -371,7 +371,7 @@ func (m *machine) ask(t *rapid.T) {
 	}
 	for _, c := range m.p.liveOf(slot) {
 		if rapid.IntRange(0, 9).Draw(t, "release") == 0 {
-			in.Releases = append(in.Releases, m.p.st.ContainerID(m.p.st.Containers.Get(c)))
+			in.Releases = append(in.Releases, m.p.st.Apps.ContainerID(m.p.st.Containers.Get(c)))
 		}
 	}
 	m.updates(t, slot, in)
@@ -388,7 +388,7 @@ func (m *machine) ask(t *rapid.T) {
 func (m *machine) oneAsk(t *rapid.T, in *input.Allocate) {
 	k := input.Ask{Key: yarn.SchedulerKey{Priority: rapid.Int32Range(1, 3).Draw(t, "key")}, Name: yarn.Any,
 		Count: rapid.SampledFrom([]int64{3, 2, 1, 4, 0}).Draw(t, "count"), Size: m.size(t, 8), Relax: rapid.IntRange(0, 4).Draw(t, "relax") < 4, Label: m.askedLabel(t)}
-	app := m.p.st.Apps.Get(m.p.st.AppByID(in.Attempt.App))
+	app := m.p.st.Apps.Get(m.p.st.Apps.ByID(in.Attempt.App))
 	if slot := m.p.st.Ask(app, k.Key); slot != 0 && rapid.IntRange(0, 3).Draw(t, "same size") < 3 {
 		k.Size = m.p.st.Asks.Get(slot).Size
 	}

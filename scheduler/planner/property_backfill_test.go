@@ -14,7 +14,7 @@ import (
 // borrow, and no reservation waits longer because of that.
 func (w *walk) lent(e *event.ContainerLent) {
 	m, cfg, st := w.m, w.m.p.Config(), w.st
-	a, n := st.Apps.Get(st.App(e.App)), st.Nodes.Get(e.Node)
+	a, n := st.Apps.Get(st.Apps.Find(e.App)), st.Nodes.Get(e.Node)
 	k := st.Asks.Get(st.Ask(a, e.Key))
 	slot := st.Reservation(e.Reservation)
 	if slot == 0 || n.Reservation != slot {
@@ -74,7 +74,7 @@ func (m *machine) checkLeases() {
 	var over []late
 	st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		if st.Preemptions.Has(slot) && l.DeadlineMillis == 0 {
-			m.fail("41: %s is to give its room back now, and runs on", st.ContainerID(st.Containers.Get(slot)))
+			m.fail("41: %s is to give its room back now, and runs on", st.Apps.ContainerID(st.Containers.Get(slot)))
 		}
 		if m.round && l.DeadlineMillis != 0 && l.DeadlineMillis <= st.Meta.NowMillis {
 			over = append(over, late{slot, l.DeadlineMillis})
@@ -83,6 +83,6 @@ func (m *machine) checkLeases() {
 	})
 	slices.SortFunc(over, func(a, b late) int { return cmp.Compare(a.slot, b.slot) })
 	for _, o := range over {
-		m.fail("41: %s was to end at %d", st.ContainerID(st.Containers.Get(o.slot)), o.deadline)
+		m.fail("41: %s was to end at %d", st.Apps.ContainerID(st.Containers.Get(o.slot)), o.deadline)
 	}
 }

@@ -12,7 +12,7 @@ func (m *machine) windDown() {
 	m.plan(&input.SetHosts{})
 	keep := m.lastAsker()
 	for _, id := range m.apps {
-		if slot := m.p.st.AppByID(id); slot != 0 && slot != keep && !m.p.st.Apps.Get(slot).State.Ended() {
+		if slot := m.p.st.Apps.ByID(id); slot != 0 && slot != keep && !m.p.st.Apps.Get(slot).State.Ended() {
 			m.plan(&input.KillApplication{ID: id})
 		}
 	}
@@ -49,7 +49,7 @@ func (m *machine) windDown() {
 // lastAsker returns the slot of a registered application, or 0.
 func (m *machine) lastAsker() state.AppSlot {
 	for _, id := range m.apps {
-		if slot := m.p.st.AppByID(id); slot != 0 && m.p.st.Apps.Get(slot).AttemptState == state.AttemptRegistered {
+		if slot := m.p.st.Apps.ByID(id); slot != 0 && m.p.st.Apps.Get(slot).AttemptState == state.AttemptRegistered {
 			return slot
 		}
 	}
@@ -63,7 +63,7 @@ func (m *machine) sweep(done bool) {
 		for _, c := range m.p.containersOn(m.p.st.Node(id)) {
 			k := m.p.st.Containers.Get(c)
 			if done && !(k.AM && k.State.Live()) {
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerCompleted})
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})
 			}
 		}
 		m.plan(in)
@@ -75,7 +75,7 @@ func (m *machine) askNothing(a *state.App) {
 	for _, k := range m.p.st.AsksOf(a) {
 		if k.IncreaseOf != 0 {
 			c := m.p.st.Containers.Get(k.IncreaseOf)
-			in.Updates = append(in.Updates, input.Update{Container: m.p.st.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
+			in.Updates = append(in.Updates, input.Update{Container: m.p.st.Apps.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
 			continue
 		}
 		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel}) // the ask's own label may be gone

@@ -105,7 +105,7 @@ func (m *machine) checkExplanations(counts map[string]int) {
 	before := w.st.Digest()
 	counts["clusters"]++
 	for _, id := range m.apps {
-		slot := w.st.AppByID(id)
+		slot := w.st.Apps.ByID(id)
 		if slot == 0 || w.st.Apps.Get(slot).State.Ended() {
 			continue
 		}
@@ -154,21 +154,21 @@ func (w *explainWalk) firsts(st *state.State) map[state.NodeSlot]served {
 func servedBy(st *state.State, e event.Event) (served, bool) {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
-		return served{st.App(e.App), e.Key, false}, true
+		return served{st.Apps.Find(e.App), e.Key, false}, true
 	case *event.ContainerLent:
-		return served{st.App(e.App), e.Key, false}, true
+		return served{st.Apps.Find(e.App), e.Key, false}, true
 	case *event.GangStarted:
-		return served{st.App(e.App), st.Gangs.Get(st.App(e.App)).Key, false}, true
+		return served{st.Apps.Find(e.App), st.Gangs.Get(st.Apps.Find(e.App)).Key, false}, true
 	case *event.ContainerIncreased:
 		slot := st.Container(e.Container)
-		return served{st.App(e.Container.App), st.Containers.Get(slot).Key, false}, true
+		return served{st.Apps.Find(e.Container.App), st.Containers.Get(slot).Key, false}, true
 	case *event.ReservationFulfilled:
 		r := st.Reservations.Get(st.Reservation(e.Reservation))
 		return served{r.App, r.Key, false}, true
 	case *event.ReservationMade:
-		return served{st.App(e.App), e.Key, true}, true
+		return served{st.Apps.Find(e.App), e.Key, true}, true
 	case *event.GangReserved:
-		return served{st.App(e.App), st.Gangs.Get(st.App(e.App)).Key, true}, true
+		return served{st.Apps.Find(e.App), st.Gangs.Get(st.Apps.Find(e.App)).Key, true}, true
 	}
 	return served{}, false
 }
@@ -421,7 +421,7 @@ func (w *explainWalk) mustEnd(x *explain.Explanation, k *state.Ask) {
 	calc, free := w.m.p.Config().Calculator, n.Unallocated()
 	var sizes []yarn.Resource
 	for _, c := range w.st.ContainersOn(n) {
-		if slices.Contains(x.MustEnd.Containers, w.st.ContainerID(c).String()) {
+		if slices.Contains(x.MustEnd.Containers, w.st.Apps.ContainerID(c).String()) {
 			sizes = append(sizes, c.Size)
 			free = free.Add(c.Size)
 		}
@@ -471,7 +471,7 @@ func (w *explainWalk) neverStarts(x *explain.Explanation, k *state.Ask) {
 			now += 10
 			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{p.st.Node(id)}}})
 			for _, e := range events {
-				if s, ok := servedBy(w.st, e); ok && !s.reserved && s.app == k.App && s.key == k.Key && p.st.App(app.ID.Seq) == k.App {
+				if s, ok := servedBy(w.st, e); ok && !s.reserved && s.app == k.App && s.key == k.Key && p.st.Apps.Find(app.ID.Seq) == k.App {
 					w.fail(x, "it starts when all nodes are empty and serve: %+v (had %d)", e, before)
 				}
 			}
@@ -515,7 +515,7 @@ func (w *explainWalk) withoutMaxima(x *explain.Explanation, k *state.Ask, reason
 		return
 	}
 	w.claims("without maxima")
-	slot := st.App(w.st.Apps.Get(k.App).ID.Seq)
+	slot := st.Apps.Find(w.st.Apps.Get(k.App).ID.Seq)
 	y := must(explain.Application(must(scheduler.New(st, w.m.opt.Eager)), w.st.Apps.Get(k.App).ID))
 	for _, o := range y.Asks {
 		if o.Priority == k.Key.Priority && o.Reason == reason && st.Apps.Get(slot).Outstanding > 0 && !w.rootFull(st, k) {

@@ -63,7 +63,7 @@ func (m *machine) checkStarted() error {
 		if !ok {
 			continue
 		}
-		g := m.p.st.Gangs.Get(m.p.st.App(started.App))
+		g := m.p.st.Gangs.Get(m.p.st.Apps.Find(started.App))
 		nodes, left := map[state.NodeSlot]int64{}, g.Spec.Count
 		for _, e := range m.events[i:] {
 			if c, ok := e.(*event.ContainerAllocated); ok && c.App == started.App && c.Key == g.Key && left > 0 {

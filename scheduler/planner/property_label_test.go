@@ -79,7 +79,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		w.direct(func(p *Planner) {
 			for c := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
 				if k := p.st.Containers.Get(c); k.State.Live() {
-					p.complete(p.st.Ref(k), 0, "")
+					p.complete(p.st.Apps.Ref(k), 0, "")
 					return
 				}
 			}
@@ -137,7 +137,7 @@ type labelWalk struct {
 func (w *labelWalk) step(e event.Event) {
 	st := w.st
 	ask := func(app uint32, key yarn.SchedulerKey) *state.Ask {
-		return st.Asks.Get(st.Ask(st.Apps.Get(st.App(app)), key))
+		return st.Asks.Get(st.Ask(st.Apps.Get(st.Apps.Find(app)), key))
 	}
 	exchanged := false
 	switch e := e.(type) {
@@ -163,7 +163,7 @@ func (w *labelWalk) step(e event.Event) {
 		w.pre = st
 	}
 	if e, ok := e.(*event.AttemptActivated); ok {
-		w.activated(st.Apps.Get(st.App(e.App)))
+		w.activated(st.Apps.Get(st.Apps.Find(e.App)))
 	}
 }
 

@@ -26,7 +26,7 @@ func (m *machine) masterActions() map[string]func(*rapid.T) {
 // given takes application IDs and submits under them, or leaves one unused.
 func (m *machine) given(t *rapid.T) {
 	id := m.plan(&input.NewApplication{}).(*input.NewApplicationReply).ID
-	if m.p.st.AppByID(id) != 0 || id.Seq >= m.p.st.Meta.NextApp {
+	if m.p.st.Apps.ByID(id) != 0 || id.Seq >= m.p.st.Meta.NextApp {
 		m.fail("the id %s is given, the next is %d", id, m.p.st.Meta.NextApp)
 	}
 	if rapid.Bool().Draw(t, "unused") {
@@ -212,12 +212,12 @@ func (m *machine) finishMore(t *rapid.T) {
 		m.plan(&input.KillApplication{ID: id.App})
 	case how == 2:
 		c := m.p.st.Containers.Get(m.p.st.Master(a))
-		m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(c.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.ContainerID(c), State: yarn.ContainerCompleted, ExitStatus: 137}}})
+		m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(c.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(c), State: yarn.ContainerCompleted, ExitStatus: 137}}})
 	default:
 		m.plan(&input.Allocate{Attempt: id, Response: 5})
 		return
 	}
-	if slot := m.p.st.AppByID(id.App); slot != 0 {
+	if slot := m.p.st.Apps.ByID(id.App); slot != 0 {
 		if a := m.p.st.Apps.Get(slot); a.State != yarn.AppFinished || a.Final != yarn.FinalEnded || a.Details().Diagnostics != "bye" || a.Live != 0 {
 			m.fail("%s ended as %s %s %q with %d containers", a.ID, a.State, a.Final, a.Details().Diagnostics, a.Live)
 		}

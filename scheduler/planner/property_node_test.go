@@ -26,7 +26,7 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 	in.CleanupsAcked = append(in.CleanupsAcked, slices.Clone(in.CleanupsAcked)...)
 	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
 		if rapid.Bool().Draw(t, "signalled") {
-			in.SignalsAcked = append(in.SignalsAcked, m.p.st.ContainerID(m.p.st.Containers.Get(c)))
+			in.SignalsAcked = append(in.SignalsAcked, m.p.st.Apps.ContainerID(m.p.st.Containers.Get(c)))
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (m *machine) silence(t *rapid.T) {
 func (m *machine) container(t *rapid.T) (yarn.ContainerID, bool) {
 	var all []yarn.ContainerID
 	m.p.st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
-		all = append(all, m.p.st.ContainerID(c))
+		all = append(all, m.p.st.Apps.ContainerID(c))
 		return true
 	})
 	if len(all) == 0 {
@@ -94,7 +94,7 @@ func (m *machine) unused(t *rapid.T) {
 func (m *machine) nodeOf(id yarn.ContainerID) state.NodeSlot {
 	var node state.NodeSlot
 	m.p.st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
-		if m.p.st.ContainerID(c) == id {
+		if m.p.st.Apps.ContainerID(c) == id {
 			node = c.Node
 		}
 		return node == 0
@@ -130,9 +130,9 @@ func (m *machine) checkFull(in *input.NodeHeartbeat) {
 	}
 	for _, c := range m.p.containersOn(slot) {
 		k := m.p.st.Containers.Get(c)
-		named := slices.ContainsFunc(in.Statuses, func(s input.ContainerStatus) bool { return s.Container == m.p.st.ContainerID(k) })
+		named := slices.ContainsFunc(in.Statuses, func(s input.ContainerStatus) bool { return s.Container == m.p.st.Apps.ContainerID(k) })
 		if k.Launched && !named {
-			m.fail("%s was launched on %s, which does not name it", m.p.st.ContainerID(k), in.ID)
+			m.fail("%s was launched on %s, which does not name it", m.p.st.Apps.ContainerID(k), in.ID)
 		}
 	}
 }

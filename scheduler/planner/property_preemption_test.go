@@ -100,7 +100,7 @@ func (m *machine) beat(ends func(*state.Container) bool) {
 		in := &input.NodeHeartbeat{ID: id}
 		for _, c := range m.p.containersOn(m.p.st.Node(id)) {
 			k := m.p.st.Containers.Get(c)
-			s := input.ContainerStatus{Container: m.p.st.ContainerID(k), State: yarn.ContainerRunning}
+			s := input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}
 			if ends != nil && ends(k) {
 				s.State = yarn.ContainerCompleted
 			}
@@ -222,7 +222,7 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 	}
 	own := before.Queues.Get(before.Apps.Get(victim.App).Queue).Path
 	if victim.AM || below(path).Priority <= below(own).Priority || !cfg.Preemption.QueuePriority.Enabled {
-		m.fail("41: %v of %s (AM: %v) is to end for the priority of %s", before.ContainerID(victim), own, victim.AM, path)
+		m.fail("41: %v of %s (AM: %v) is to end for the priority of %s", before.Apps.ContainerID(victim), own, victim.AM, path)
 	}
 	i := must(cfg.Lookup(path))
 	var q *state.Queue
@@ -233,7 +233,7 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 		return q == nil
 	})
 	if has, keep := q.Used.Sub(q.Reserved), cfg.Compute(m.p.st.Meta.Cluster).Capacities[i].EffMin; cfg.Calculator.Compare(m.p.st.Meta.Cluster, has, keep) >= 0 {
-		m.fail("41: %s has %v of the %v that it is guaranteed, and takes %v by priority", path, has, keep, before.ContainerID(victim))
+		m.fail("41: %s has %v of the %v that it is guaranteed, and takes %v by priority", path, has, keep, before.Apps.ContainerID(victim))
 	}
 }
 
@@ -271,11 +271,11 @@ func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.
 	for k := range kinds {
 		tooMuch = tooMuch || q.Used[k] > keep[k]
 		if q.Used[k] >= keep[k] && left[k] < keep[k] {
-			m.fail("41: %s keeps %v of the %v that it is guaranteed when %v has ended", q.Path, left, keep, before.ContainerID(victim))
+			m.fail("41: %s keeps %v of the %v that it is guaranteed when %v has ended", q.Path, left, keep, before.Apps.ContainerID(victim))
 		}
 	}
 	if !tooMuch {
-		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %v", q.Path, q.Used, keep, before.ContainerID(victim))
+		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %v", q.Path, q.Used, keep, before.Apps.ContainerID(victim))
 	}
 }
 

@@ -23,7 +23,7 @@ func (m *machine) updates(t *rapid.T, slot state.AppSlot, in *input.Allocate) {
 			continue
 		}
 		k := m.p.st.Containers.Get(c)
-		u := input.Update{Container: m.p.st.ContainerID(k), Version: m.p.st.SizeVersion(k), Type: rapid.SampledFrom([]input.UpdateType{0, 0, 0, 1, 1, 2, 3, 4}).Draw(t, "type"),
+		u := input.Update{Container: m.p.st.Apps.ContainerID(k), Version: m.p.st.SizeVersion(k), Type: rapid.SampledFrom([]input.UpdateType{0, 0, 0, 1, 1, 2, 3, 4}).Draw(t, "type"),
 			Size: m.size(t, 8)}
 		if rapid.IntRange(0, 5).Draw(t, "late") == 0 {
 			u.Version++
@@ -62,7 +62,7 @@ func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
 		if r == nil {
 			continue
 		}
-		id := m.p.st.ContainerID(k)
+		id := m.p.st.Apps.ContainerID(k)
 		switch rapid.IntRange(0, 5).Draw(t, "says") {
 		case 0:
 			in.Sizes = append(in.Sizes, input.ContainerSize{Container: id, Size: m.size(t, 8)})

@@ -16,12 +16,12 @@ func (p *Planner) recover(node state.NodeSlot, in *input.RegisterNode) {
 	for _, c := range in.Recovered {
 		id := c.Container
 		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
-		if p.st.AppByID(id.App) != 0 && p.st.Recoverable(ref) && !c.Size.Negative() {
+		if p.st.Apps.ByID(id.App) != 0 && p.st.Recoverable(ref) && !c.Size.Negative() {
 			p.sched.Emit(&event.ContainerRecovered{Container: ref, Node: node, Key: c.Key, Size: c.Size, StartedMillis: min(max(c.StartedMillis, 0), p.now)})
 		}
 	}
 	for _, id := range in.Running {
-		app := p.st.AppByID(id)
+		app := p.st.Apps.ByID(id)
 		if app != 0 && in.NodeManager && !p.st.Apps.Get(app).State.Ended() && p.st.NodeApplication(id, node) == 0 {
 			p.sched.Emit(&event.NodeApplicationRecovered{App: id.Seq, Node: node})
 		}

@@ -121,7 +121,7 @@ func (p *Planner) resize(app state.AppSlot, slot state.ContainerSlot, u *input.U
 // shrink lowers the size of a container, and cancels its increase if it had asked for one.
 func (p *Planner) shrink(slot state.ContainerSlot, size yarn.Resource) {
 	c := p.st.Containers.Get(slot)
-	p.sched.Emit(&event.ContainerDecreased{Container: p.st.Ref(c), Size: size})
+	p.sched.Emit(&event.ContainerDecreased{Container: p.st.Apps.Ref(c), Size: size})
 	p.sched.NodeFreed(c.Node)
 	p.sched.CancelUnwanted(c.App)
 }
@@ -138,7 +138,7 @@ func (p *Planner) askToGrow(app state.AppSlot, slot state.ContainerSlot, size ya
 	if more == asked {
 		return
 	}
-	ref, node := p.st.Ref(c), c.Node
+	ref, node := p.st.Apps.Ref(c), c.Node
 	if !more.IsZero() {
 		p.sched.CancelOtherSizes(app, c.Key, slot, more)
 	}
@@ -159,7 +159,7 @@ func (p *Planner) confirmSizes(node state.NodeSlot, said []input.ContainerSize) 
 		if r == nil || !r.Unconfirmed || yarn.ComponentMax(r.Confirmed, said[i].Size) == r.Confirmed {
 			continue
 		}
-		p.sched.Emit(&event.ContainerSizeReported{Container: p.st.Ref(c), Size: said[i].Size})
+		p.sched.Emit(&event.ContainerSizeReported{Container: p.st.Apps.Ref(c), Size: said[i].Size})
 	}
 }
 
@@ -172,7 +172,7 @@ func (p *Planner) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
 		}
 		c := p.st.Containers.Get(slot)
 		if r := p.st.Resize(c); r != nil && r.Unacked && r.Version == o.Version {
-			p.sched.Emit(&event.ResizeAcked{Container: p.st.Ref(c), Version: o.Version})
+			p.sched.Emit(&event.ResizeAcked{Container: p.st.Apps.Ref(c), Version: o.Version})
 		}
 	}
 }

@@ -201,8 +201,8 @@ func (a *air) beat(i int, done bool) {
 	in := &input.NodeHeartbeat{ID: a.nodes[i]}
 	st := a.lead.st
 	for _, c := range st.ContainersOn(st.Nodes.Get(st.Node(in.ID))) {
-		if done && c.State.Live() && a.told[st.ContainerID(c)] {
-			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
+		if done && c.State.Live() && a.told[st.Apps.ContainerID(c)] {
+			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 			break
 		}
 	}
@@ -227,7 +227,7 @@ func (a *air) register() {
 		return
 	}
 	st := a.lead.st
-	a.must(&input.RegisterAttempt{Attempt: a.at, HasResponse: true, Response: st.Apps.Get(st.AppByID(a.at.App)).Response})
+	a.must(&input.RegisterAttempt{Attempt: a.at, HasResponse: true, Response: st.Apps.Get(st.Apps.ByID(a.at.App)).Response})
 	a.response, a.call = 0, nil
 	a.calls = slices.DeleteFunc(a.calls, func(c *input.Allocate) bool { return c.Response == 0 }) // every registration starts at number 0
 	a.began++
@@ -270,7 +270,7 @@ func (a *air) drain() {
 		}
 	}
 	a.lead.st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool {
-		if id := a.lead.st.ContainerID(k); k.State.Live() && !a.told[id] {
+		if id := a.lead.st.Apps.ContainerID(k); k.State.Live() && !a.told[id] {
 			a.fail("nobody was told of %s", id)
 		}
 		return true

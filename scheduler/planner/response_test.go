@@ -208,7 +208,7 @@ func TestResponseIDsUnique(t *testing.T) {
 			pull()
 		}
 		if i%4 == 3 {
-			last := c.p.st.Apps.Get(c.p.st.AppByID(c.at.App)).Response
+			last := c.p.st.Apps.Get(c.p.st.Apps.ByID(c.at.App)).Response
 			c.must(t, &input.RegisterAttempt{Attempt: c.at, HasResponse: true, Response: last})
 			c.last = 0
 		}
@@ -242,7 +242,7 @@ func TestResponseIDsExhausted(t *testing.T) {
 	for _, elected := range []bool{false, true} {
 		c := newCounting(t)
 		c.pull()
-		slot := c.p.st.AppByID(c.at.App)
+		slot := c.p.st.Apps.ByID(c.at.App)
 		c.p.window(slot).highest = numberMax - 1
 		c.pull()
 		c.pull()

@@ -13,7 +13,7 @@ import (
 )
 
 func (w *world) app(name string) (state.AppSlot, *state.App) {
-	slot := w.p.st.AppByID(w.apps[name])
+	slot := w.p.st.Apps.ByID(w.apps[name])
 	if slot == 0 {
 		w.t.Fatalf("there is no application %q", name)
 	}

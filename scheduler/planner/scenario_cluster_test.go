@@ -178,7 +178,7 @@ func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
 	var list []input.ContainerStatus
 	if slot := w.p.st.Node(id); slot != 0 {
 		for _, c := range w.p.containersOn(slot) {
-			list = append(list, input.ContainerStatus{Container: w.p.st.ContainerID(w.p.st.Containers.Get(c)), State: yarn.ContainerRunning})
+			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(w.p.st.Containers.Get(c)), State: yarn.ContainerRunning})
 		}
 	}
 	return list

@@ -147,7 +147,7 @@ func (w *world) tellOne(e event.Event) string {
 }
 
 func (w *world) sizeOf(app uint32, number uint64) string {
-	slot := w.p.st.App(app)
+	slot := w.p.st.Apps.Find(app)
 	ref := event.ContainerRef{App: app, Attempt: w.p.st.Apps.Get(slot).Attempt, Number: number}
 	if c := w.p.st.Container(ref); c != 0 {
 		return w.size(w.p.st.Containers.Get(c).Size) + " "

@@ -163,7 +163,7 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	if got := h.p.st.Meta.Cluster; got != yarn.NewResource(8192, 8) {
 		t.Errorf("the cluster has %s", got)
 	}
-	a := h.p.st.Apps.Get(h.p.st.AppByID(at.App))
+	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
 	if len(r.Completed) != 1 || r.Completed[0].ExitStatus != yarn.ExitAborted {
 		t.Errorf("the AM is told %+v", r.Completed)
@@ -189,11 +189,11 @@ func TestAMAskUsesSubmissionLocations(t *testing.T) {
 	submit := func(strict bool, places ...yarn.Place) *state.App {
 		t.Helper()
 		r := h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), MaxAttempts: 2, AMPlaces: places, AMStrict: strict}).(*input.SubmitApplicationReply)
-		return h.p.st.Apps.Get(h.p.st.AppByID(r.ID))
+		return h.p.st.Apps.Get(h.p.st.Apps.ByID(r.ID))
 	}
 	on := func(a *state.App) string {
 		t.Helper()
-		c := h.p.st.Master(h.p.st.Apps.Get(h.p.st.AppByID(a.ID)))
+		c := h.p.st.Master(h.p.st.Apps.Get(h.p.st.Apps.ByID(a.ID)))
 		if c == 0 {
 			return ""
 		}
@@ -206,7 +206,7 @@ func TestAMAskUsesSubmissionLocations(t *testing.T) {
 	// The second attempt asks for the same host.
 	h.must(t, &input.FailAttempt{Attempt: there.AttemptID()})
 	h.beat(2)
-	if a := h.p.st.Apps.Get(h.p.st.AppByID(there.ID)); a.Attempt != 2 || on(there) != "n2" {
+	if a := h.p.st.Apps.Get(h.p.st.Apps.ByID(there.ID)); a.Attempt != 2 || on(there) != "n2" {
 		t.Errorf("attempt %d is on %q, want n2", a.Attempt, on(there))
 	}
 	nowhere := submit(true, yarn.Place{Name: "gone", Relax: true}, yarn.Place{Name: "r"})
@@ -240,7 +240,7 @@ func TestLateRegistrationOfAnAM(t *testing.T) {
 	h := newHouse(t, 1, true)
 	at := h.run()
 	h.ask(at, 0, 1)
-	app := func() *state.App { return h.p.st.Apps.Get(h.p.st.AppByID(at.App)) }
+	app := func() *state.App { return h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)) }
 	h.must(t, &input.Allocate{Attempt: at, Response: app().Response, Asks: []input.Ask{
 		{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 3, Size: yarn.NewResource(8192, 1), Relax: true}}})
 	last := app().Response

@@ -154,7 +154,7 @@ func (b *builder) finish() {
 	}
 	sched.Begin(b.opt.NowMillis)
 	for _, id := range b.result.Waiting {
-		sched.StartAttempt(b.st.AppByID(id))
+		sched.StartAttempt(b.st.Apps.ByID(id))
 	}
 	p, err := planner.New(b.st, planner.Options{})
 	if err != nil {

@@ -84,7 +84,7 @@ func taken(t testing.TB, s *statestore.Store, o Options) *Result {
 }
 
 func running(r *Result) *state.App {
-	return r.State.Apps.Get(r.State.AppByID(r.Running[0]))
+	return r.State.Apps.Get(r.State.Apps.ByID(r.Running[0]))
 }
 
 func TestMigratedState(t *testing.T) {
@@ -100,7 +100,7 @@ func TestMigratedState(t *testing.T) {
 		t.Errorf("the lists of hosts are %+v", st.Hosts)
 	}
 	for _, a := range s.Applications {
-		got := st.Apps.Get(st.AppByID(a.ID))
+		got := st.Apps.Get(st.Apps.ByID(a.ID))
 		if got.SubmittedMillis != a.SubmittedMillis || got.EndedMillis != a.EndedMillis || got.Attempt != 1 {
 			t.Errorf("%s: submitted %d, ended %d, attempt %d", a.ID, got.SubmittedMillis, got.EndedMillis, got.Attempt)
 		}
@@ -235,7 +235,7 @@ func TestLabels(t *testing.T) {
 	}
 	o.Properties = append(o.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	st := taken(t, s, o).State
-	got := st.Apps.Get(st.AppByID(a.ID))
+	got := st.Apps.Get(st.Apps.ByID(a.ID))
 	if got.DefaultLabel() != "x" || got.Details().AMLabel != "x" || st.LabelName(got.AMLabel) != "x" || st.LabelName(st.Asks.Get(got.Asks).Label) != "x" {
 		t.Errorf("labels %q, %+v", got.DefaultLabel(), got.Details())
 	}
@@ -322,19 +322,19 @@ func TestEndedAttempts(t *testing.T) {
 	if len(r.Waiting)+r.Ended != 3 {
 		t.Fatalf("%d applications wait, %d ended, want 3 in all", len(r.Waiting), r.Ended)
 	}
-	got := r.State.Apps.Get(r.State.AppByID(a.ID))
+	got := r.State.Apps.Get(r.State.Apps.ByID(a.ID))
 	if got.Failures != 1 {
 		t.Errorf("%d failures", got.Failures)
 	}
 	a.Attempts[0].State, a.Attempts[0].Final = yarn.AppFinished, yarn.FinalSucceeded
 	r = taken(t, s, options("default,batch"))
-	if got = r.State.Apps.Get(r.State.AppByID(a.ID)); got.State != yarn.AppFinished || got.Final != yarn.FinalSucceeded {
+	if got = r.State.Apps.Get(r.State.Apps.ByID(a.ID)); got.State != yarn.AppFinished || got.Final != yarn.FinalSucceeded {
 		t.Errorf("application is %s, %s, want %s, %s",
 			got.State, got.Final, yarn.AppFinished, yarn.FinalSucceeded)
 	}
 	a.Attempts = nil
 	r = taken(t, s, options("default,batch"))
-	if got = r.State.Apps.Get(r.State.AppByID(a.ID)); len(r.Waiting) != 1 || got.Attempt != 1 || got.Outstanding != 1 {
+	if got = r.State.Apps.Get(r.State.Apps.ByID(a.ID)); len(r.Waiting) != 1 || got.Attempt != 1 || got.Outstanding != 1 {
 		t.Errorf("%+v, attempt %d asks %d", r.Waiting, got.Attempt, got.Outstanding)
 	}
 }

@@ -178,7 +178,7 @@ func (b *builder) goesOn(a application) {
 		b.ended(a, yarn.AppFinished, last.Diagnostics)
 		b.result.Ended++
 	case b.err != nil:
-	case last.State == yarn.AppKilled, b.st.Apps.Get(b.st.App(a.ID.Seq)).Failures >= b.st.Apps.Get(b.st.App(a.ID.Seq)).MaxAttempts:
+	case last.State == yarn.AppKilled, b.st.Apps.Get(b.st.Apps.Find(a.ID.Seq)).Failures >= b.st.Apps.Get(b.st.Apps.Find(a.ID.Seq)).MaxAttempts:
 		b.ended(a, last.State, fmt.Sprintf("Attempt %d was the last. %s", last.Number, last.Diagnostics))
 		b.result.Ended++
 	default:

@@ -81,7 +81,7 @@ func (r *recorder) app(count int64, size yarn.Resource) yarn.AttemptID {
 // pass lets the AMs fetch their containers, advances the time, and ends one container on each node.
 func (r *recorder) pass(millis int64) {
 	for _, id := range r.apps {
-		r.do(&input.Allocate{Attempt: id, Response: r.p.State().Apps.Get(r.p.State().AppByID(id.App)).Response})
+		r.do(&input.Allocate{Attempt: id, Response: r.p.State().Apps.Get(r.p.State().Apps.ByID(id.App)).Response})
 	}
 	r.now += millis
 	var beats []input.NodeHeartbeat
@@ -89,7 +89,7 @@ func (r *recorder) pass(millis int64) {
 		hb := input.NodeHeartbeat{ID: n.ID}
 		if n.Containers != 0 {
 			k := r.p.State().Containers.Get(n.Containers)
-			hb.Statuses = []input.ContainerStatus{{Container: r.p.State().ContainerID(k), State: yarn.ContainerCompleted}}
+			hb.Statuses = []input.ContainerStatus{{Container: r.p.State().Apps.ContainerID(k), State: yarn.ContainerCompleted}}
 		}
 		beats = append(beats, hb)
 		return true

@@ -100,7 +100,7 @@ func (m *meter) owedSoFar(now int64) (all map[string]*delays, waiting map[string
 	}
 	st := m.sched.State()
 	for k, w := range m.asks { // the order does not matter: they are summed
-		slot := st.App(k.app)
+		slot := st.Apps.Find(k.app)
 		if slot == 0 || st.Apps.Get(slot).Queue == 0 {
 			continue
 		}

@@ -104,7 +104,7 @@ func compareRefs(a, b event.ContainerRef) int {
 func (c *course) adopt(st *state.State, j *job) {
 	j.own.started = true
 	j.own.amStarted, j.own.registered, j.own.ended, j.own.lastEnd = j.amStarted, j.registered, j.ended, j.lastEnd
-	slot := st.App(j.seq)
+	slot := st.Apps.Find(j.seq)
 	if slot == 0 {
 		return
 	}
@@ -281,7 +281,7 @@ func (c *course) guess(run *ownRun) int64 {
 		}
 	}
 	st := c.p.State()
-	slot := st.App(run.job.seq)
+	slot := st.Apps.Find(run.job.seq)
 	if slot == 0 {
 		return age
 	}

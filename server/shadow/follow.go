@@ -25,7 +25,7 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	case *event.QueuesConfigured:
 		return 1, nil // the shadow keeps its own configuration
 	case *event.AttemptActivated:
-		slot := s.own.State().App(e.App)
+		slot := s.own.State().Apps.Find(e.App)
 		if slot == 0 || s.own.State().Apps.Get(slot).Unmanaged { // no limit applies to an unmanaged AM
 			return s.take(e)
 		}
@@ -63,9 +63,9 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	case *event.ReservationMade, *event.ResizeReserved:
 		rounds = true
 	case *event.GangStarted:
-		return s.decide(events, s.gangs(s.own.State().App(e.App), true)...)
+		return s.decide(events, s.gangs(s.own.State().Apps.Find(e.App), true)...)
 	case *event.GangReserved:
-		return s.decide(events, s.gangs(s.own.State().App(e.App), false)...)
+		return s.decide(events, s.gangs(s.own.State().Apps.Find(e.App), false)...)
 	}
 	node, gave := s.nodeOf(events)
 	if node == 0 {

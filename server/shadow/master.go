@@ -30,7 +30,7 @@ func (c *course) later(j *job, at int64) {
 // act does what an application's AM does at the current time.
 func (c *course) act(j *job) {
 	st := c.p.State()
-	slot := st.App(j.seq)
+	slot := st.Apps.Find(j.seq)
 	if slot != 0 {
 		c.clearAway(slot)
 	}
@@ -72,7 +72,7 @@ func (c *course) clearAway(slot state.AppSlot) {
 	var refs []event.ContainerRef
 	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
 		if k.State == yarn.ContainerReleasing && k.OnNode {
-			refs = append(refs, st.Ref(k))
+			refs = append(refs, st.Apps.Ref(k))
 		}
 	}
 	for _, ref := range refs {
@@ -101,7 +101,7 @@ func (c *course) register(j *job, a *state.App) bool {
 	if j.own.registered == 0 {
 		j.own.registered = c.now
 	}
-	return c.p.State().Apps.Get(c.p.State().App(j.seq)).AttemptState == state.AttemptRegistered
+	return c.p.State().Apps.Get(c.p.State().Apps.Find(j.seq)).AttemptState == state.AttemptRegistered
 }
 
 // ask takes the granted containers and sends the asks that are due.
@@ -132,7 +132,7 @@ func (c *course) ask(j *job) {
 		asks = append(asks, c.trim(j)...)
 	}
 	st := c.p.State()
-	a := st.Apps.Get(st.App(j.seq))
+	a := st.Apps.Get(st.Apps.Find(j.seq))
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Progress: a.Progress}
 	for _, o := range asks {
 		if o.black != nil {
@@ -188,7 +188,7 @@ func (c *course) finish(j *job) {
 		return
 	}
 	st, am := c.p.State(), j.own.am
-	c.plan(&input.FinishAttempt{Attempt: st.Apps.Get(st.App(j.seq)).AttemptID(), Final: yarn.FinalSucceeded})
+	c.plan(&input.FinishAttempt{Attempt: st.Apps.Get(st.Apps.Find(j.seq)).AttemptID(), Final: yarn.FinalSucceeded})
 	c.complete(am)
 	c.dirty[j.seq] = true
 }
@@ -202,7 +202,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 	st := c.p.State()
 	nodeID := func(slot state.NodeSlot) yarn.NodeID { return real.Nodes.Get(slot).ID }
 	app := func(seq uint32) (yarn.ApplicationID, bool) {
-		slot := st.App(seq)
+		slot := st.Apps.Find(seq)
 		if slot == 0 {
 			return yarn.ApplicationID{}, false
 		}
@@ -214,7 +214,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 		c.applyUnchanged(e)
 	case *event.ApplicationSubmitted:
 		c.applyUnchanged(e)
-		if j := c.record.jobs[e.App]; j != nil && st.App(e.App) == 0 { // its queue does not exist in the shadow
+		if j := c.record.jobs[e.App]; j != nil && st.Apps.Find(e.App) == 0 { // its queue does not exist in the shadow
 			c.record.drop(j)
 		}
 	case *event.AttemptStarted:
@@ -232,7 +232,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 			c.plan(&input.SetGang{ID: id, Gang: e.Gang.String()})
 		}
 	case *event.GangEnded:
-		if slot := st.App(e.App); slot != 0 && st.Gangs.Has(slot) && st.Gangs.Get(slot).HoldsBack() {
+		if slot := st.Apps.Find(e.App); slot != 0 && st.Gangs.Has(slot) && st.Gangs.Get(slot).HoldsBack() {
 			c.emit(func() { c.p.Scheduler().EndGang(slot, e.Cause) })
 		}
 	case *event.NodeRegistered:
@@ -303,7 +303,7 @@ func (c *course) applyUnchanged(e event.Event) {
 
 // start starts the first attempt of an application. The shadow starts later attempts by itself.
 func (c *course) start(seq uint32) {
-	slot, j := c.p.State().App(seq), c.record.jobs[seq]
+	slot, j := c.p.State().Apps.Find(seq), c.record.jobs[seq]
 	if slot == 0 || j == nil || j.own.started {
 		return
 	}
@@ -319,7 +319,7 @@ func (c *course) registration(e *event.NodeRegistered) input.Input {
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
 	if slot := st.Node(e.ID); slot != 0 {
 		for _, k := range st.ContainersOn(st.Nodes.Get(slot)) {
-			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.ContainerID(k), State: yarn.ContainerRunning})
+			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning})
 		}
 	}
 	return in

@@ -110,7 +110,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 	})
 	st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		if p.Cause != yarn.PreemptLease {
-			m.warn(st, st.Ref(st.Containers.Get(slot)))
+			m.warn(st, st.Apps.Ref(st.Containers.Get(slot)))
 		}
 		return true
 	})
@@ -120,7 +120,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 
 // queueOf returns the measurements of an application's queue.
 func (m *meter) queueOf(st *state.State, app uint32) *totals {
-	slot := st.App(app)
+	slot := st.Apps.Find(app)
 	if slot == 0 || st.Apps.Get(slot).Queue == 0 {
 		return &totals{}
 	}
@@ -179,7 +179,7 @@ func (m *meter) follow(now int64, st *state.State, c *state.Change) {
 	if c.AppState.Ended() {
 		delete(m.submitted, c.Ref.App)
 		delete(m.masters, c.Ref.App)
-	} else if slot := st.App(c.Ref.App); slot != 0 && !st.Apps.Get(slot).Unmanaged {
+	} else if slot := st.Apps.Find(c.Ref.App); slot != 0 && !st.Apps.Get(slot).Unmanaged {
 		m.submitted[c.Ref.App] = now
 	}
 }
@@ -194,7 +194,7 @@ func (m *meter) drop(app uint32) {
 }
 
 func (m *meter) asked(now int64, st *state.State, c *state.Change) {
-	slot := st.App(c.Ref.App)
+	slot := st.Apps.Find(c.Ref.App)
 	if !c.Any || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
 		return // an entry for a host or rack, or the ask for the AM
 	}

@@ -93,7 +93,7 @@ func (r *record) known(st *state.State, a *state.App) {
 		}
 	}
 	for i := len(live) - 1; i >= 0; i-- {
-		r.started(st.Ref(live[i]), live[i].Key, live[i].AM, live[i].AllocatedMillis)
+		r.started(st.Apps.Ref(live[i]), live[i].Key, live[i].AM, live[i].AllocatedMillis)
 	}
 }
 
@@ -234,7 +234,7 @@ func (r *record) does(st *state.State, j *job, o op) {
 
 // countOf returns how many containers an application asks for under a key at a place.
 func countOf(st *state.State, app uint32, key yarn.SchedulerKey, name string) int64 {
-	slot := st.App(app)
+	slot := st.Apps.Find(app)
 	if slot == 0 {
 		return 0
 	}

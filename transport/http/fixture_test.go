@@ -575,5 +575,5 @@ func reserveGang(t testing.TB, h *history, number uint64) {
 	gang := yarn.SchedulerKey{Priority: 9}
 	h.apply(t, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 9, AnyRequest: true, Count: 2, TimeoutMillis: 60_000}},
 		&event.AskChanged{App: 1, Key: gang, Name: yarn.Any, Count: 2, Size: gpu(1024, 1, 0), Relax: true},
-		&event.GangReserved{Reservation: number, App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.App(1))), Node: 3, Members: 2, ExpectedMillis: clusterTime + 1000})
+		&event.GangReserved{Reservation: number, App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Node: 3, Members: 2, ExpectedMillis: clusterTime + 1000})
 }

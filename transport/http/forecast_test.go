@@ -16,7 +16,7 @@ func TestForecast(t *testing.T) {
 	var asked string
 	b := newBench(t, func(c *Config) {
 		c.Planner.Forecast = func(_ context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
-			if asked = id.String(); st.AppByID(id) == 0 {
+			if asked = id.String(); st.Apps.ByID(id) == 0 {
 				t.Errorf("%s is not in the state", id)
 			}
 			return &api.Forecast{ID: asked, Asks: []api.ForecastAsk{}}, nil

@@ -107,7 +107,7 @@ func (w *planned) do(in input.Input) input.Reply {
 // run advances a submitted application until its AM is registered.
 func (w *planned) run(id yarn.ApplicationID, node yarn.NodeID) yarn.AttemptID {
 	w.do(&input.NodeHeartbeat{ID: node})
-	a := w.p.State().Apps.Get(w.p.State().AppByID(id))
+	a := w.p.State().Apps.Get(w.p.State().Apps.ByID(id))
 	w.do(&input.AttemptLaunched{Attempt: a.AttemptID(), Container: a.MasterNumber})
 	w.launched(id, node)
 	w.do(&input.RegisterAttempt{Attempt: a.AttemptID(), Host: "client/127.0.0.1", RPCPort: -1})
@@ -118,8 +118,8 @@ func (w *planned) run(id yarn.ApplicationID, node yarn.NodeID) yarn.AttemptID {
 func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	st := w.p.State()
 	in := &input.NodeHeartbeat{ID: node}
-	for _, c := range st.ContainersOf(st.Apps.Get(st.AppByID(id))) {
-		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerRunning})
+	for _, c := range st.ContainersOf(st.Apps.Get(st.Apps.ByID(id))) {
+		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerRunning})
 	}
 	w.do(in)
 }

@@ -62,7 +62,7 @@ func (d *differ) containers() {
 		if c.OnNode {
 			placed++
 		}
-		ref, node := d.st.Ref(c), d.st.Nodes.Get(c.Node).ID
+		ref, node := d.st.Apps.Ref(c), d.st.Nodes.Get(c.Node).ID
 		if want, ok := d.l.ContainerByRef(ref); !ok || want.Live != c.State.Live() || want.OnNode != c.OnNode || want.Size != c.Size || want.Node != node {
 			d.report("S9", "container %+v is %s of %s on node %s, at it %v; the ledger has %+v", ref, c.State, c.Size, node, c.OnNode, want)
 		}
@@ -137,7 +137,7 @@ func (d *differ) compareAskLabels() {
 // warnings compares the standing warnings: container, reservation, queue and deadline.
 func (d *differ) warnings() {
 	d.st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
-		ref := d.st.Ref(d.st.Containers.Get(slot))
+		ref := d.st.Apps.Ref(d.st.Containers.Get(slot))
 		got := ledger.Warning{Reservation: p.Reservation, Queue: p.Queue, DeadlineMillis: p.DeadlineMillis}
 		if want, ok := d.l.Warning(ref); !ok || want != got {
 			d.report("S17", "the state has container %+v warned as %+v, the ledger as %+v", ref, got, want)

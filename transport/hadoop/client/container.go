@@ -13,7 +13,7 @@ import (
 // containerReport returns the report of a live container. YARN's ResourceManager forgets a
 // container when it ends, so there are no reports of others.
 func (v *view) containerReport(a *state.App, k *state.Container) *proto.ContainerReportProto {
-	id := v.st.ContainerID(k)
+	id := v.st.Apps.ContainerID(k)
 	r := &proto.ContainerReportProto{
 		ContainerId:         wire.ContainerIDProto(id),
 		Resource:            wire.ResourceProto(k.Size, v.kinds),
@@ -35,11 +35,11 @@ func (v *view) containerReport(a *state.App, k *state.Container) *proto.Containe
 
 // containerOf returns a live container, or nil if there is none.
 func (v *view) containerOf(id yarn.ContainerID) *state.Container {
-	app := v.st.AppByID(id.App)
+	app := v.st.Apps.ByID(id.App)
 	if app == 0 {
 		return nil
 	}
-	slot := v.st.Container(v.st.Ref(&state.Container{App: app, Attempt: id.Attempt, Number: id.Number}))
+	slot := v.st.Container(v.st.Apps.Ref(&state.Container{App: app, Attempt: id.Attempt, Number: id.Number}))
 	if slot == 0 {
 		return nil
 	}

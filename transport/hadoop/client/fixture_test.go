@@ -280,7 +280,7 @@ func (h *house) node(t testing.TB, host string) yarn.NodeID {
 
 func (h *house) record(t testing.TB, id yarn.ApplicationID) *state.App {
 	t.Helper()
-	slot := h.st.AppByID(id)
+	slot := h.st.Apps.ByID(id)
 	if slot == 0 {
 		t.Fatalf("there is no %s", id)
 	}

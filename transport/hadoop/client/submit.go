@@ -103,7 +103,7 @@ func (s *Service) submitted(ctx context.Context, id yarn.ApplicationID) (bool, e
 	if id.Seq >= st.Meta.NextApp || id.ClusterTimestamp != st.Meta.ClusterTimestamp {
 		return false, yarnException("%s is no id of this cluster; get one with getNewApplication", id)
 	}
-	return st.AppByID(id) != 0, nil
+	return st.Apps.ByID(id) != 0, nil
 }
 
 // contextBytes returns the bytes of field 1 of the request. If the field occurs several times,

@@ -220,7 +220,7 @@ func TestSubmitRefusals(t *testing.T) {
 			s := subOf(id)
 			c.change(s)
 			refused(t, h.submit(t, "eve", s), c.class, strings.ReplaceAll(c.message, "ID", id.String()))
-			if h.st.AppByID(id) != 0 {
+			if h.st.Apps.ByID(id) != 0 {
 				t.Error("it was submitted all the same")
 			}
 		})

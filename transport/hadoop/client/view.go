@@ -117,7 +117,7 @@ func (v *view) hasRight(a *state.App, r right) bool {
 
 // app returns an application, or YARN's error if there is none.
 func (v *view) app(id yarn.ApplicationID) (*state.App, error) {
-	slot := v.st.AppByID(id)
+	slot := v.st.Apps.ByID(id)
 	if slot == 0 {
 		return nil, noApplication(id)
 	}

@@ -148,7 +148,7 @@ func launchEnded(st *state.State, k key) bool {
 // find returns the application and the AM container of a key. The container is nil if it has ended
 // or does not belong to the current attempt.
 func find(st *state.State, k key) (*state.App, *state.Container) {
-	slot := st.AppByID(k.attempt.App)
+	slot := st.Apps.ByID(k.attempt.App)
 	if slot == 0 {
 		return nil, nil
 	}

@@ -37,7 +37,7 @@ func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	if c == nil || !needsLaunch(st, c) || !st.Nodes.Get(c.Node).NodeManager {
 		return nil, errGone
 	}
-	id := st.ContainerID(c)
+	id := st.Apps.ContainerID(c)
 	return &order{ring: token.NewRing(st), attempt: k.attempt, id: id, node: st.Nodes.Get(c.Node).ID,
 		user: st.Names.Text(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id), context: []byte(a.Details().Context)}, nil
 }

@@ -59,7 +59,7 @@ func TestContainerTokenContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, _ := wire.ContainerID(c.GetId())
-	slot := w.st().Apps.Get(w.st().AppByID(a.id.App)).Containers
+	slot := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)).Containers
 	k := w.st().Containers.Get(slot)
 	if got.ID != id || got.Node != "n1:45454" || got.User != "alice" || got.Size != k.Size || got.AM || got.Version != 0 ||
 		got.Priority != 5 || got.AllocationID != 7 || got.RMIdentifier != w.st().Meta.ClusterTimestamp || got.CreatedMillis != k.AllocatedMillis {

@@ -46,7 +46,7 @@ type sentToken struct {
 // appOf returns the application of a running attempt. It returns nil if the attempt is unknown or
 // has ended.
 func appOf(st *state.State, id yarn.AttemptID) *state.App {
-	slot := st.AppByID(id.App)
+	slot := st.Apps.ByID(id.App)
 	if slot == 0 {
 		return nil
 	}

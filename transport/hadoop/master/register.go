@@ -145,6 +145,6 @@ func (s *Service) finish(ctx context.Context, c *ipc.Call, req *proto.FinishAppl
 // leader has refused the call, and this replica has applied the state on which it did so.
 func (s *Service) ended(id yarn.ApplicationID) bool {
 	st := s.cfg.Reader.Fork()
-	slot := st.AppByID(id)
+	slot := st.Apps.ByID(id)
 	return slot == 0 || st.Apps.Get(slot).State.Ended()
 }

@@ -34,7 +34,7 @@ func TestRegister(t *testing.T) {
 	if !gproto.Equal(r, want) {
 		t.Errorf("registered: %v\nwant %v", r, want)
 	}
-	app := w.st().Apps.Get(w.st().AppByID(a.id.App))
+	app := w.st().Apps.Get(w.st().Apps.ByID(a.id.App))
 	if app.State != yarn.AppRunning || app.Details().Host != "am-host/10.0.0.1" || app.RPCPort != -1 || app.Details().TrackingURL != "http://am/" {
 		t.Errorf("application %+v", app)
 	}
@@ -55,7 +55,7 @@ func TestRegisterClientKey(t *testing.T) {
 	}
 	a := secured(1).am(w.app())
 	key := a.register().ClientToAmTokenMasterKey
-	if kept := w.st().Apps.Get(w.st().AppByID(a.id.App)).Details().ClientKey.Bytes; len(key) == 0 || !slices.Equal(key, kept) {
+	if kept := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)).Details().ClientKey.Bytes; len(key) == 0 || !slices.Equal(key, kept) {
 		t.Errorf("it got a key of %d bytes; the state has one of %d", len(key), len(kept))
 	}
 	a.allocate(idle())
@@ -190,7 +190,7 @@ func TestFinish(t *testing.T) {
 			t.Fatalf("finish: %v, %v", got, err)
 		}
 	}
-	app := w.st().Apps.Get(w.st().AppByID(a.id.App))
+	app := w.st().Apps.Get(w.st().Apps.ByID(a.id.App))
 	if app.State != yarn.AppFinished || app.Final != yarn.FinalSucceeded || app.Details().Diagnostics != "all done" || app.Details().TrackingURL != "http://history/" {
 		t.Errorf("application %+v", app)
 	}
@@ -251,12 +251,12 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	w.before = nil
 	a.allocate(asks(ask("*", 1, 1024)))
 	a.allocate(asks(ask("*", 9, 1024)))
-	last := w.st().Apps.Get(w.st().AppByID(a.id.App)).Response
+	last := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)).Response
 	reply, _, err := submitterOf{a.replica}.Do(ctx, input.Request{Input: copied})
 	if err != nil || reply.Refused() == nil {
 		t.Fatalf("the copy is answered %+v, %v", reply, err)
 	}
-	if app := w.st().Apps.Get(w.st().AppByID(a.id.App)); app.Response != last {
+	if app := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)); app.Response != last {
 		t.Errorf("response %d has become %d", last, app.Response)
 	}
 	a.allocate(idle())
@@ -268,7 +268,7 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	a.allocate(asks(ask("*", 1, 1024)))
 	b.lag()
 	a.register()
-	if app := w.st().Apps.Get(w.st().AppByID(a.id.App)); app.Response != 0 {
+	if app := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)); app.Response != 0 {
 		t.Errorf("registered again with response %d", app.Response)
 	}
 	// If the AM got answers in the meantime, StandbyException makes its client repeat the

@@ -60,7 +60,7 @@ func (r Ring) checking(kind yarn.KeyKind, id int32) (state.MasterKey, error) {
 // checkCurrent returns nil if an attempt is its application's current one and has not ended. An
 // attempt whose AM has unregistered is live, because the AM may repeat that call.
 func checkCurrent(st *state.State, at yarn.AttemptID) error {
-	slot := st.App(at.App.Seq)
+	slot := st.Apps.Find(at.App.Seq)
 	if slot == 0 {
 		if at.App.Seq >= st.Meta.NextApp {
 			return fmt.Errorf("%w: %s", ErrUnknown, at)

@@ -253,7 +253,7 @@ func unknownContainers(st *state.State, n *state.Node, running, kill []yarn.Cont
 	}
 	known := make(map[yarn.ContainerID]struct{}, len(running)) // looked up by key only
 	for _, k := range st.ContainersOn(n) {
-		known[st.ContainerID(k)] = struct{}{}
+		known[st.Apps.ContainerID(k)] = struct{}{}
 	}
 	for _, id := range kill {
 		known[id] = struct{}{}

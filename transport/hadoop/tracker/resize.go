@@ -39,7 +39,7 @@ func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize,
 		}
 		size, err := wire.Resource(capability, st.Versions.Kinds())
 		if r := st.Resize(c); err == nil && r != nil && r.Unconfirmed && size != r.Confirmed {
-			out = append(out, input.ContainerSize{Container: st.ContainerID(c), Size: size})
+			out = append(out, input.ContainerSize{Container: st.Apps.ContainerID(c), Size: size})
 		}
 	}
 	for _, p := range req.GetNodeStatus().GetContainersStatuses() {
@@ -85,7 +85,7 @@ func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto
 }
 
 func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, error) {
-	a, n, id, version := st.Apps.Get(c.App), st.Nodes.Get(c.Node), st.ContainerID(c), st.SizeVersion(c)
+	a, n, id, version := st.Apps.Get(c.App), st.Nodes.Get(c.Node), st.Apps.ContainerID(c), st.SizeVersion(c)
 	var logs *proto.LogAggregationContextProto
 	if submission, err := wire.Submission([]byte(a.Details().Context)); err == nil {
 		logs = submission.GetLogAggregationContext()

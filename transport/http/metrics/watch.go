@@ -118,12 +118,12 @@ func (t *tally) follow(c *state.Change, now int64) {
 			return
 		}
 		st, _ := t.fork()
-		if slot := st.App(c.Ref.App); slot != 0 {
+		if slot := st.Apps.Find(c.Ref.App); slot != 0 {
 			t.m.waited(st, slot, now)
 		}
 	case state.ReservationOpened:
 		st, _ := t.fork()
-		if slot := st.App(c.Ref.App); slot != 0 {
+		if slot := st.Apps.Find(c.Ref.App); slot != 0 {
 			t.reservations[c.Number] = queueOf(st, st.Apps.Get(slot))
 		}
 		t.m.reservations.WithLabelValues(t.reservations[c.Number], "made").Inc()

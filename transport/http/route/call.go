@@ -417,11 +417,11 @@ func (c *Call) ownApp() error {
 	if err != nil {
 		return problem.Invalid(err.Error(), "copy an id from \"rmd app list\"")
 	}
-	st, err := c.AtLeast(func(st *state.State) bool { return st.AppByID(id) != 0 })
+	st, err := c.AtLeast(func(st *state.State) bool { return st.Apps.ByID(id) != 0 })
 	if err != nil {
 		return err
 	}
-	slot := st.AppByID(id)
+	slot := st.Apps.ByID(id)
 	if slot == 0 {
 		return input.NoSuchApp(id)
 	}

@@ -95,7 +95,7 @@ func ofApp(h func(c *route.Call, v *view.View, a *state.App) error) route.Handle
 }
 
 func (s *API) showApp(c *route.Call, v *view.View, a *state.App) error {
-	return c.JSON(http.StatusOK, s.app(v, v.State.AppByID(a.ID)))
+	return c.JSON(http.StatusOK, s.app(v, v.State.Apps.ByID(a.ID)))
 }
 
 func (s *API) explainApp(c *route.Call, v *view.View, a *state.App) error {

@@ -106,7 +106,7 @@ func (s *API) ownGroups(c *route.Call, in *input.SubmitApplication) error {
 // fail the submission.
 func (s *API) whyWaiting(id yarn.ApplicationID) *api.Explanation {
 	v := s.cfg.Views.Now()
-	if s.cfg.Planner.Explain == nil || v.State.AppByID(id) == 0 {
+	if s.cfg.Planner.Explain == nil || v.State.Apps.ByID(id) == 0 {
 		return nil
 	}
 	doc, err := s.Explain(v, id)

@@ -21,7 +21,9 @@ func (s *API) appContainers(c *route.Call, v *view.View, a *state.App) error {
 		}
 	}
 	slots := v.ContainersOf(a, after.Attempt, after.Number)
-	slots, next := route.Page(slots, limit, func(at state.ContainerSlot) string { return v.State.ContainerID(v.State.Containers.Get(at)).String() })
+	slots, next := route.Page(slots, limit, func(at state.ContainerSlot) string {
+		return v.State.Apps.ContainerID(v.State.Containers.Get(at)).String()
+	})
 	items := func(yield func(api.Container) bool) {
 		for _, at := range slots {
 			if !yield(v.Container(v.State.Containers.Get(at))) {

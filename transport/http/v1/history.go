@@ -128,7 +128,7 @@ func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationH
 func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, e event.Event) {
 	about := v.Subject(e, 0)
 	h.What, h.Node = "made", v.NodeID(about.Node)
-	if slot := v.State.App(about.App); slot != 0 {
+	if slot := v.State.Apps.Find(about.App); slot != 0 {
 		d.App = v.State.Apps.Get(slot).ID.String()
 	}
 	d.Events = append(d.Events, h)

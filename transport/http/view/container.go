@@ -30,7 +30,7 @@ func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []state
 // Container returns the document of a container.
 func (v *View) Container(k *state.Container) api.Container {
 	d := api.Container{
-		ID: v.State.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt, Node: v.NodeID(k.Node),
+		ID: v.State.Apps.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt, Node: v.NodeID(k.Node),
 		State: k.State.String(), Locality: k.Locality.String(), Priority: k.Key.Priority, AllocationID: k.Key.AllocationID,
 		Size: v.Size(k.Size), AM: k.AM, Launched: k.Launched, AllocatedMillis: k.AllocatedMillis, ExitStatus: k.ExitStatus,
 	}

@@ -154,7 +154,7 @@ func (v *View) renumbered(number state.NodeSlot, atMillis int64) bool {
 // AppID returns the id of the application with a number. For a forgotten application it uses the
 // cluster's timestamp, which is right unless the application is from before a restore.
 func (v *View) AppID(seq uint32) yarn.ApplicationID {
-	if slot := v.State.App(seq); slot != 0 {
+	if slot := v.State.Apps.Find(seq); slot != 0 {
 		return v.State.Apps.Get(slot).ID
 	}
 	return yarn.ApplicationID{ClusterTimestamp: v.State.Meta.ClusterTimestamp, Seq: seq}
@@ -164,7 +164,7 @@ func (v *View) AppID(seq uint32) yarn.ApplicationID {
 // of that time. It returns "" unless the attempt is certain: it is the only one, or the state has
 // the container.
 func (v *View) containerName(app uint32, number uint64) string {
-	slot := v.State.App(app)
+	slot := v.State.Apps.Find(app)
 	if slot == 0 {
 		return ""
 	}
@@ -182,7 +182,7 @@ func (v *View) queueOfApp(text string) string {
 	if err != nil {
 		return ""
 	}
-	if slot := v.State.AppByID(id); slot != 0 {
+	if slot := v.State.Apps.ByID(id); slot != 0 {
 		return v.State.QueueOf(v.State.Apps.Get(slot))
 	}
 	return ""

@@ -147,7 +147,7 @@ func (v *View) FindApp(text string) (yarn.ApplicationID, state.AppSlot, error) {
 	if err != nil {
 		return id, 0, err
 	}
-	slot := v.State.AppByID(id)
+	slot := v.State.Apps.ByID(id)
 	if slot == 0 {
 		return id, 0, problem.New("NO_SUCH_APPLICATION", "there is no application "+text, "see \"rmd app list\"; applications that ended long ago are forgotten")
 	}

@@ -48,7 +48,7 @@ func (s *API) wsAppActivities(c *route.Call) error {
 	if err != nil {
 		return say("Cannot find application with given appId")
 	}
-	slot := v.State.AppByID(id)
+	slot := v.State.Apps.ByID(id)
 	if slot == 0 || v.State.Apps.Get(slot).State.Ended() {
 		return say("fail to get application activities after finished")
 	}

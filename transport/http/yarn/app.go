@@ -43,7 +43,7 @@ func (s *API) wsFind(c *route.Call) (*docs, *state.App, error) {
 	if err != nil {
 		return nil, nil, wsBadCause(illegalArgument + ": " + javaAppID(text))
 	}
-	slot := v.State.AppByID(id)
+	slot := v.State.Apps.ByID(id)
 	if slot == 0 {
 		return nil, nil, wsNotFound("app with id: " + text + " not found")
 	}
@@ -204,7 +204,7 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 func (v *docs) wsUse(a *state.App) obj {
 	queueShare, clusterShare := v.usage(a)
 	spent := v.State.ResourceSeconds(a, v.State.Meta.NowMillis)
-	lost := v.State.PreemptedOf(v.State.App(a.ID.Seq))
+	lost := v.State.PreemptedOf(v.State.Apps.Find(a.ID.Seq))
 	var lostSeconds any = obj{}
 	if lost.Containers+lost.AMs > 0 {
 		lostSeconds = v.seconds(lost.ResourceSeconds)

@@ -66,7 +66,7 @@ func (s *API) wsFindAttempt(c *route.Call) (*docs, *state.App, view.AttemptRecor
 	if err != nil {
 		return nil, nil, none, wsBadCause(illegalArgument + ": " + javaAppID(c.Args["id"]))
 	}
-	slot := v.State.AppByID(app)
+	slot := v.State.Apps.ByID(app)
 	if slot == 0 {
 		return nil, nil, none, wsNotFoundCause(yarnExceptions + "ApplicationNotFoundException: Application with id '" + app.String() +
 			"' doesn't exist in RM. Please check that the job submission was successful.")
@@ -154,7 +154,7 @@ func (s *API) wsContainer(c *route.Call) error {
 
 // wsContainer returns the document of a container. All values are texts.
 func (v *docs) wsContainer(k *state.Container) obj {
-	id, node := v.State.ContainerID(k).String(), v.NodeID(k.Node)
+	id, node := v.State.Apps.ContainerID(k).String(), v.NodeID(k.Node)
 	address := ""
 	if v.State.Nodes.Has(k.Node) {
 		address = view.HTTPAddress(v.State.Nodes.Get(k.Node))

@@ -82,14 +82,14 @@ func ownPath(path string) string {
 // the leader. The slot is 0 if there is none.
 func (s *Service) application(ctx context.Context, id yarn.ApplicationID) (*state.State, state.AppSlot, error) {
 	st := s.cfg.Reader.Fork()
-	if slot := st.AppByID(id); slot != 0 {
+	if slot := st.Apps.ByID(id); slot != 0 {
 		return st, slot, nil
 	}
 	if err := s.cfg.Reader.Current(ctx); err != nil {
 		return nil, 0, err
 	}
 	st = s.cfg.Reader.Fork()
-	return st, st.AppByID(id), nil
+	return st, st.Apps.ByID(id), nil
 }
 
 // trackingMax is the most bytes that an AM's address may have.

@@ -167,7 +167,7 @@ func (h *house) registered(tracking string) yarn.AttemptID {
 
 func (h *house) record(id yarn.ApplicationID) *state.App {
 	h.t.Helper()
-	slot := h.planner.State().AppByID(id)
+	slot := h.planner.State().Apps.ByID(id)
 	if slot == 0 {
 		h.t.Fatalf("there is no %s", id)
 	}

@@ -184,7 +184,7 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 // shown returns the state of an application, or "" if the cluster has forgotten it in the meantime.
 func (s *Service) shown(id yarn.ApplicationID) string {
 	st := s.cfg.Reader.Fork()
-	if slot := st.AppByID(id); slot != 0 {
+	if slot := st.Apps.ByID(id); slot != 0 {
 		return st.Apps.Get(slot).Shown().String()
 	}
 	return ""

@@ -116,7 +116,7 @@ func TestSubmitBadLifetime(t *testing.T) {
 		name := h.newID()
 		text := strings.NewReplacer("ID", name, "TOKEN", urlToken(), "<tag>b</tag>", "<tag>rmd.lifetime:seconds="+seconds+"</tag>").Replace(submissionXML)
 		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", asXML).want(t, http.StatusBadRequest, "declares no lifetime of 1 to 31536000 seconds")
-		if id, err := yarn.ParseApplicationID(name); err != nil || h.planner.State().AppByID(id) != 0 {
+		if id, err := yarn.ParseApplicationID(name); err != nil || h.planner.State().Apps.ByID(id) != 0 {
 			t.Errorf("%s seconds: it was submitted all the same (%v)", seconds, err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestBadSubmissions(t *testing.T) {
 		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", whole, "Content-Type", media).want(t, http.StatusUnsupportedMediaType)
 	}
 	post("<x/>", "Accept", asXML).want(t, http.StatusBadRequest, "<RemoteException><exception>BadRequestException</exception><message>java.lang.Exception: ", "<javaClassName>org.apache.hadoop.yarn.webapp.BadRequestException</javaClassName>")
-	if id, _ := yarn.ParseApplicationID(name); h.planner.State().AppByID(id) != 0 {
+	if id, _ := yarn.ParseApplicationID(name); h.planner.State().Apps.ByID(id) != 0 {
 		t.Error("one of them was submitted")
 	}
 	h.submitErr = errNoLeader

@@ -174,7 +174,7 @@ func decide(b *testing.B, lead *server.Replica) {
 		var out []input.ContainerStatus
 		node := st.Nodes.Get(st.Node(nodeID(n)))
 		for _, c := range st.ContainersOn(node) {
-			out = append(out, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
+			out = append(out, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 		}
 		return out
 	}

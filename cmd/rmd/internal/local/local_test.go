@@ -130,7 +130,7 @@ func TestEveryReplicaTakesWrites(t *testing.T) {
 	for i := range c.Replicas {
 		r := do[*input.SubmitApplicationReply](t, c, i, &input.SubmitApplication{User: fmt.Sprint("u", i), Queue: "batch", Unmanaged: true})
 		st, _ := c.Replicas[i].Machine().Fork()
-		if st.AppByID(r.ID) == 0 {
+		if st.Apps.ByID(r.ID) == 0 {
 			t.Fatalf("replica %d answered before it had applied the submission", i)
 		}
 	}

@@ -164,7 +164,7 @@ func (w *viewed) schedule() (halt func()) {
 				st, _ := machine.Fork()
 				var ended []input.ContainerStatus
 				for _, c := range st.ContainersOn(st.Nodes.Get(st.Node(id))) {
-					ended = append(ended, input.ContainerStatus{Container: st.ContainerID(c), State: yarn.ContainerCompleted})
+					ended = append(ended, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 				}
 				w.do(&input.NodeHeartbeat{ID: id, Statuses: ended})
 			}

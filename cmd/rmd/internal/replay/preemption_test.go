@@ -150,7 +150,7 @@ func (c *testCluster) submit(t *testing.T, queue string) yarn.AttemptID {
 // ask asks for containers of 1 GiB.
 func (c *testCluster) ask(t *testing.T, at yarn.AttemptID, count int64) {
 	st := c.planner.State()
-	c.do(t, &input.Allocate{Attempt: at, Response: st.Apps.Get(st.AppByID(at.App)).Response, Asks: []input.Ask{
+	c.do(t, &input.Allocate{Attempt: at, Response: st.Apps.Get(st.Apps.ByID(at.App)).Response, Asks: []input.Ask{
 		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}}})
 }
 
@@ -159,7 +159,7 @@ func (c *testCluster) beat(t *testing.T) {
 	st := c.planner.State()
 	in := &input.NodeHeartbeat{ID: c.node}
 	for _, k := range st.ContainersOn(st.Nodes.Get(st.Node(c.node))) {
-		s := input.ContainerStatus{Container: st.ContainerID(k), State: yarn.ContainerRunning}
+		s := input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning}
 		if !k.State.Live() {
 			s.State, s.ExitStatus = yarn.ContainerCompleted, yarn.ExitPreempted
 		}

@@ -171,7 +171,7 @@ func (t *tally) summary(selector string, endMillis int64) report.Preemption {
 	out, millis := t.counts, slices.Clone(t.waited)
 	st := t.planner.State()
 	for k, w := range t.waiting {
-		if slot := st.App(k.app); slot != 0 && st.Apps.Get(slot).Open() {
+		if slot := st.Apps.Find(k.app); slot != 0 && st.Apps.Get(slot).Open() {
 			millis = w.soFar(millis, virtualEpoch+endMillis)
 		}
 	}

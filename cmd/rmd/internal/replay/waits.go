@@ -76,14 +76,14 @@ func (t *tally) submitted(now int64, in *input.SubmitApplication, id yarn.Applic
 	if in.Unmanaged {
 		return
 	}
-	a := t.planner.State().Apps.Get(t.planner.State().AppByID(id))
+	a := t.planner.State().Apps.Get(t.planner.State().Apps.ByID(id))
 	t.waitsOf(asker{app: id.Seq, am: true}).add(now, 1, t.owedTo(a, in.AM))
 }
 
 // asked updates the waiting containers to the counts in the asks of an AM.
 func (t *tally) asked(now int64, in *input.Allocate) {
 	st := t.planner.State()
-	slot := st.AppByID(in.Attempt.App)
+	slot := st.Apps.ByID(in.Attempt.App)
 	if slot == 0 {
 		return
 	}
