@@ -79,7 +79,7 @@ func (s *Start) Quantile(percent int) int64 { return s.Delays[(len(s.Delays)-1)*
 func Waiting(st *state.State) []Ask {
 	var out []Ask
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
-		for _, k := range st.AsksOf(a) {
+		for _, k := range st.Asks.Of(a) {
 			if k.Count+int64(k.Reservations) > 0 && k.IncreaseOf == 0 {
 				out = append(out, Ask{a.ID.Seq, k.Key})
 			}

@@ -43,7 +43,7 @@ type decision struct {
 // stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
 func (p *pass) offer(app state.AppSlot, node state.NodeSlot, l *Limits) decision {
 	why := NoAsks
-	for ask := range p.st.AsksOf(p.st.Apps.Get(app)) {
+	for ask := range p.st.Asks.Of(p.st.Apps.Get(app)) {
 		d := p.offerKey(app, ask, node, l)
 		if d.state != statePrioritySkipped {
 			return d

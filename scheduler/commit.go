@@ -92,7 +92,7 @@ func (p *pass) counted(d *decision, before uint32, counts bool) {
 			after++
 		}
 	}
-	if ask := p.st.Ask(p.st.Apps.Get(d.app), d.key); ask != 0 {
+	if ask := p.st.Asks.Find(p.st.Apps.Get(d.app), d.key); ask != 0 {
 		p.UpdateCounts(d.app, d.key, after, p.st.Asks.Get(ask).ReReservations)
 	}
 }
@@ -101,7 +101,7 @@ func (p *pass) counted(d *decision, before uint32, counts bool) {
 // missed opportunities, because it does not wait for a locality.
 func (s *Scheduler) UpdateCounts(app state.AppSlot, key yarn.SchedulerKey, opportunities, reReservations uint32) {
 	a := s.st.Apps.Get(app)
-	ask := s.st.Ask(a, key)
+	ask := s.st.Asks.Find(a, key)
 	if ask == 0 {
 		return
 	}

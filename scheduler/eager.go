@@ -109,7 +109,7 @@ func (r *eagerRun) servePendingOn(p *partition, app state.AppSlot) bool {
 	if !r.st.Apps.Has(app) || !r.st.Apps.Get(app).Activated() {
 		return false
 	}
-	for ask, k := range r.st.AsksOf(r.st.Apps.Get(app)) {
+	for ask, k := range r.st.Asks.Of(r.st.Apps.Get(app)) {
 		if k.Count == 0 || k.IncreaseOf != 0 || k.Label != p.label && !(p.lends && r.mayBorrow(k, k.Missed)) {
 			continue
 		}

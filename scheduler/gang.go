@@ -98,7 +98,7 @@ func (s *Scheduler) GangPass(app state.AppSlot, start bool) {
 	if g.State != state.GangWaiting {
 		return
 	}
-	ask, leaf := s.st.Ask(a, g.Key), s.LeafOf(a)
+	ask, leaf := s.st.Asks.Find(a, g.Key), s.LeafOf(a)
 	p := pass{View: s.In(s.st.Asks.Get(ask).Label, false)}
 	l := Limits{limit: p.currentLimit(leaf)}
 	var ok bool
@@ -184,7 +184,7 @@ func (v *View) gangMayReserve(d *gangDemand) bool {
 	v.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if r.Members != 0 {
 			a := v.st.Apps.Get(r.App)
-			k := v.st.Asks.Get(v.st.Ask(a, r.Key))
+			k := v.st.Asks.Get(v.st.Asks.Find(a, r.Key))
 			for i := v.LeafOf(a); i >= 0 && k.Label == v.at.label; i = v.queues[i].parent {
 				if v.holds(i, d.leaf) {
 					held[v.cfg.Queues[i].Depth] = held[v.cfg.Queues[i].Depth].Add(k.Size.Times(int64(r.Members)))
@@ -229,7 +229,7 @@ func (s *Scheduler) commitGang(d *decision) {
 func (s *Scheduler) startMember(app state.AppSlot, key yarn.SchedulerKey, node state.NodeSlot) {
 	a := s.st.Apps.Get(app)
 	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.Meta.NextNumber(a), Key: key, Node: node,
-		Locality: s.localityOn(s.st.Asks.Get(s.st.Ask(a, key)), node)})
+		Locality: s.localityOn(s.st.Asks.Get(s.st.Asks.Find(a, key)), node)})
 }
 
 // localityOn returns the locality at which an ask would next use a node.
@@ -247,7 +247,7 @@ func (s *Scheduler) localityOn(k *state.Ask, node state.NodeSlot) yarn.Locality 
 // nodes of the gang have the room.
 func (p *pass) fulfillGang(r *state.Reservation) {
 	app := r.App
-	ask := p.st.Ask(p.st.Apps.Get(app), r.Key)
+	ask := p.st.Asks.Find(p.st.Apps.Get(app), r.Key)
 	if !p.wanted(ask, r.Node) {
 		p.cancel(r.Number, yarn.CancelAskGone)
 		return
@@ -266,7 +266,7 @@ func (p *pass) fulfillGang(r *state.Reservation) {
 // heldSuffice reports whether the nodes that a gang has reserved have the room for all members, within
 // the limits.
 func (v *View) heldSuffice(r *state.Reservation) bool {
-	ask := v.st.Ask(v.st.Apps.Get(r.App), r.Key)
+	ask := v.st.Asks.Find(v.st.Apps.Get(r.App), r.Key)
 	d := v.demandOf(r.App, ask)
 	return v.heldMembers(r.App, ask) == v.st.Gangs.Get(r.App).Spec.Count && v.gangLimit(&d) == NoReason && v.gangFitsIn(0, &d)
 }
@@ -365,7 +365,7 @@ func (s *Scheduler) sizeFor(r *state.Reservation) yarn.Resource {
 	if r.Members == 0 {
 		return r.Size
 	}
-	if ask := s.st.Ask(s.st.Apps.Get(r.App), r.Key); ask != 0 {
+	if ask := s.st.Asks.Find(s.st.Apps.Get(r.App), r.Key); ask != 0 {
 		return s.st.Asks.Get(ask).Size
 	}
 	return r.Size

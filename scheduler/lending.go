@@ -65,7 +65,7 @@ func (p *pass) missedAfter(d *decision, missed uint32, counts bool) {
 	case counts:
 		after++
 	}
-	if a := p.st.Apps.Get(d.app); after != missed && p.st.Ask(a, d.key) != 0 {
+	if a := p.st.Apps.Get(d.app); after != missed && p.st.Asks.Find(a, d.key) != 0 {
 		p.updateMisses(a, d.key, after)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Scheduler) namesOf(user state.NameSlot) (n int) {
 	s.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.User == user {
 			n += len(a.Blacklist)
-			for _, k := range s.st.AsksOf(a) {
+			for _, k := range s.st.Asks.Of(a) {
 				n += int(k.Entries) - 1
 			}
 		}

@@ -182,7 +182,7 @@ func (s *Scheduler) asksFor(a *state.App, label state.LabelSlot) bool {
 }
 
 func (s *Scheduler) anyAskFor(a *state.App, label state.LabelSlot) bool {
-	for _, k := range s.st.AsksOf(a) {
+	for _, k := range s.st.Asks.Of(a) {
 		if k.Count > 0 && k.Label == label {
 			return true
 		}

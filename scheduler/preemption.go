@@ -78,7 +78,7 @@ func (v *View) pendingOf(a *state.App) (pending yarn.Resource) {
 	if len(v.partitions) == 1 {
 		return a.Pending
 	}
-	for _, k := range v.st.AsksOf(a) {
+	for _, k := range v.st.Asks.Of(a) {
 		if k.Label == v.at.label {
 			pending = pending.Add(k.Size.Times(k.Count))
 		}

@@ -55,7 +55,7 @@ func (r *preemptionRound) waitsForGuarantee(leaf int32) bool {
 		if ok, _ := r.s.userCheck(leaf, a); !ok {
 			continue
 		}
-		for slot, k := range st.AsksOf(a) {
+		for slot, k := range st.Asks.Of(a) {
 			if k.Count > 0 && k.Label == r.s.at.label && !st.HoldsBack(k) && r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
 				return true
 			}

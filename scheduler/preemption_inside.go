@@ -187,7 +187,7 @@ func (r *preemptionRound) addNode(node state.NodeSlot, first int) {
 func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app state.AppSlot) {
 	st := r.s.st
 	a := st.Apps.Get(app)
-	for slot, k := range st.AsksOf(a) {
+	for slot, k := range st.Asks.Of(a) {
 		if k.Count == 0 || k.Label != r.s.at.label || st.HoldsBack(k) || !r.mayGain(r.inside.leaf, k.Size) {
 			continue
 		}

@@ -50,7 +50,7 @@ func (r *preemptionRound) chooseForApp(leaf int32, app state.AppSlot) {
 	if ok, _ := r.s.userCheck(leaf, a); !ok {
 		return
 	}
-	for slot, k := range r.s.st.AsksOf(a) {
+	for slot, k := range r.s.st.Asks.Of(a) {
 		if k.Count > 0 && k.Label == r.s.at.label && !r.spent() && !r.s.st.HoldsBack(k) {
 			w := beneficiary{leaf: leaf, app: app, ask: slot}
 			r.chooseForReservations(w)

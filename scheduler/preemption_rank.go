@@ -138,7 +138,7 @@ func (s *Scheduler) leafOfReservation(res *state.Reservation) int32 {
 // askOfReservation returns the ask of a reservation. ok is false if the ask does not exist any
 // more.
 func (s *Scheduler) askOfReservation(res *state.Reservation) (ask state.AskSlot, ok bool) {
-	for slot, k := range s.st.AsksOf(s.st.Apps.Get(res.App)) {
+	for slot, k := range s.st.Asks.Of(s.st.Apps.Get(res.App)) {
 		if k.Key == res.Key && k.IncreaseOf == res.IncreaseOf {
 			return slot, true
 		}

@@ -61,7 +61,7 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 		return nil, err
 	}
 	for i := range starts {
-		ask := f.st.Asks.Get(f.st.Ask(f.st.Apps.Get(slot), asks[i].Key))
+		ask := f.st.Asks.Get(f.st.Asks.Find(f.st.Apps.Get(slot), asks[i].Key))
 		out := f.ask(ask, &starts[i])
 		for _, k := range x.Asks {
 			if k.Never && k.Priority == out.Priority && k.AllocationID == out.AllocationID {

@@ -174,7 +174,7 @@ func (o *observer) app(seq uint32, slot state.AppSlot) {
 	}
 	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d%s", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority,
 		label(o.st.LabelName(a.AMLabel)))
-	for _, k := range o.st.AsksOf(a) {
+	for _, k := range o.st.Asks.Of(a) {
 		o.ask(seq, k)
 	}
 	known := o.apps[seq]

@@ -10,10 +10,10 @@ import (
 // Asks is the table of asks.
 type Asks struct{ Table[AskSlot, Ask] }
 
-// Ask returns the slot of an application's ask for new containers under a key, or 0 if there is
+// Find returns the slot of an application's ask for new containers under a key, or 0 if there is
 // none. Hidden asks for increases come after all others in the list.
-func (s *State) Ask(a *App, key yarn.SchedulerKey) AskSlot {
-	for slot, k := range s.AsksOf(a) {
+func (t *Asks) Find(a *App, key yarn.SchedulerKey) AskSlot {
+	for slot, k := range t.Of(a) {
 		if k.IncreaseOf != 0 {
 			return 0
 		}
@@ -41,7 +41,7 @@ func (s *State) askChanged(e *event.AskChanged) error {
 	if !a.Open() || e.Count < 0 || e.Size.Negative() {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
-	ask := s.Ask(a, e.Key)
+	ask := s.Asks.Find(a, e.Key)
 	if e.Name != yarn.Any {
 		if ask == 0 {
 			return broken(e, "no \"*\" is asked under the key")
@@ -154,7 +154,7 @@ func (s *State) dropAskIfIdle(slot AskSlot, a *App) {
 // dropAsks removes all asks of an application.
 func (s *State) dropAsks(a *App) {
 	before := a.Outstanding
-	for _, k := range s.AsksOf(a) {
+	for _, k := range s.Asks.Of(a) {
 		if k.Label != 0 {
 			s.addPending(a, k.Label, yarn.Resource{}.Sub(k.Size.Times(k.Count)))
 		}
@@ -162,7 +162,7 @@ func (s *State) dropAsks(a *App) {
 	s.addPending(a, 0, yarn.Resource{}.Sub(a.Pending))
 	a.Outstanding = 0
 	s.demandChanged(a, before)
-	for slot := range s.AsksOf(a) {
+	for slot := range s.Asks.Of(a) {
 		k := s.Asks.mut(slot)
 		k.Count = 0
 		s.followGang(k)
@@ -191,7 +191,7 @@ func (s *State) consume(slot AskSlot, a *App, n *Node, l yarn.Locality) {
 
 // restoreAsk adds one container back to the ask from which it was allocated.
 func (s *State) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
-	slot := s.Ask(a, c.Key)
+	slot := s.Asks.Find(a, c.Key)
 	if slot == 0 {
 		slot = s.addAsk(app, a, c.Key, c.Size)
 		s.Asks.mut(slot).Label = label
@@ -215,7 +215,7 @@ func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
 	if err != nil {
 		return err
 	}
-	slot := s.Ask(a, e.Key)
+	slot := s.Asks.Find(a, e.Key)
 	if slot == 0 {
 		return broken(e, "nothing is asked under the key")
 	}

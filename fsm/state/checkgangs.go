@@ -28,7 +28,7 @@ func (s *State) checkGangs() (err error) {
 func (s *State) checkGang(app AppSlot, g *Gang) error {
 	a := s.Apps.Get(app)
 	asked := int64(0)
-	if ask := s.Ask(a, g.Key); g.Bound && ask != 0 {
+	if ask := s.Asks.Find(a, g.Key); g.Bound && ask != 0 {
 		asked = s.Asks.Get(ask).Count
 	}
 	switch {

@@ -85,7 +85,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 	if err != nil {
 		return 0, err
 	}
-	ask := s.Ask(a, e.Key)
+	ask := s.Asks.Find(a, e.Key)
 	switch {
 	case !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0:
 		return 0, broken(of, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)

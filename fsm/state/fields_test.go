@@ -79,27 +79,27 @@ func TestReservationAndRequestFields(t *testing.T) {
 	if r.Key != k1 || r.Node != 1 || r.Attempt != 1 || r.Container != 2 || r.Size != gb(6) || !r.AM || r.MadeMillis != 4000 {
 		t.Errorf("reservation: %+v", r)
 	}
-	k := s.Asks.Get(s.Ask(appAt(t, s, 1), k1))
+	k := s.Asks.Get(s.Asks.Find(appAt(t, s, 1), k1))
 	if k.Opportunities != 5 || k.ReReservations != 0 || k.Reservations != 1 {
 		t.Errorf("a new reservation starts the re-reservations again: %+v", k)
 	}
 	f := s.Fork()
 	apply(t, f, &event.AskCountersUpdated{App: 1, Key: k1, ReReservations: 4}, &event.ContainerCompleted{Container: ref(1, 1)},
 		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
-	if k := f.Asks.Get(f.Ask(appAt(t, f, 1), k1)); k.ReReservations != 0 || k.Reservations != 0 || k.Count != 1 {
+	if k := f.Asks.Get(f.Asks.Find(appAt(t, f, 1), k1)); k.ReReservations != 0 || k.Reservations != 0 || k.Count != 1 {
 		t.Errorf("a fulfillment ends the re-reservations: %+v", k)
 	}
 	f = s.Fork()
 	apply(t, f, &event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 2}, ask(1, k1, 1, 6), allocated(1, 3, k1, 2))
-	if k := f.Asks.Get(f.Ask(appAt(t, f, 1), k1)); k.Count != 0 || k.Locations != 0 || k.Entries != 1 {
+	if k := f.Asks.Get(f.Asks.Find(appAt(t, f, 1), k1)); k.Count != 0 || k.Locations != 0 || k.Entries != 1 {
 		t.Errorf("the last of an ask that a reservation keeps: %+v", k)
 	}
 	apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: "h2", Count: 2}, ask(1, k1, 0, 6))
-	if k := s.Asks.Get(s.Ask(appAt(t, s, 1), k1)); k.Count != 0 || k.Locations != 0 || k.Entries != 1 {
+	if k := s.Asks.Get(s.Asks.Find(appAt(t, s, 1), k1)); k.Count != 0 || k.Locations != 0 || k.Entries != 1 {
 		t.Errorf("an ask of nothing that a reservation keeps: %+v", k)
 	}
 	apply(t, s, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone})
-	if s.Ask(appAt(t, s, 1), k1) != 0 || s.Meta.Cancelled[yarn.CancelAskGone] != 1 {
+	if s.Asks.Find(appAt(t, s, 1), k1) != 0 || s.Meta.Cancelled[yarn.CancelAskGone] != 1 {
 		t.Error("the ask outlives its last reservation, or the cause is not counted")
 	}
 	apply(t, s, &event.RequestRecorded{Key: "c/1", BodyHash: 5, Reply: []byte("r")})
@@ -120,7 +120,7 @@ func TestAskFields(t *testing.T) {
 	for _, relax := range []bool{false, true} {
 		apply(t, s, &event.AskChanged{App: 1, Key: k1, Name: yarn.Any, Count: 2, Size: gb(3), Relax: relax},
 			&event.AskChanged{App: 1, Key: k1, Name: "h1", Count: 1, Relax: !relax})
-		k := s.Asks.Get(s.Ask(appAt(t, s, 1), k1))
+		k := s.Asks.Get(s.Asks.Find(appAt(t, s, 1), k1))
 		l := s.Locations.Get(s.Location(k, s.Names.Find("h1")))
 		if k.Relax != relax || k.Count != 2 || k.Size != gb(3) || k.Entries != 2 || l.Relax == relax || l.Count != 1 {
 			t.Errorf("ask %+v, location %+v", k, l)
@@ -141,7 +141,7 @@ func TestAMAsks(t *testing.T) {
 	}
 	for app, want := range map[uint32]bool{1: false, 3: true, 4: false} {
 		apply(t, s, ask(app, k1, 1, 1))
-		if got := s.Asks.Get(s.Ask(appAt(t, s, app), k1)).AM; got != want {
+		if got := s.Asks.Get(s.Asks.Find(appAt(t, s, app), k1)).AM; got != want {
 			t.Errorf("application %d: the ask is for its AM: %v", app, got)
 		}
 	}

@@ -161,7 +161,7 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 	s.changeApp(GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
 	s.fold(hashString(e.Gang.String()))
-	for _, k := range s.AsksOf(a) {
+	for _, k := range s.Asks.Of(a) {
 		s.followGang(k)
 	}
 	return nil
@@ -186,7 +186,7 @@ func (s *State) waitingGang(e event.Event, seq uint32) (app AppSlot, a *App, ask
 	if !s.Gangs.Has(app) || s.Gangs.Get(app).State != GangWaiting || !a.Activated() {
 		return 0, nil, 0, broken(e, "it has no gang that waits")
 	}
-	return app, a, s.Ask(a, s.Gangs.Get(app).Key), nil
+	return app, a, s.Asks.Find(a, s.Gangs.Get(app).Key), nil
 }
 
 var _ = applies((*State).gangReserved)

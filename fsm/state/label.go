@@ -407,7 +407,7 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 	if err != nil {
 		return err
 	}
-	ask, to := s.Ask(a, e.Key), s.Label(e.Label)
+	ask, to := s.Asks.Find(a, e.Key), s.Label(e.Label)
 	if ask == 0 || (to == 0 && e.Label != "") {
 		return broken(e, "nothing is asked under the key, or there was never such a label")
 	}
@@ -426,7 +426,7 @@ func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
 	if err != nil {
 		return err
 	}
-	ask := s.Ask(a, e.Key)
+	ask := s.Asks.Find(a, e.Key)
 	if ask == 0 {
 		return broken(e, "nothing is asked under the key")
 	}

@@ -189,7 +189,7 @@ func TestRestoredAskKeepsLabel(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
 		&event.ContainerCompleted{Container: ref(1, 1), Restore: true})
-	if k := s.Ask(s.Apps.Get(s.Apps.Find(1)), k1); k == 0 || s.LabelName(s.Asks.Get(k).Label) != "gpu" {
+	if k := s.Asks.Find(s.Apps.Get(s.Apps.Find(1)), k1); k == 0 || s.LabelName(s.Asks.Get(k).Label) != "gpu" {
 		t.Error("the ask was put back without its label")
 	}
 	if s.AskedLabels.Len() != 0 {

@@ -192,7 +192,7 @@ func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	for _, r := range s.ReservationsOf(a) {
 		add(r.Node, r.Size, r.Size)
 	}
-	for _, k := range s.AsksOf(a) {
+	for _, k := range s.Asks.Of(a) {
 		if k.Label != 0 {
 			pending := k.Size.Times(k.Count)
 			s.chainUse(k.Label, a.Queue, func(u *Use) { u.Pending = u.Pending.Add(pending.Times(sign)) })

@@ -180,7 +180,7 @@ func TestAskCountsByLocality(t *testing.T) {
 				return &event.AskChanged{App: 2, Key: k1, Name: name, Count: n, Size: gb(1), Relax: true}
 			}
 			counts := func() [4]int64 {
-				k := s.Asks.Get(s.Ask(appAt(t, s, 2), k1))
+				k := s.Asks.Get(s.Asks.Find(appAt(t, s, 2), k1))
 				out := [4]int64{k.Count}
 				for i, name := range []string{"h1", "/r1", "h2"} {
 					if l := s.Location(k, s.Names.Find(name)); l != 0 {

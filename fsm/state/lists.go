@@ -20,9 +20,9 @@ func list[S slot, T any](t *Table[S, T], first S, next func(*T) S) iter.Seq2[S, 
 	}
 }
 
-// AsksOf returns an application's asks in key order. Hidden asks for increases come last.
-func (s *State) AsksOf(a *App) iter.Seq2[AskSlot, *Ask] {
-	return list(&s.Asks.Table, a.Asks, func(k *Ask) AskSlot { return k.Next })
+// Of returns an application's asks in key order. Hidden asks for increases come last.
+func (t *Asks) Of(a *App) iter.Seq2[AskSlot, *Ask] {
+	return list(&t.Table, a.Asks, func(k *Ask) AskSlot { return k.Next })
 }
 
 // LocationsOf returns an ask's hosts and racks, newest first.

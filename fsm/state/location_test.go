@@ -26,7 +26,7 @@ func TestLocationsAgainstAMap(t *testing.T) {
 		check := func(s *State, want []map[string]int64) {
 			t.Helper()
 			for i, key := range keys {
-				k := s.Asks.Get(s.Ask(s.Apps.Get(s.Apps.Find(1)), key))
+				k := s.Asks.Get(s.Asks.Find(s.Apps.Get(s.Apps.Find(1)), key))
 				found := map[string]int64{}
 				for _, l := range s.LocationsOf(k) {
 					found[s.Names.Text(l.Name)] = l.Count

@@ -41,7 +41,7 @@ func (m *machine) waiting(t *rapid.T, room func(n *Node) yarn.Resource) (app App
 	if !m.s.Apps.Get(app).Activated() {
 		t.Skip("it is not active")
 	}
-	size := m.s.Asks.Get(m.s.Ask(m.s.Apps.Get(app), machineGang)).Size.Times(g.Spec.Count)
+	size := m.s.Asks.Get(m.s.Asks.Find(m.s.Apps.Get(app), machineGang)).Size.Times(g.Spec.Count)
 	node, _ = pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && n.Reservation == 0 && m.within(size, room(n)) })
 	return app, g, node
 }

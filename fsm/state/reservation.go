@@ -88,7 +88,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	if err != nil {
 		return err
 	}
-	ask := s.Ask(a, e.Key)
+	ask := s.Asks.Find(a, e.Key)
 	if !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0 || !s.Nodes.Has(e.Node) {
 		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	}

@@ -40,7 +40,7 @@ func (s *State) SizeVersion(c *Container) int32 {
 // the increase of that container. It returns 0 if there is none.
 func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) AskSlot {
 	if increaseOf == 0 {
-		return s.Ask(a, key)
+		return s.Asks.Find(a, key)
 	}
 	if !s.Containers.Has(increaseOf) {
 		return 0

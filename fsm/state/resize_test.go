@@ -154,7 +154,7 @@ func TestResizeRefusals(t *testing.T) {
 // TestDamagedResizesAreSeen damages one field at a time.
 func TestDamagedResizesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, r *Resize, c *Container){
-		"ask of another":       func(s *State, r *Resize, c *Container) { r.Ask = s.Ask(s.Apps.Get(s.Apps.Find(2)), k2) },
+		"ask of another":       func(s *State, r *Resize, c *Container) { r.Ask = s.Asks.Find(s.Apps.Get(s.Apps.Find(2)), k2) },
 		"no ask":               func(s *State, r *Resize, c *Container) { r.Ask = 0 },
 		"unknown ask":          func(s *State, r *Resize, c *Container) { r.Ask = 99 },
 		"no reservation":       func(s *State, r *Resize, c *Container) { r.Reservation = 0 },

@@ -133,7 +133,7 @@ func (w *world) unfinished() string {
 func (w *world) describeAsks(a *state.App) string {
 	st := w.leads.core.State()
 	out := ", in " + st.Queues.Get(a.Queue).Path
-	for _, k := range st.AsksOf(a) {
+	for _, k := range st.Asks.Of(a) {
 		out += fmt.Sprintf(", %d of %s for label %q", k.Count, k.Size, st.LabelName(k.Label))
 	}
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {

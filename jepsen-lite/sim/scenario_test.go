@@ -106,7 +106,7 @@ func (s *story) reservations(r *replica) string {
 	st := s.state(r)
 	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		a := st.Apps.Get(r.App)
-		rr := st.Asks.Get(st.Ask(a, r.Key)).ReReservations
+		rr := st.Asks.Get(st.Asks.Find(a, r.Key)).ReReservations
 		out = append(out, fmt.Sprintf("r%d %s #%d %s on %s, %d", r.Number, a.Details().Name, r.Container, r.Size, st.Nodes.Get(r.Node).ID.Host, rr))
 		return true
 	})

@@ -55,7 +55,7 @@ func (v view) explainOne(x *Explanation, slot state.AppSlot, ask state.AskSlot) 
 // explainFurther adds the reasons of the first asks of an application.
 func (v view) explainFurther(x *Explanation, slot state.AppSlot, a *state.App) {
 	n := 0
-	for ask, k := range v.st.AsksOf(a) {
+	for ask, k := range v.st.Asks.Of(a) {
 		if k.Count == 0 {
 			continue
 		}

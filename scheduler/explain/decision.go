@@ -103,7 +103,7 @@ func (v view) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision 
 		return Decision{}
 	}
 	a := v.st.Apps.Get(slot)
-	ask := v.st.Ask(a, e.Key)
+	ask := v.st.Asks.Find(a, e.Key)
 	if ask == 0 {
 		return Decision{}
 	}
@@ -227,7 +227,7 @@ func (v view) refusal(app state.AppSlot, node state.NodeSlot) scheduler.Reason {
 // firstAskServed returns an application's first outstanding ask among those that the pass on a node
 // serves, or 0.
 func (v view) firstAskServed(a *state.App, n *state.Node) state.AskSlot {
-	for ask, k := range v.st.AsksOf(a) {
+	for ask, k := range v.st.Asks.Of(a) {
 		if k.Count > 0 && k.Label == v.LabelServed(n) {
 			return ask
 		}
@@ -276,7 +276,7 @@ func (v view) becauseReserved(e *event.ReservationMade) Decision {
 	if slot == 0 || !v.st.Nodes.Has(e.Node) {
 		return Decision{}
 	}
-	ask := v.st.Ask(v.st.Apps.Get(slot), e.Key)
+	ask := v.st.Asks.Find(v.st.Apps.Get(slot), e.Key)
 	if ask == 0 {
 		return Decision{}
 	}

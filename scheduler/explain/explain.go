@@ -123,7 +123,7 @@ func (x *Explanation) because(r scheduler.Reason, format string, args ...any) {
 }
 
 func (v view) explainAsks(x *Explanation, a *state.App) {
-	for _, k := range v.st.AsksOf(a) {
+	for _, k := range v.st.Asks.Of(a) {
 		if k.Count == 0 {
 			continue
 		}

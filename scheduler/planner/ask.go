@@ -39,7 +39,7 @@ func (p *Planner) checkAsks(slot state.AppSlot, in *input.Allocate) *input.Fault
 			return input.Faultf(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
 		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
 			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d has the size %s", i+1, p.Config().Kinds.Format(k.Size))
-		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Ask(a, k.Key) == 0:
+		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && p.st.Asks.Find(a, k.Key) == 0:
 			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
 		}
 		if fault := p.neverFits(k.Size, &p.Config().Queues[leaf], "ask "+k.Name); fault != nil && k.Count > 0 {
@@ -65,7 +65,7 @@ func (p *Planner) ask(slot state.AppSlot, asks []input.Ask, admitted func(name s
 	for i := range asks {
 		k := &asks[i]
 		size := p.normalize(k.Size, leaf)
-		if ask := p.st.Ask(p.st.Apps.Get(slot), k.Key); k.Count == 0 && ask != 0 {
+		if ask := p.st.Asks.Find(p.st.Apps.Get(slot), k.Key); k.Count == 0 && ask != 0 {
 			size = p.st.Asks.Get(ask).Size // of its reservations, which eager-cancel may leave for a while
 		}
 		if k.Name == yarn.Any && k.Count > 0 {
@@ -77,7 +77,7 @@ func (p *Planner) ask(slot state.AppSlot, asks []input.Ask, admitted func(name s
 		p.labelAsk(slot, leaf, k)
 	}
 	for i := range asks {
-		if ask := p.st.Ask(p.st.Apps.Get(slot), asks[i].Key); ask != 0 {
+		if ask := p.st.Asks.Find(p.st.Apps.Get(slot), asks[i].Key); ask != 0 {
 			k := p.st.Asks.Get(ask)
 			p.sched.UpdateCounts(slot, k.Key, k.Opportunities, k.ReReservations)
 		}
@@ -116,7 +116,7 @@ func rankOf(name string) int {
 // unchanged reports whether an ask repeats what is stored, or removes what is not stored.
 func (p *Planner) unchanged(slot state.AppSlot, k *input.Ask, size yarn.Resource) bool {
 	a := p.st.Apps.Get(slot)
-	ask := p.st.Ask(a, k.Key)
+	ask := p.st.Asks.Find(a, k.Key)
 	if ask == 0 {
 		return k.Count == 0 || k.Name != yarn.Any // a place without "*" has no effect
 	}

@@ -75,7 +75,7 @@ func (p *Planner) labelAsk(slot state.AppSlot, leaf int, k *input.Ask) {
 		return
 	}
 	a := p.st.Apps.Get(slot)
-	ask := p.st.Ask(a, k.Key)
+	ask := p.st.Asks.Find(a, k.Key)
 	label := p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label)
 	if p.st.LabelName(p.st.Asks.Get(ask).Label) != label {
 		p.sched.Emit(&event.AskLabelled{App: a.ID.Seq, Key: k.Key, Label: label})
@@ -99,7 +99,7 @@ func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
 	}
 	needs(a.Details().AMLabel)
 	needs(strings.TrimSpace(a.DefaultLabel()))
-	for _, k := range p.st.AsksOf(a) {
+	for _, k := range p.st.Asks.Of(a) {
 		if k.Count > 0 {
 			needs(p.st.LabelName(k.Label))
 		}

@@ -139,7 +139,7 @@ func TestEffectiveLabel(t *testing.T) {
 		w.plan(&input.RegisterAttempt{Attempt: app.AttemptID()})
 		w.tellAll("ask one 1x1G@7" + told("label", c.ask))
 		_, app = w.app("one")
-		ask := w.p.st.Ask(app, yarn.SchedulerKey{Priority: 7})
+		ask := w.p.st.Asks.Find(app, yarn.SchedulerKey{Priority: 7})
 		if ask == 0 {
 			t.Fatalf("%+v: nothing is asked", c)
 		}

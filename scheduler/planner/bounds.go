@@ -32,7 +32,7 @@ func (p *Planner) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fau
 			continue
 		}
 		if places[k.Key]++; places[k.Key] == 1 {
-			if ask := p.st.Ask(a, k.Key); ask != 0 {
+			if ask := p.st.Asks.Find(a, k.Key); ask != 0 {
 				places[k.Key] += p.st.Asks.Get(ask).Entries
 			}
 		}

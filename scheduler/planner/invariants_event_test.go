@@ -52,7 +52,7 @@ func (w *walk) step(e event.Event) {
 	case *event.ApplicationMoved:
 		w.moved(e)
 	case *event.AskMissesUpdated:
-		w.labels().missed(st.Asks.Get(st.Ask(st.Apps.Get(st.Apps.Find(e.App)), e.Key)), e.Missed)
+		w.labels().missed(st.Asks.Get(st.Asks.Find(st.Apps.Get(st.Apps.Find(e.App)), e.Key)), e.Missed)
 	}
 	w.gave = nil
 	if exchanged {
@@ -91,7 +91,7 @@ func (w *walk) labels() *labelWalk {
 // is made or cancelled.
 func (w *walk) countsAgain(app uint32, key yarn.SchedulerKey) {
 	a := w.st.Apps.Get(w.st.Apps.Find(app))
-	if k := w.st.Ask(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {
+	if k := w.st.Asks.Find(a, key); k != 0 && w.st.Asks.Get(k).ReReservations != 0 {
 		w.m.fail("14: key %v of %s goes on with %d re-reservations", key, a.ID, w.st.Asks.Get(k).ReReservations)
 	}
 }
@@ -115,7 +115,7 @@ func (w *walk) moved(e *event.ApplicationMoved) {
 func (w *walk) placed(app uint32, key yarn.SchedulerKey, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
 	st := w.st
 	a := st.Apps.Get(st.Apps.Find(app))
-	return w.placedFor(a, st.Asks.Get(st.Ask(a, key)), node, what)
+	return w.placedFor(a, st.Asks.Get(st.Asks.Find(a, key)), node, what)
 }
 
 func (w *walk) placedFor(a *state.App, k *state.Ask, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
@@ -205,7 +205,7 @@ func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	}
 	w.labels().mayUse(w.st.Asks.Get(w.st.AskFor(a, r.Key, r.IncreaseOf)), n)
 	if r.IncreaseOf == 0 {
-		w.locality(w.st.Asks.Get(w.st.Ask(a, r.Key)), n, e.Locality)
+		w.locality(w.st.Asks.Get(w.st.Asks.Find(a, r.Key)), n, e.Locality)
 	}
 	after := w.st.Fork()
 	if err := after.Apply(e); err != nil {

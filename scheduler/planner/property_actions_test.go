@@ -389,7 +389,7 @@ func (m *machine) oneAsk(t *rapid.T, in *input.Allocate) {
 	k := input.Ask{Key: yarn.SchedulerKey{Priority: rapid.Int32Range(1, 3).Draw(t, "key")}, Name: yarn.Any,
 		Count: rapid.SampledFrom([]int64{3, 2, 1, 4, 0}).Draw(t, "count"), Size: m.size(t, 8), Relax: rapid.IntRange(0, 4).Draw(t, "relax") < 4, Label: m.askedLabel(t)}
 	app := m.p.st.Apps.Get(m.p.st.Apps.ByID(in.Attempt.App))
-	if slot := m.p.st.Ask(app, k.Key); slot != 0 && rapid.IntRange(0, 3).Draw(t, "same size") < 3 {
+	if slot := m.p.st.Asks.Find(app, k.Key); slot != 0 && rapid.IntRange(0, 3).Draw(t, "same size") < 3 {
 		k.Size = m.p.st.Asks.Get(slot).Size
 	}
 	in.Asks = append(in.Asks, k)

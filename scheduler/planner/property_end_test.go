@@ -72,7 +72,7 @@ func (m *machine) sweep(done bool) {
 
 func (m *machine) askNothing(a *state.App) {
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response}
-	for _, k := range m.p.st.AsksOf(a) {
+	for _, k := range m.p.st.Asks.Of(a) {
 		if k.IncreaseOf != 0 {
 			c := m.p.st.Containers.Get(k.IncreaseOf)
 			in.Updates = append(in.Updates, input.Update{Container: m.p.st.Apps.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})

@@ -185,7 +185,7 @@ func servesAsk(first map[state.NodeSlot]served, app state.AppSlot, key yarn.Sche
 
 // firstAsk returns an application's first outstanding ask.
 func firstAsk(st *state.State, app state.AppSlot) (state.AskSlot, *state.Ask) {
-	for ask, k := range st.AsksOf(st.Apps.Get(app)) {
+	for ask, k := range st.Asks.Of(st.Apps.Get(app)) {
 		if k.Count > 0 {
 			return ask, k
 		}
@@ -201,7 +201,7 @@ func (w *explainWalk) application(slot state.AppSlot, x *explain.Explanation) {
 		w.waitsForStart(slot, a, x)
 	case a.Activated() && a.Outstanding > 0:
 		n := 0
-		for ask, k := range w.st.AsksOf(a) {
+		for ask, k := range w.st.Asks.Of(a) {
 			if k.Count > 0 && n < len(x.Asks) && x.Asks[n].Reason != "" {
 				w.ask(x, ask, k, x.Asks[n].Reason, x.Asks[n].Text, x.Asks[n].Never)
 				n++
@@ -267,7 +267,7 @@ func (w *explainWalk) ask(x *explain.Explanation, ask state.AskSlot, k *state.As
 
 // sameKey counts the asks under the key of an ask.
 func (w *explainWalk) sameKey(k *state.Ask) (n int) {
-	for _, o := range w.st.AsksOf(w.st.Apps.Get(k.App)) {
+	for _, o := range w.st.Asks.Of(w.st.Apps.Get(k.App)) {
 		if o.Key == k.Key {
 			n++
 		}

@@ -70,7 +70,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		w.plan(&input.Allocate{Attempt: app.AttemptID(), Response: app.Response, Asks: []input.Ask{k}})
 	case 6, 7:
 		k := yarn.SchedulerKey{Priority: int32(key)}
-		if ask := w.p.st.Ask(app, k); ask != 0 && w.p.st.Asks.Get(ask).Reservations == 0 && label != "z" {
+		if ask := w.p.st.Asks.Find(app, k); ask != 0 && w.p.st.Asks.Get(ask).Reservations == 0 && label != "z" {
 			w.direct(func(p *Planner) { p.sched.Emit(&event.AskLabelled{App: app.ID.Seq, Key: k, Label: label}) })
 		}
 	case 8:
@@ -137,7 +137,7 @@ type labelWalk struct {
 func (w *labelWalk) step(e event.Event) {
 	st := w.st
 	ask := func(app uint32, key yarn.SchedulerKey) *state.Ask {
-		return st.Asks.Get(st.Ask(st.Apps.Get(st.Apps.Find(app)), key))
+		return st.Asks.Get(st.Asks.Find(st.Apps.Get(st.Apps.Find(app)), key))
 	}
 	exchanged := false
 	switch e := e.(type) {

@@ -32,7 +32,7 @@ func doQueue(w *world, a args, out *strings.Builder) {
 func doKey(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n, _ := strconv.Atoi(a.need(1))
-	slot := w.p.st.Ask(app, yarn.SchedulerKey{Priority: int32(n)})
+	slot := w.p.st.Asks.Find(app, yarn.SchedulerKey{Priority: int32(n)})
 	if slot == 0 {
 		out.WriteString("not asked\n")
 		return

@@ -75,7 +75,7 @@ func (m *meter) await(now int64, st *state.State, a *state.App, k asker, size ya
 // owedOf returns how many of n newly asked containers the queue wants within its guarantee. The
 // state already counts these containers as pending, or they have started.
 func (m *meter) owedOf(st *state.State, a *state.App, k asker, size yarn.Resource, n int64) int64 {
-	if ask := st.Ask(a, k.key); ask != 0 {
+	if ask := st.Asks.Find(a, k.key); ask != 0 {
 		if size = st.Asks.Get(ask).Size; st.Asks.Get(ask).Label != 0 {
 			return 0
 		}

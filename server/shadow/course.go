@@ -110,7 +110,7 @@ func (c *course) adopt(st *state.State, j *job) {
 	}
 	a := st.Apps.Get(slot)
 	j.own.am = event.ContainerRef{App: j.seq, Attempt: a.Attempt, Number: a.MasterNumber}
-	for _, k := range st.AsksOf(a) {
+	for _, k := range st.Asks.Of(a) {
 		if k.AM || k.IncreaseOf != 0 {
 			continue
 		}

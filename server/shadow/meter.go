@@ -100,7 +100,7 @@ func newMeter(sched *scheduler.Scheduler) *meter {
 	st := sched.State()
 	m.at = st.Meta.NowMillis
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
-		for _, k := range st.AsksOf(a) {
+		for _, k := range st.Asks.Of(a) {
 			if !k.AM && k.IncreaseOf == 0 && k.Count > 0 { // the wait begins now
 				m.asks[asker{a.ID.Seq, k.Key}] = &waits{left: k.Count}
 				m.await(m.at, st, a, asker{a.ID.Seq, k.Key}, k.Size, k.Count)

@@ -238,7 +238,7 @@ func countOf(st *state.State, app uint32, key yarn.SchedulerKey, name string) in
 	if slot == 0 {
 		return 0
 	}
-	ask := st.Ask(st.Apps.Get(slot), key)
+	ask := st.Asks.Find(st.Apps.Get(slot), key)
 	if ask == 0 {
 		return 0
 	}

@@ -32,7 +32,7 @@ func (v *View) Attempts(a *state.App) []api.Attempt {
 
 func (v *View) Asks(a *state.App) []api.Ask {
 	out := []api.Ask{}
-	for _, k := range v.State.AsksOf(a) {
+	for _, k := range v.State.Asks.Of(a) {
 		relax := k.Relax
 		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count, Size: v.Size(k.Size), Relax: &relax, Label: v.State.LabelName(k.Label),
 			AM: k.AM, Opportunities: k.Opportunities, ReReservations: k.ReReservations, Reservations: k.Reservations}

@@ -127,7 +127,7 @@ func (v *View) eachWait(f func(a *summary.App, labels []state.LabelSlot)) {
 		}
 		a := v.State.Apps.Get(s.Slot)
 		labels = labels[:0]
-		for _, k := range v.State.AsksOf(a) {
+		for _, k := range v.State.Asks.Of(a) {
 			if k.Count > 0 && !slices.Contains(labels, k.Label) {
 				labels = append(labels, k.Label)
 			}
@@ -150,7 +150,7 @@ func (v *View) waitingFor(label state.LabelSlot) []api.LabelApp {
 		a := v.State.Apps.Get(s.Slot)
 		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.State.Meta.NowMillis)}
 		var pending yarn.Resource
-		for _, k := range v.State.AsksOf(a) {
+		for _, k := range v.State.Asks.Of(a) {
 			if k.Label == label {
 				d.Outstanding += k.Count
 				pending = pending.Add(k.Size.Times(k.Count))

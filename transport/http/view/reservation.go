@@ -72,7 +72,7 @@ func (v *View) waitingDemands() []demand {
 		if a.Outstanding == 0 || a.Attempt != state.AttemptActive && a.Attempt != state.AttemptRegistered {
 			return true
 		}
-		for _, k := range v.State.AsksOf(v.State.Apps.Get(a.Slot)) {
+		for _, k := range v.State.Asks.Of(v.State.Apps.Get(a.Slot)) {
 			if k.Count > 0 {
 				out = append(out, demand{a.Slot, k.Size})
 			}
@@ -108,7 +108,7 @@ func (v *View) Reservation(r *state.Reservation) api.Reservation {
 		Size: v.Size(r.Size), AM: r.AM, NodeTotal: v.Size(n.Total), Free: v.Size(free), Missing: v.Size(yarn.ComponentMax(r.Size.Sub(free), yarn.Resource{})),
 		MadeMillis: r.MadeMillis, AgeMillis: max(v.State.Meta.NowMillis-r.MadeMillis, 0), Blocks: v.blocked(r.App, free),
 	}
-	if ask := v.State.Ask(a, r.Key); ask != 0 {
+	if ask := v.State.Asks.Find(a, r.Key); ask != 0 {
 		d.ReReservations = v.State.Asks.Get(ask).ReReservations
 	}
 	for range v.State.LeasedFrom(r) {

@@ -264,7 +264,7 @@ func (v *docs) wsTail(a *state.App, without map[string]bool) obj {
 // wsRequests lists the outstanding requests of an application, one for each resource name.
 func (v *docs) wsRequests(a *state.App) []obj {
 	var out []obj
-	for _, k := range v.State.AsksOf(a) {
+	for _, k := range v.State.Asks.Of(a) {
 		if k.Count == 0 {
 			continue
 		}

@@ -178,7 +178,7 @@ func (v *docs) appUses(a *state.App) []state.Use {
 		u := &uses[v.State.Nodes.Get(r.Node).Label]
 		u.Used, u.Reserved = u.Used.Add(r.Size), u.Reserved.Add(r.Size)
 	}
-	for _, k := range v.State.AsksOf(a) {
+	for _, k := range v.State.Asks.Of(a) {
 		uses[k.Label].Pending = uses[k.Label].Pending.Add(k.Size.Times(k.Count))
 	}
 	return uses
