@@ -186,7 +186,7 @@ func (c *nodeChoice) lookAtHosts() {
 	if c.ask.Entries <= 1 {
 		return
 	}
-	for _, l := range c.s.st.LocationsOf(c.ask) {
+	for _, l := range c.s.st.Locations.Of(c.ask) {
 		for _, node := range c.s.nodesOn[l.Name] {
 			if at, ok := c.localityOn(node); ok && at == yarn.NodeLocal {
 				c.add(node, at)

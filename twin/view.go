@@ -233,7 +233,7 @@ func (o *observer) entries(k *state.Ask) string {
 		}
 	}
 	entry(yarn.Any, k.Count, k.Relax)
-	for _, e := range o.st.LocationsOf(k) {
+	for _, e := range o.st.Locations.Of(k) {
 		entry(o.st.Names.Text(e.Name), e.Count, e.Relax)
 	}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {

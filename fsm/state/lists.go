@@ -25,9 +25,9 @@ func (t *Asks) Of(a *App) iter.Seq2[AskSlot, *Ask] {
 	return list(&t.Table, a.Asks, func(k *Ask) AskSlot { return k.Next })
 }
 
-// LocationsOf returns an ask's hosts and racks, newest first.
-func (s *State) LocationsOf(k *Ask) iter.Seq2[LocationSlot, *Location] {
-	return list(&s.Locations.Table, k.Locations, func(l *Location) LocationSlot { return l.Next })
+// Of returns an ask's hosts and racks, newest first.
+func (t *Locations) Of(k *Ask) iter.Seq2[LocationSlot, *Location] {
+	return list(&t.Table, k.Locations, func(l *Location) LocationSlot { return l.Next })
 }
 
 // ContainersOf returns an application's containers that are not freed, newest first.

@@ -24,7 +24,7 @@ func (s *State) Location(k *Ask, name NameSlot) LocationSlot {
 			return l.Name == name && of.App == k.App && of.Key == k.Key
 		})
 	}
-	for slot, l := range s.LocationsOf(k) {
+	for slot, l := range s.Locations.Of(k) {
 		if l.Name == name {
 			return slot
 		}
@@ -46,14 +46,14 @@ func (s *State) hashOfLocation(slot LocationSlot) uint64 {
 
 // indexLocations adds the locations of an ask to the index.
 func (s *State) indexLocations(k *Ask) {
-	for slot := range s.LocationsOf(k) {
+	for slot := range s.Locations.Of(k) {
 		s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
 // unindexLocations removes the locations of an ask from the index.
 func (s *State) unindexLocations(k *Ask) {
-	for slot := range s.LocationsOf(k) {
+	for slot := range s.Locations.Of(k) {
 		s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
@@ -117,7 +117,7 @@ func (s *State) dropLocations(k *Ask) {
 	if k.manyLocations() {
 		s.unindexLocations(k)
 	}
-	for slot, l := range s.LocationsOf(k) {
+	for slot, l := range s.Locations.Of(k) {
 		s.Names.unretain(&s.Meta, l.Name)
 		s.Locations.release(slot)
 	}

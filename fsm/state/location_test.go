@@ -28,7 +28,7 @@ func TestLocationsAgainstAMap(t *testing.T) {
 			for i, key := range keys {
 				k := s.Asks.Get(s.Asks.Find(s.Apps.Get(s.Apps.Find(1)), key))
 				found := map[string]int64{}
-				for _, l := range s.LocationsOf(k) {
+				for _, l := range s.Locations.Of(k) {
 					found[s.Names.Text(l.Name)] = l.Count
 				}
 				if fmt.Sprint(found) != fmt.Sprint(want[i]) || int(k.Entries) != len(found)+1 {

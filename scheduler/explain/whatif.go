@@ -127,7 +127,7 @@ func (s *side) begin() {
 		case k.Relax:
 			s.want(0, k.Size, false)
 		}
-		for _, l := range st.LocationsOf(k) {
+		for _, l := range st.Locations.Of(k) {
 			s.want(l.Name, k.Size, !k.Relax || !l.Relax)
 		}
 		for _, name := range st.Apps.Get(k.App).Blacklist {

@@ -129,7 +129,7 @@ func (c *nodeChoice) asks(n *state.Node) bool {
 func (c *nodeChoice) locality(n *state.Node) int64 {
 	probe := c.m.p.sched.Probe()
 	onHost, onRack, strict := false, false, !c.ask.Relax
-	for _, l := range c.m.p.st.LocationsOf(c.ask) {
+	for _, l := range c.m.p.st.Locations.Of(c.ask) {
 		onHost = onHost || l.Name == n.Host
 		if l.Name == n.RackID {
 			onRack, strict = l.Relax, strict || !l.Relax

@@ -39,7 +39,7 @@ func doKey(w *world, a args, out *strings.Builder) {
 	}
 	k := w.p.st.Asks.Get(slot)
 	fmt.Fprintf(out, "outstanding %dx%s, %d reserved, re-reservations %d, opportunities %d", k.Count, w.size(k.Size), k.Reservations, k.ReReservations, k.Opportunities)
-	for _, at := range w.p.st.LocationsOf(k) {
+	for _, at := range w.p.st.Locations.Of(k) {
 		fmt.Fprintf(out, ", %s:%d", w.p.st.Names.Text(at.Name), at.Count)
 	}
 	out.WriteByte('\n')

@@ -273,7 +273,7 @@ func (v *docs) wsRequests(a *state.App) []obj {
 				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", v.State.LabelName(k.Label)}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
 		}
 		one(yarn.Any, k.Count, k.Relax)
-		for _, l := range v.State.LocationsOf(k) {
+		for _, l := range v.State.Locations.Of(k) {
 			one(v.State.Names.Text(l.Name), l.Count, l.Relax)
 		}
 	}
