@@ -77,7 +77,7 @@ func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 // increase does not end.
 func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot state.ContainerSlot, c *state.Container) int64) int64 {
 	ends := s.ends[:0]
-	for slot, c := range s.st.ContainersOn(s.st.Nodes.Get(r.Node)) {
+	for slot, c := range s.st.Containers.On(s.st.Nodes.Get(r.Node)) {
 		if c.State.Live() && !s.st.Leases.Has(slot) && slot != r.IncreaseOf {
 			ends = append(ends, containerEnd{max(endOf(slot, c), s.now), c.Size})
 		}

@@ -107,7 +107,7 @@ func (s *Scheduler) expectedRoom(k *state.Ask, node state.NodeSlot) int64 {
 	guesses := lengthGuesses{s: s}
 	n := s.st.Nodes.Get(node)
 	ends := s.ends[:0]
-	for _, c := range s.st.ContainersOn(n) {
+	for _, c := range s.st.Containers.On(n) {
 		ends = append(ends, containerEnd{guesses.endOf(c), c.Size})
 	}
 	s.ends = ends

@@ -136,7 +136,7 @@ type containerEnd struct {
 func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) []roomAt {
 	n := e.s.st.Nodes.Get(most.node)
 	e.ends = e.ends[:0]
-	for _, c := range e.s.st.ContainersOn(n) {
+	for _, c := range e.s.st.Containers.On(n) {
 		e.compared++
 		if at := e.endOf(c); at != never {
 			e.ends = append(e.ends, containerEnd{at, c.Size})

@@ -266,7 +266,7 @@ func prolongs(end, last int64) int {
 // lastEnd returns when the last container of a node is expected to end.
 func (e *lengthGuesses) lastEnd(node state.NodeSlot) int64 {
 	last := e.s.now
-	for _, c := range e.s.st.ContainersOn(e.s.st.Nodes.Get(node)) {
+	for _, c := range e.s.st.Containers.On(e.s.st.Nodes.Get(node)) {
 		last = max(last, e.endOf(c))
 	}
 	return last

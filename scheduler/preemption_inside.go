@@ -130,7 +130,7 @@ func (r *preemptionRound) endsOf(app state.AppSlot) (sum yarn.Resource) {
 	if st.Preemptions.Len() == 0 {
 		return sum
 	}
-	for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
+	for slot, c := range st.Containers.Of(st.Apps.Get(app)) {
 		if st.Preemptions.Has(slot) && !st.Preemptions.Get(slot).Cause.InsideQueue() && st.Nodes.Get(c.Node).Label == r.s.at.label {
 			sum = sum.Add(c.Size)
 		}
@@ -155,7 +155,7 @@ func (r *preemptionRound) offerInside() {
 		if !r.s.cfg.Calculator.AnyAboveZero(r.inside.shares[i].ToTake) {
 			continue
 		}
-		for slot, c := range st.ContainersOf(st.Apps.Get(app)) {
+		for slot, c := range st.Containers.Of(st.Apps.Get(app)) {
 			n := st.Nodes.Get(c.Node)
 			if c.State.Live() && !c.AM && !st.Preemptions.Has(slot) && !st.Leases.Has(slot) && n.Label == r.s.at.label && n.TakesContainers() && len(r.offers) < offersOfAll {
 				r.offers = append(r.offers, r.victimOf(slot))

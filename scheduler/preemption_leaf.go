@@ -132,7 +132,7 @@ func (v *View) userAMUsed(user state.UserSlot) yarn.Resource {
 // usedOf returns the use of an application, and the part of its AM. A
 // reservation is not use of the application, because its ask is still pending.
 func (v *View) usedOf(a *state.App) (used, am yarn.Resource) {
-	for _, c := range v.st.ContainersOf(a) {
+	for _, c := range v.st.Containers.Of(a) {
 		if !c.State.Live() || v.st.Nodes.Get(c.Node).Label != v.at.label {
 			continue
 		}

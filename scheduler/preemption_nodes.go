@@ -110,7 +110,7 @@ func (r *preemptionRound) lookAt(slot state.NodeSlot, n *state.Node) {
 		may, keeps := r.droppable(n.Reservation)
 		o.reservation, o.keeps, o.taken = n.Reservation, keeps, !may || r.ranked != nil
 	}
-	for c, k := range st.ContainersOn(n) {
+	for c, k := range st.Containers.On(n) {
 		if !k.State.Live() || st.Leases.Has(c) {
 			o.room = o.room.Add(k.Size)
 			continue
@@ -226,7 +226,7 @@ func (r *preemptionRound) victimOf(slot state.ContainerSlot) victim {
 		return v
 	}
 	v.loses, v.cost = r.s.reservedIn(a), 0
-	for _, other := range st.ContainersOf(a) {
+	for _, other := range st.Containers.Of(a) {
 		if other.State.Live() && !(a.KeepContainers && other.MayBeKept()) {
 			v.loses = v.loses.Add(other.Size)
 			v.cost = satAdd(v.cost, r.cost(r.workOf(other, a), other.Size))

@@ -228,7 +228,7 @@ func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 	if !s.cfg.Preemption.Enabled {
 		return false
 	}
-	for _, c := range s.st.ContainersOn(s.st.Nodes.Get(r.Node)) {
+	for _, c := range s.st.Containers.On(s.st.Nodes.Get(r.Node)) {
 		if !c.State.Live() && c.ExitStatus == yarn.ExitPreempted {
 			return s.cfg.Calculator.FitsIn(r.Size, s.roomOn(r.Node))
 		}
@@ -241,7 +241,7 @@ func (s *Scheduler) hasPreempted(r *state.Reservation) bool {
 func (s *Scheduler) roomOn(node state.NodeSlot) yarn.Resource {
 	n := s.st.Nodes.Get(node)
 	room := n.Unallocated()
-	for slot, c := range s.st.ContainersOn(n) {
+	for slot, c := range s.st.Containers.On(n) {
 		if !c.State.Live() || s.st.Leases.Has(slot) {
 			room = room.Add(c.Size)
 		}

@@ -54,7 +54,7 @@ func (r *preemptionRound) mostMillis(w beneficiary) int64 {
 // since its submission.
 func (r *preemptionRound) waited(w beneficiary) int64 {
 	a := r.s.st.Apps.Get(w.app)
-	for _, newest := range r.s.st.ContainersOf(a) {
+	for _, newest := range r.s.st.Containers.Of(a) {
 		return r.s.now - newest.AllocatedMillis
 	}
 	return r.s.now - a.SubmittedMillis

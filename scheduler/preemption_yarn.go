@@ -203,7 +203,7 @@ func (r *yarnRound) mayEnd(slot state.ContainerSlot, c *state.Container) bool {
 
 // liveOn returns the containers of a node that may end, sorted by compare.
 func (r *yarnRound) liveOn(node state.NodeSlot, compare func(a, b state.ContainerSlot) int) (live []state.ContainerSlot) {
-	for slot, c := range r.s.st.ContainersOn(r.s.st.Nodes.Get(node)) {
+	for slot, c := range r.s.st.Containers.On(r.s.st.Nodes.Get(node)) {
 		if r.mayEnd(slot, c) {
 			live = append(live, slot)
 		}

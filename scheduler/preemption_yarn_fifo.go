@@ -88,7 +88,7 @@ func (f *yarnFirstIn) lent(apps []state.AppSlot) (lent []state.ContainerSlot) {
 		return nil
 	}
 	for _, app := range apps {
-		for slot, c := range f.s.st.ContainersOf(f.s.st.Apps.Get(app)) {
+		for slot, c := range f.s.st.Containers.Of(f.s.st.Apps.Get(app)) {
 			lends := f.s.partitionOf(f.s.st.Nodes.Get(c.Node)).lends && (!c.AM || f.s.cfg.LabelSettings.AMNonExclusive)
 			if lends && f.mayEnd(slot, c) && f.s.st.AskedLabel(slot) == 0 {
 				lent = append(lent, slot)
@@ -135,7 +135,7 @@ func (f *yarnFirstIn) chooseOf(app state.AppSlot) {
 // first, and among these the newest first.
 func (f *yarnFirstIn) liveOf(a *state.App) (live []state.ContainerSlot) {
 	st := f.s.st
-	for slot, c := range st.ContainersOf(a) {
+	for slot, c := range st.Containers.Of(a) {
 		if f.mayEnd(slot, c) && !f.isChosen[slot] {
 			live = append(live, slot)
 		}

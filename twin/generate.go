@@ -292,7 +292,7 @@ func (g *generator) beat() error {
 	node := g.p.st.Node(nodeID(host))
 	var run, done []string
 	if node != 0 && g.p.racks[host] != "" {
-		for _, c := range g.p.st.ContainersOn(g.p.st.Nodes.Get(node)) {
+		for _, c := range g.p.st.Containers.On(g.p.st.Nodes.Get(node)) {
 			name := g.name(c)
 			switch {
 			case name == "":
@@ -348,7 +348,7 @@ func (g *generator) allocate() error {
 		words += g.asks()
 	}
 	if g.chance(15) {
-		for _, c := range g.p.st.ContainersOf(a) {
+		for _, c := range g.p.st.Containers.Of(a) {
 			if name := g.name(c); name != "" && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && g.chance(40) {
 				words += " release=" + name
 			}
@@ -365,7 +365,7 @@ func (g *generator) allocate() error {
 
 // update returns a change of the size of one of an application's containers, or nothing.
 func (g *generator) update(a *state.App) string {
-	for _, c := range g.p.st.ContainersOf(a) {
+	for _, c := range g.p.st.Containers.Of(a) {
 		name := g.name(c)
 		if name == "" || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || g.chance(50) {
 			continue

@@ -459,7 +459,7 @@ func (p *Planner) masters() {
 // count names the new containers of an application, in the order of their numbers.
 func (p *Planner) count(known *application, a *state.App) {
 	var fresh []event.ContainerRef
-	for _, c := range p.st.ContainersOf(a) {
+	for _, c := range p.st.Containers.Of(a) {
 		if ref := p.st.Apps.Ref(c); c.State.Live() && known.ordinal[ref] == 0 {
 			fresh = append(fresh, ref)
 		}

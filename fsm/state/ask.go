@@ -90,7 +90,7 @@ func (s *State) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Res
 // enterAsk links a new ask into its application's list, ordered by askBefore.
 func (s *State) enterAsk(slot AskSlot, k *Ask, a *App) {
 	prev, next := AskSlot(0), a.Asks
-	for next != 0 && s.askBefore(s.Asks.Get(next), k) {
+	for next != 0 && s.Containers.askBefore(s.Asks.Get(next), k) {
 		prev, next = next, s.Asks.Get(next).Next
 	}
 	k.Next = next

@@ -140,7 +140,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	s.setBlacklist(a, nil)
 	s.gangAttemptEnded(slot, a)
 	s.dropUndelivered(a)
-	s.forgetResponses(a)
+	s.Containers.forgetResponses(a)
 	s.setAttempt(a, AttemptEnded)
 	if e.Counts {
 		a.Failures++
@@ -152,7 +152,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 
 // dropUndelivered clears the undelivered list of an attempt that has ended.
 func (s *State) dropUndelivered(a *App) {
-	for slot := range s.UndeliveredTo(a) {
+	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
 		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 		s.forgetChange(c)
@@ -184,10 +184,10 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 // removes containers whose information an earlier response has delivered: an AM that asks for the
 // next response has acknowledged the earlier ones.
 func (s *State) deliver(a *App) {
-	for slot := range s.UndeliveredTo(a) {
+	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
 		if !s.deliverContainer(slot, c, a.Response) {
-			s.removeUndelivered(slot, a)
+			s.Containers.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}

@@ -166,7 +166,7 @@ func (w *listWalk) appAsks(slot AppSlot, a *App) error {
 	var inner error
 	err := follow(&w.asks, a.Asks, func(at AskSlot) (AskSlot, bool) {
 		k := s.Asks.Get(at)
-		ok := k.App == slot && (last == nil || s.askBefore(last, k))
+		ok := k.App == slot && (last == nil || s.Containers.askBefore(last, k))
 		last = k
 		entries, prev := int32(1), LocationSlot(0)
 		inner = follow(&w.locations, k.Locations, func(of LocationSlot) (LocationSlot, bool) {

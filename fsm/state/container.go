@@ -140,7 +140,7 @@ func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) 
 	}
 	a.Containers = slot
 	if !c.AM && c.GrantedIn == 0 {
-		s.addUndelivered(slot, a)
+		s.Containers.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(c.Node))
 	s.fold(uint64(app)<<32 ^ c.Number)
@@ -149,14 +149,14 @@ func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) 
 
 // addUndelivered puts a container at the front of its application's undelivered list, unless the
 // list has it.
-func (s *State) addUndelivered(slot ContainerSlot, a *App) {
-	c := s.Containers.mut(slot)
+func (t *Containers) addUndelivered(slot ContainerSlot, a *App) {
+	c := t.mut(slot)
 	if c.undelivered {
 		return
 	}
 	c.undelivered, c.nextUndelivered = true, a.Undelivered
 	if c.nextUndelivered != 0 {
-		s.Containers.mut(c.nextUndelivered).prevUndelivered = slot
+		t.mut(c.nextUndelivered).prevUndelivered = slot
 	}
 	a.Undelivered = slot
 }
@@ -305,9 +305,9 @@ func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text 
 	s.endLease(slot)
 	switch {
 	case c.AM:
-		s.removeUndelivered(slot, a) // the AM that would receive it was this container
+		s.Containers.removeUndelivered(slot, a) // the AM that would receive it was this container
 	case a.Open():
-		s.addUndelivered(slot, a)
+		s.Containers.addUndelivered(slot, a)
 	}
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	s.recordLength(a, c)
@@ -353,7 +353,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	switch {
 	case e.Restore:
 		s.restoreAsk(c.App, a, c, s.AskedLabel(slot))
-		s.removeUndelivered(slot, a)
+		s.Containers.removeUndelivered(slot, a)
 		s.freeContainer(slot, a)
 	case !c.undelivered:
 		s.freeContainer(slot, a)
@@ -362,19 +362,19 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 }
 
 // removeUndelivered removes a container from its application's undelivered list.
-func (s *State) removeUndelivered(slot ContainerSlot, a *App) {
-	c := s.Containers.mut(slot)
+func (t *Containers) removeUndelivered(slot ContainerSlot, a *App) {
+	c := t.mut(slot)
 	if !c.undelivered {
 		return
 	}
 	prev, next := c.prevUndelivered, c.nextUndelivered
 	if prev != 0 {
-		s.Containers.mut(prev).nextUndelivered = next
+		t.mut(prev).nextUndelivered = next
 	} else {
 		a.Undelivered = next
 	}
 	if next != 0 {
-		s.Containers.mut(next).prevUndelivered = prev
+		t.mut(next).prevUndelivered = prev
 	}
 	c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 }

@@ -16,7 +16,7 @@ func (s *State) Forgettable(node NodeSlot) bool {
 	}
 	free := true
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
-		for slot := range s.UndeliveredTo(a) {
+		for slot := range s.Containers.UndeliveredTo(a) {
 			free = free && s.Containers.Get(slot).Node != node
 		}
 		return free

@@ -102,7 +102,7 @@ func (s *State) gangAttemptEnded(app AppSlot, a *App) {
 		return
 	}
 	g := s.Gangs.mut(app)
-	for _, c := range s.ContainersOf(a) {
+	for _, c := range s.Containers.Of(a) {
 		if g.State == GangServed && c.Key == g.Key && c.State.Live() && !c.AM {
 			return
 		}

@@ -350,7 +350,7 @@ func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 	}
 	s.Meta.NodeChanges++
 	s.fold(uint64(slot)<<32 | uint64(from)<<16 | uint64(to))
-	for _, c := range s.ContainersOn(n) {
+	for _, c := range s.Containers.On(n) {
 		if !c.State.Live() {
 			continue
 		}

@@ -184,7 +184,7 @@ func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 			containers++
 		}
 	}
-	for _, c := range s.ContainersOf(a) {
+	for _, c := range s.Containers.Of(a) {
 		if c.State.Live() {
 			add(c.Node, c.Size, yarn.Resource{})
 		}

@@ -65,7 +65,7 @@ func (s *State) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container] 
 		if s.Leases.Len() == 0 {
 			return
 		}
-		for slot, c := range s.ContainersOn(s.Nodes.Get(r.Node)) {
+		for slot, c := range s.Containers.On(s.Nodes.Get(r.Node)) {
 			if s.Leases.Has(slot) && !yield(slot, c) {
 				return
 			}

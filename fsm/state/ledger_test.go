@@ -88,7 +88,7 @@ func ledgers(t *testing.T, s *State) []ledger {
 	a, other := appAt(t, s, 2), appAt(t, s, 1)
 	u := s.Users.Get(a.UserSlot)
 	node := s.Nodes.Get(1).Allocated
-	for _, c := range s.ContainersOf(other) {
+	for _, c := range s.Containers.Of(other) {
 		if c.OnNode {
 			node = node.Sub(c.Size)
 		}

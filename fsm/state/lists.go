@@ -30,20 +30,20 @@ func (t *Locations) Of(k *Ask) iter.Seq2[LocationSlot, *Location] {
 	return list(&t.Table, k.Locations, func(l *Location) LocationSlot { return l.Next })
 }
 
-// ContainersOf returns an application's containers that are not freed, newest first.
-func (s *State) ContainersOf(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return list(&s.Containers.Table, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
+// Of returns an application's containers that are not freed, newest first.
+func (t *Containers) Of(a *App) iter.Seq2[ContainerSlot, *Container] {
+	return list(&t.Table, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
 }
 
-// ContainersOn returns the containers that use a node, newest first.
-func (s *State) ContainersOn(n *Node) iter.Seq2[ContainerSlot, *Container] {
-	return list(&s.Containers.Table, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
+// On returns the containers that use a node, newest first.
+func (t *Containers) On(n *Node) iter.Seq2[ContainerSlot, *Container] {
+	return list(&t.Table, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
 }
 
 // UndeliveredTo returns the containers about which an application's AM must receive, or
 // acknowledge, something, newest first.
-func (s *State) UndeliveredTo(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return list(&s.Containers.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
+func (t *Containers) UndeliveredTo(a *App) iter.Seq2[ContainerSlot, *Container] {
+	return list(&t.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
 }
 
 // ReservationsOf returns an application's reservations, newest first.

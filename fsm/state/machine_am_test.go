@@ -75,7 +75,7 @@ func (m *machine) Resync(t *rapid.T) {
 		m.apply(t, &event.ReservationCancelled{Reservation: r, Cause: yarn.CancelAskGone})
 	}
 	var undelivered []event.ContainerRef
-	for _, k := range m.s.UndeliveredTo(a) {
+	for _, k := range m.s.Containers.UndeliveredTo(a) {
 		if k.State.Live() && k.GrantedIn == 0 {
 			undelivered = append(undelivered, m.s.Apps.Ref(k))
 		}

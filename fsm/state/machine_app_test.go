@@ -128,7 +128,7 @@ func (m *machine) Reprioritize(t *rapid.T) {
 // holdings returns an application's live containers and its reservations.
 func (m *machine) holdings(slot AppSlot) (live []event.ContainerRef, reservations []uint64) {
 	a := m.s.Apps.Get(slot)
-	for _, c := range m.s.ContainersOf(a) {
+	for _, c := range m.s.Containers.Of(a) {
 		if c.State.Live() {
 			live = append(live, m.s.Apps.Ref(c))
 		}

@@ -50,7 +50,7 @@ func (m *machine) ChangeNodeState(t *rapid.T) {
 func (m *machine) LoseNode(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && (n.Count > 0 || n.Reservation != 0) })
 	var refs []event.ContainerRef
-	for _, c := range m.s.ContainersOn(n) {
+	for _, c := range m.s.Containers.On(n) {
 		refs = append(refs, m.s.Apps.Ref(c))
 	}
 	if n.Reservation != 0 {
@@ -135,7 +135,7 @@ func (m *machine) Fulfill(t *rapid.T) {
 func (m *machine) EmptyReserved(t *rapid.T) {
 	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.Reservation != 0 })
 	var refs []event.ContainerRef
-	for _, c := range m.s.ContainersOn(n) {
+	for _, c := range m.s.Containers.On(n) {
 		refs = append(refs, m.s.Apps.Ref(c))
 	}
 	for _, r := range refs {

@@ -183,7 +183,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 	if a.AttemptState != AttemptRegistered || a.Response == 0 || a.Reservations != 0 {
 		return broken(e, "attempt is in state %d with response %d, reservations: %v", a.AttemptState, a.Response, a.Reservations != 0)
 	}
-	for _, c := range s.UndeliveredTo(a) {
+	for _, c := range s.Containers.UndeliveredTo(a) {
 		if c.State.Live() && c.GrantedIn == 0 && !c.AM {
 			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
@@ -201,26 +201,26 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 // redeliver keeps the completions and size changes of containers that the AM has in the undelivered
 // list.
 func (s *State) redeliver(a *App) {
-	for slot := range s.UndeliveredTo(a) {
+	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
 		c.CompletedIn = 0
 		if again := s.redeliverResize(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
-			s.removeUndelivered(slot, a)
+			s.Containers.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}
 		}
 	}
-	s.forgetResponses(a)
+	s.Containers.forgetResponses(a)
 	s.redeliverPreemptions(a)
 }
 
 // forgetResponses sets GrantedIn of the containers that the AM has to deliveredEarlier, so that no
 // later response delivers them again.
-func (s *State) forgetResponses(a *App) {
-	for slot, c := range s.ContainersOf(a) {
+func (t *Containers) forgetResponses(a *App) {
+	for slot, c := range t.Of(a) {
 		if c.GrantedIn != 0 && c.GrantedIn != deliveredEarlier {
-			s.Containers.mut(slot).GrantedIn = deliveredEarlier
+			t.mut(slot).GrantedIn = deliveredEarlier
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (s *State) dropCleanups(n *Node) {
 // trackApps records the applications with containers on a node. The node may have been a simulated
 // one when the containers were allocated.
 func (s *State) trackApps(node NodeSlot, n *Node) {
-	for _, c := range s.ContainersOn(n) {
+	for _, c := range s.Containers.On(n) {
 		app := c.App
 		if a := s.Apps.Get(app); !a.State.Ended() {
 			s.trackApp(app, s.Apps.mut(app), node, n)

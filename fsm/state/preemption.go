@@ -23,7 +23,7 @@ func (s *State) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preemptio
 		if s.Preemptions.Len() == 0 {
 			return
 		}
-		for slot := range s.ContainersOn(s.Nodes.Get(r.Node)) {
+		for slot := range s.Containers.On(s.Nodes.Get(r.Node)) {
 			if s.Preemptions.Has(slot) && s.Preemptions.Get(slot).Reservation == r.Number && !yield(slot, s.Preemptions.Get(slot)) {
 				return
 			}
@@ -76,7 +76,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
-		s.addUndelivered(slot, a)
+		s.Containers.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
 	s.fold(e.Reservation)
@@ -161,10 +161,10 @@ func (s *State) redeliverPreemptions(a *App) {
 	if s.Preemptions.Len() == 0 {
 		return
 	}
-	for slot := range s.ContainersOf(a) {
+	for slot := range s.Containers.Of(a) {
 		if s.Preemptions.Has(slot) {
 			s.Preemptions.mut(slot).ToldIn = 0
-			s.addUndelivered(slot, a)
+			s.Containers.addUndelivered(slot, a)
 		}
 	}
 }

@@ -119,14 +119,14 @@ func (s *State) ownResize(slot ContainerSlot, c *Container) *Resize {
 
 // askBefore reports whether a comes before b in an application's list of asks: asks for new
 // containers first, then by key, then by the container to increase.
-func (s *State) askBefore(a, b *Ask) bool {
+func (t *Containers) askBefore(a, b *Ask) bool {
 	switch {
 	case (a.IncreaseOf == 0) != (b.IncreaseOf == 0):
 		return a.IncreaseOf == 0
 	case a.Key != b.Key || a.IncreaseOf == 0:
 		return a.Key.Less(b.Key)
 	}
-	x, y := s.Containers.Get(a.IncreaseOf), s.Containers.Get(b.IncreaseOf)
+	x, y := t.Get(a.IncreaseOf), t.Get(b.IncreaseOf)
 	if x.Attempt != y.Attempt {
 		return x.Attempt < y.Attempt
 	}
@@ -223,7 +223,7 @@ func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, chang
 	s.freeRoomChanged(n)
 	if a.Open() { // otherwise no AM can receive the change
 		r.Change = change
-		s.addUndelivered(slot, a)
+		s.Containers.addUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(r.Version)))
 	s.foldResource(size)

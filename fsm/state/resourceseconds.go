@@ -21,7 +21,7 @@ func (s *State) ResourceSecondsOf(c *Container, untilMillis int64) yarn.Resource
 // ResourceSeconds adds that of live ones, up to the given time in Unix milliseconds.
 func (s *State) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
 	total, live := a.ResourceSeconds, a.Live
-	for _, c := range s.ContainersOf(a) {
+	for _, c := range s.Containers.Of(a) {
 		if live == 0 {
 			break
 		}

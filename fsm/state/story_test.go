@@ -13,7 +13,7 @@ import (
 func told(t *testing.T, s *State, app uint32) []uint64 {
 	t.Helper()
 	var out []uint64
-	for _, c := range s.UndeliveredTo(appAt(t, s, app)) {
+	for _, c := range s.Containers.UndeliveredTo(appAt(t, s, app)) {
 		out = append(out, c.Number)
 	}
 	return out

@@ -152,7 +152,7 @@ func (s *story) updates(in *input.Allocate) {
 	if slot == 0 || s.rng.Intn(2) > 0 {
 		return
 	}
-	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
+	for _, k := range st.Containers.Of(st.Apps.Get(slot)) {
 		if s.rng.Intn(2) == 0 {
 			in.Updates = append(in.Updates, input.Update{Container: st.Apps.ContainerID(k), Version: st.SizeVersion(k) + int32(s.rng.Intn(5)/4),
 				Type: input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})

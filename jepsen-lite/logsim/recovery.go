@@ -155,7 +155,7 @@ func (w *world) describeApp(id yarn.ApplicationID) string {
 	}
 	a := st.Apps.Get(slot)
 	out := fmt.Sprintf("it is %s, attempt %d in state %d, %d outstanding", a.State, a.Attempt, a.AttemptState, a.Outstanding)
-	for _, k := range st.ContainersOf(a) {
+	for _, k := range st.Containers.Of(a) {
 		out += fmt.Sprintf(", container %d %s on %s", k.Number, k.State, st.Nodes.Get(k.Node).ID.Host)
 	}
 	return out

@@ -229,7 +229,7 @@ func (v view) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
 	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing), MissingAmount: v.amount(missing)}
 	var list []state.ContainerSlot
-	for c := range v.st.ContainersOn(n) {
+	for c := range v.st.Containers.On(n) {
 		list = append(list, c)
 	}
 	slices.SortStableFunc(list, func(a, b state.ContainerSlot) int {

@@ -112,7 +112,7 @@ func (d *drainCosts) ofContainer(c *state.Container) int64 {
 func (d *drainCosts) of(slot state.NodeSlot, n *state.Node) DrainChoice {
 	c := DrainChoice{slot: slot}
 	var ending []state.AppSlot
-	for _, k := range d.st.ContainersOn(n) {
+	for _, k := range d.st.Containers.On(n) {
 		c.Containers++
 		if k.AM {
 			c.AMs++
@@ -121,13 +121,13 @@ func (d *drainCosts) of(slot state.NodeSlot, n *state.Node) DrainChoice {
 			}
 		}
 	}
-	for _, k := range d.st.ContainersOn(n) {
+	for _, k := range d.st.Containers.On(n) {
 		if !slices.Contains(ending, k.App) {
 			c.work += d.ofContainer(k)
 		}
 	}
 	for _, app := range ending {
-		for _, k := range d.st.ContainersOf(d.st.Apps.Get(app)) {
+		for _, k := range d.st.Containers.Of(d.st.Apps.Get(app)) {
 			if k.State.Live() {
 				c.work += d.ofContainer(k)
 			}

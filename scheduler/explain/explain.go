@@ -149,7 +149,7 @@ func (v view) explainReservations(x *Explanation, a *state.App) {
 		n := v.st.Nodes.Get(r.Node)
 		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
 			Free: v.cfg.Kinds.Format(n.Unallocated()), NeedsAmount: v.amount(r.Size), FreeAmount: v.amount(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
-		for _, k := range v.st.ContainersOn(n) {
+		for _, k := range v.st.Containers.On(n) {
 			h.WaitsFor = append(h.WaitsFor, v.st.Apps.ContainerID(k).String())
 		}
 		x.Reserved = append(x.Reserved, h)
@@ -237,7 +237,7 @@ func (v view) explainNoAsk(x *Explanation, a *state.App) {
 		x.because(scheduler.AMNotRegistered, "its unmanaged AM has not registered")
 		return
 	}
-	for _, c := range v.st.ContainersOf(a) {
+	for _, c := range v.st.Containers.Of(a) {
 		if !c.AM || !c.State.Live() {
 			continue
 		}

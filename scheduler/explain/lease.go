@@ -12,7 +12,7 @@ func (v view) explainLeases(x *Explanation, a *state.App) {
 	if v.st.Leases.Len() == 0 {
 		return
 	}
-	for slot, c := range v.st.ContainersOf(a) {
+	for slot, c := range v.st.Containers.Of(a) {
 		if v.st.Leases.Has(slot) {
 			x.Leases = append(x.Leases, v.leaseOf(slot, c))
 		}

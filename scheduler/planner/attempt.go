@@ -46,7 +46,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	// An unmanaged AM that restarts has the same attempt. As in YARN, with KeepContainers it gets what
 	// it had.
 	restarts := a.Unmanaged && a.KeepContainers
-	for _, k := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
+	for _, k := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
 		if (k.Attempt != in.Attempt.Attempt || restarts) && k.State.Live() {
 			reply.Kept = append(reply.Kept, p.granted(k))
 			if v := p.st.SizeVersion(k); v > 0 || len(reply.KeptVersions) > 0 {
@@ -128,13 +128,13 @@ func (p *Planner) answer(slot state.AppSlot, n int32) *input.AllocateReply {
 	a := p.st.Apps.Get(slot)
 	r := &input.AllocateReply{Response: n, Nodes: p.sched.ClusterNodes(a), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
 	granted := 0
-	for _, k := range p.st.UndeliveredTo(a) {
+	for _, k := range p.st.Containers.UndeliveredTo(a) {
 		granted += boolToInt(k.GrantedIn == n)
 	}
 	if granted > 0 {
 		r.Granted = make([]input.Granted, 0, granted)
 	}
-	for c, k := range p.st.UndeliveredTo(a) {
+	for c, k := range p.st.Containers.UndeliveredTo(a) {
 		if k.GrantedIn == n && k.CompletedIn != n {
 			r.Granted = append(r.Granted, p.granted(k))
 		}
@@ -267,7 +267,7 @@ func (p *Planner) endAttempt(slot state.AppSlot, final yarn.FinalStatus, text, u
 
 func (p *Planner) liveOf(slot state.AppSlot) []state.ContainerSlot {
 	var out []state.ContainerSlot
-	for c, k := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
+	for c, k := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
 		if k.State.Live() {
 			out = append(out, c)
 		}

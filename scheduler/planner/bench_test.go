@@ -135,7 +135,7 @@ func (w *plant) turn(tb testing.TB) {
 	w.next++
 	first, list := w.p.st.Removals(w.p.st.Node(w.hb.ID))
 	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
-	for _, k := range w.p.st.ContainersOn(w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID))) {
+	for _, k := range w.p.st.Containers.On(w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID))) {
 		if k.State == yarn.ContainerAcquired {
 			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})
 		}
@@ -279,7 +279,7 @@ func BenchmarkEagerAsk(b *testing.B) {
 		i++
 		a := w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App))
 		in := &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true}}}
-		for _, k := range w.p.st.ContainersOf(a) {
+		for _, k := range w.p.st.Containers.Of(a) {
 			if k.State.Live() {
 				in.Releases = append(in.Releases, w.p.st.Apps.ContainerID(k))
 			}

@@ -44,7 +44,7 @@ func (p *Planner) finished(slot state.AppSlot) {
 func (p *Planner) resync(slot state.AppSlot) {
 	p.sched.CancelAll(slot, yarn.CancelAskGone)
 	var untold []state.ContainerSlot
-	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
+	for c, k := range p.st.Containers.UndeliveredTo(p.st.Apps.Get(slot)) {
 		if k.GrantedIn == 0 && k.State.Live() && !k.AM {
 			untold = append(untold, c)
 		}

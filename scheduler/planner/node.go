@@ -81,7 +81,7 @@ func (p *Planner) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 
 func (p *Planner) containersOn(node state.NodeSlot) []state.ContainerSlot {
 	var slots []state.ContainerSlot
-	for c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
+	for c := range p.st.Containers.On(p.st.Nodes.Get(node)) {
 		slots = append(slots, c)
 	}
 	return slots

@@ -77,7 +77,7 @@ func (p *Planner) met(slot state.ContainerSlot) {
 // ends with the exit status of that decision.
 func (p *Planner) missing(node state.NodeSlot) {
 	var lost []event.ContainerRef
-	for slot, c := range p.st.ContainersOn(p.st.Nodes.Get(node)) {
+	for slot, c := range p.st.Containers.On(p.st.Nodes.Get(node)) {
 		if named := int(slot) < len(p.named) && p.named[slot] == p.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
 			lost = append(lost, p.st.Apps.Ref(c))
 		}
@@ -133,7 +133,7 @@ func (p *Planner) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply)
 	if n.PendingCommands == 0 {
 		return
 	}
-	for _, c := range p.st.ContainersOn(n) {
+	for _, c := range p.st.Containers.On(n) {
 		if c.Signal != 0 {
 			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.Apps.ContainerID(c), Command: c.Signal})
 		}

@@ -331,7 +331,7 @@ func (m *machine) app(t *rapid.T) (state.AppSlot, *state.App) {
 func (m *machine) registerAttempt(id yarn.ApplicationID) {
 	a := m.p.st.Apps.Get(m.p.st.Apps.ByID(id))
 	ready := a.Unmanaged
-	for _, k := range m.p.st.ContainersOf(a) {
+	for _, k := range m.p.st.Containers.Of(a) {
 		ready = ready || (k.AM && k.State == yarn.ContainerRunning && k.Attempt == a.Attempt)
 	}
 	if a.AttemptState == state.AttemptActive && ready {
@@ -349,7 +349,7 @@ func (m *machine) runAM(t *rapid.T) {
 	if slot == 0 {
 		return
 	}
-	for _, k := range m.p.st.ContainersOf(a) {
+	for _, k := range m.p.st.Containers.Of(a) {
 		if k.AM && k.State.Live() && !k.Launched {
 			m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(k.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}}})
 			break

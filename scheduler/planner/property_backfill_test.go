@@ -53,7 +53,7 @@ func (w *walk) lent(e *event.ContainerLent) {
 func (w *walk) waitsUntil(r *state.Reservation, until int64) bool {
 	st, n := w.st, w.st.Nodes.Get(r.Node)
 	var stays yarn.Resource
-	for slot, c := range st.ContainersOn(n) {
+	for slot, c := range st.Containers.On(n) {
 		end := st.Apps.Get(c.App).DeclaredEnd(c.AllocatedMillis, c.AM)
 		own := slot == r.IncreaseOf
 		if own || c.State.Live() && !st.Leases.Has(slot) && !st.Preemptions.Has(slot) && end >= until {

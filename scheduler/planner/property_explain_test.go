@@ -390,7 +390,7 @@ func (w *explainWalk) limits(x *explain.Explanation, slot state.AppSlot, k *stat
 			if !mine {
 				return true
 			}
-			for _, c := range w.st.ContainersOf(o) {
+			for _, c := range w.st.Containers.Of(o) {
 				if c.State.Live() && w.st.Nodes.Get(c.Node).Label == k.Label {
 					used = used.Add(c.Size)
 				}
@@ -420,7 +420,7 @@ func (w *explainWalk) mustEnd(x *explain.Explanation, k *state.Ask) {
 	n := w.st.Nodes.Get(w.st.Node(must(yarn.ParseNodeID(x.MustEnd.Node))))
 	calc, free := w.m.p.Config().Calculator, n.Unallocated()
 	var sizes []yarn.Resource
-	for _, c := range w.st.ContainersOn(n) {
+	for _, c := range w.st.Containers.On(n) {
 		if slices.Contains(x.MustEnd.Containers, w.st.Apps.ContainerID(c).String()) {
 			sizes = append(sizes, c.Size)
 			free = free.Add(c.Size)

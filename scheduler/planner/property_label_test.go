@@ -77,7 +77,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		w.plan(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: node}, Labels: []string{label}}}})
 	case 9, 10:
 		w.direct(func(p *Planner) {
-			for c := range p.st.ContainersOf(p.st.Apps.Get(slot)) {
+			for c := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
 				if k := p.st.Containers.Get(c); k.State.Live() {
 					p.complete(p.st.Apps.Ref(k), 0, "")
 					return

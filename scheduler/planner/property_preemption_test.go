@@ -176,7 +176,7 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 
 func (m *machine) roomOn(node state.NodeSlot) yarn.Resource {
 	room := m.p.st.Nodes.Get(node).Unallocated()
-	for slot, c := range m.p.st.ContainersOn(m.p.st.Nodes.Get(node)) {
+	for slot, c := range m.p.st.Containers.On(m.p.st.Nodes.Get(node)) {
 		if !c.State.Live() || m.p.st.Leases.Has(slot) {
 			room = room.Add(c.Size)
 		}

@@ -176,7 +176,7 @@ func (t *responseWindow) count(response int32) {
 
 // unheard reports whether response n has content. An AM that has not received it must get it.
 func (p *Planner) unheard(slot state.AppSlot, n int32) bool {
-	for c, k := range p.st.UndeliveredTo(p.st.Apps.Get(slot)) {
+	for c, k := range p.st.Containers.UndeliveredTo(p.st.Apps.Get(slot)) {
 		if k.GrantedIn == n || k.CompletedIn == n {
 			return true
 		}

@@ -29,7 +29,7 @@ func doLost(w *world, a args, out *strings.Builder) {
 	slot, _ := w.app(a.need(0))
 	lost := w.p.st.PreemptedOf(slot)
 	out.WriteString(strconv.FormatUint(lost.Containers, 10) + " containers, " + strconv.FormatUint(lost.AMs, 10) + " AMs, " + w.size(lost.Size) + "; warned:")
-	for c, k := range w.p.st.ContainersOf(w.p.st.Apps.Get(slot)) {
+	for c, k := range w.p.st.Containers.Of(w.p.st.Apps.Get(slot)) {
 		if w.p.st.Preemptions.Has(c) {
 			out.WriteString(" #" + strconv.FormatUint(k.Number, 10))
 		}

@@ -70,7 +70,7 @@ func (c *course) leaveApp(j *job, slot state.AppSlot) {
 func (c *course) clearAway(slot state.AppSlot) {
 	st := c.p.State()
 	var refs []event.ContainerRef
-	for _, k := range st.ContainersOf(st.Apps.Get(slot)) {
+	for _, k := range st.Containers.Of(st.Apps.Get(slot)) {
 		if k.State == yarn.ContainerReleasing && k.OnNode {
 			refs = append(refs, st.Apps.Ref(k))
 		}
@@ -318,7 +318,7 @@ func (c *course) registration(e *event.NodeRegistered) input.Input {
 	st := c.p.State()
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
 	if slot := st.Node(e.ID); slot != 0 {
-		for _, k := range st.ContainersOn(st.Nodes.Get(slot)) {
+		for _, k := range st.Containers.On(st.Nodes.Get(slot)) {
 			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning})
 		}
 	}

@@ -87,7 +87,7 @@ func (r *record) known(st *state.State, a *state.App) {
 		j.registered = max(a.LaunchedMillis, a.AttemptMillis, 1)
 	}
 	var live []*state.Container
-	for _, c := range st.ContainersOf(a) { // the newest first
+	for _, c := range st.Containers.Of(a) { // the newest first
 		if c.State.Live() {
 			live = append(live, c)
 		}

@@ -118,7 +118,7 @@ func (w *planned) run(id yarn.ApplicationID, node yarn.NodeID) yarn.AttemptID {
 func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	st := w.p.State()
 	in := &input.NodeHeartbeat{ID: node}
-	for _, c := range st.ContainersOf(st.Apps.Get(st.Apps.ByID(id))) {
+	for _, c := range st.Containers.Of(st.Apps.Get(st.Apps.ByID(id))) {
 		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerRunning})
 	}
 	w.do(in)

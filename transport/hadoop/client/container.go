@@ -94,7 +94,7 @@ func (s *Service) containers(ctx context.Context, c *ipc.Call, req *proto.GetCon
 	if id.Attempt != a.Attempt {
 		return out, nil
 	}
-	for _, k := range v.st.ContainersOf(a) {
+	for _, k := range v.st.Containers.Of(a) {
 		if k.State.Live() {
 			out.Containers = append(out.Containers, v.containerReport(a, k))
 		}

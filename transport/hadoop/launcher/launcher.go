@@ -113,7 +113,7 @@ func (l *Launcher) look(ctx context.Context, st *state.State) {
 		if !n.NodeManager || n.PendingCommands == 0 {
 			return true
 		}
-		for _, c := range st.ContainersOn(n) {
+		for _, c := range st.Containers.On(n) {
 			if needsLaunch(st, c) {
 				l.dial(ctx, key{st.Apps.Get(c.App).AttemptID(), c.Number})
 			}

@@ -252,7 +252,7 @@ func unknownContainers(st *state.State, n *state.Node, running, kill []yarn.Cont
 		return nil
 	}
 	known := make(map[yarn.ContainerID]struct{}, len(running)) // looked up by key only
-	for _, k := range st.ContainersOn(n) {
+	for _, k := range st.Containers.On(n) {
 		known[st.Apps.ContainerID(k)] = struct{}{}
 	}
 	for _, id := range kill {

@@ -137,7 +137,7 @@ func (t *tally) follow(c *state.Change, now int64) {
 func (m *Metrics) waited(st *state.State, slot state.AppSlot, now int64) {
 	a := st.Apps.Get(slot)
 	size := "small"
-	for _, k := range st.ContainersOf(a) {
+	for _, k := range st.Containers.Of(a) {
 		if firstContainer(k.Attempt, k.Number) && overHalfNode(st, k.Size) {
 			size = "large"
 		}

@@ -164,7 +164,7 @@ func node(q *query) (any, error) {
 	if d.Unknown = n.NeverRegistered(); d.Unknown {
 		return d, nil
 	}
-	for slot := range st.ContainersOn(n) {
+	for slot := range st.Containers.On(n) {
 		d.Containers = append(d.Containers, q.containerRow(slot))
 	}
 	slices.SortFunc(d.Containers, func(a, b containerRow) int { return cmp.Or(compareSizes(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })

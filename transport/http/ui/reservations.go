@@ -34,7 +34,7 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 	r := reservationRow{Reservation: q.v.Reservation(q.v.State.Reservations.Get(slot))}
 	st := q.v.State
 	n := st.Nodes.Get(st.Reservations.Get(slot).Node)
-	for _, c := range st.ContainersOn(n) {
+	for _, c := range st.Containers.On(n) {
 		r.MustEnd = append(r.MustEnd, q.v.Container(c))
 	}
 	// Sort by the kind that is most short.
@@ -224,7 +224,7 @@ func reservation(q *query) (any, error) {
 	r := st.Reservations.Get(slot)
 	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
 	q.title = "Reservation " + d.Reservation.ID
-	for _, c := range st.ContainersOn(st.Nodes.Get(r.Node)) {
+	for _, c := range st.Containers.On(st.Nodes.Get(r.Node)) {
 		d.Ahead = append(d.Ahead, q.v.Container(c))
 	}
 	slices.SortFunc(d.Ahead, func(a, b api.Container) int { return strings.Compare(a.ID, b.ID) })

@@ -113,7 +113,7 @@ func (s *API) nodePlacement(c *route.Call) error {
 		return err
 	}
 	d := api.Placement{Node: v.Node(n), Containers: []api.Container{}}
-	for _, k := range v.State.ContainersOn(n) {
+	for _, k := range v.State.Containers.On(n) {
 		d.Containers = append(d.Containers, v.Container(k))
 	}
 	slices.SortFunc(d.Containers, func(a, b api.Container) int {

@@ -12,7 +12,7 @@ import (
 // Attempts returns the documents of the attempts that the state still has, oldest first.
 func (v *View) Attempts(a *state.App) []api.Attempt {
 	live := map[uint32]int{}
-	for _, k := range v.State.ContainersOf(a) {
+	for _, k := range v.State.Containers.Of(a) {
 		if k.State.Live() {
 			live[k.Attempt]++
 		}

@@ -15,7 +15,7 @@ import (
 // It returns only those after the container with the given attempt and number.
 func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []state.ContainerSlot {
 	var out []state.ContainerSlot
-	for slot, k := range v.State.ContainersOf(a) {
+	for slot, k := range v.State.Containers.Of(a) {
 		if k.Attempt > attempt || (k.Attempt == attempt && k.Number > number) {
 			out = append(out, slot)
 		}

@@ -168,7 +168,7 @@ func (v *docs) appUses(a *state.App) []state.Use {
 		uses[0].Used, uses[0].Reserved, uses[0].Pending = a.Used.Add(a.Reserved), a.Reserved, a.Pending
 		return uses
 	}
-	for _, k := range v.State.ContainersOf(a) {
+	for _, k := range v.State.Containers.Of(a) {
 		if k.State.Live() {
 			u := &uses[v.State.Nodes.Get(k.Node).Label]
 			u.Used = u.Used.Add(k.Size)

@@ -173,7 +173,7 @@ func decide(b *testing.B, lead *server.Replica) {
 		st, _ := machine.Fork()
 		var out []input.ContainerStatus
 		node := st.Nodes.Get(st.Node(nodeID(n)))
-		for _, c := range st.ContainersOn(node) {
+		for _, c := range st.Containers.On(node) {
 			out = append(out, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 		}
 		return out
