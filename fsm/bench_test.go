@@ -95,7 +95,7 @@ type churner struct {
 
 func newChurner(b *testing.B, m *Machine) *churner {
 	st, index := m.Fork()
-	c := &churner{m: m, index: index, number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), node: st.NextNode()}
+	c := &churner{m: m, index: index, number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), node: st.Nodes.Next()}
 	c.apply(b, &event.NodeRegistered{Node: c.node, ID: yarn.NodeID{Host: fmt.Sprint("new", index), Port: 1}, Rack: "/n", Total: yarn.NewResource(1<<30, 1<<20)})
 	return c
 }

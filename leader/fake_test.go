@@ -215,19 +215,19 @@ func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.E
 func (p *fakePlanner) decide(in input.Input) []event.Event {
 	switch in := in.(type) {
 	case *input.RegisterNode:
-		slot := p.st.Node(in.ID)
+		slot := p.st.Nodes.Find(in.ID)
 		if slot == 0 {
-			slot = p.st.NextNode()
+			slot = p.st.Nodes.Next()
 		}
 		return []event.Event{&event.NodeRegistered{Node: slot, ID: in.ID, Rack: "/r", Total: yarn.NewResource(1024, 1)}}
 	case *input.DrainNode:
-		return []event.Event{&event.NodeStateChanged{Node: p.st.Node(in.ID), State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis}}
+		return []event.Event{&event.NodeStateChanged{Node: p.st.Nodes.Find(in.ID), State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis}}
 	case *input.ExpireNode:
 		p.expire = append(p.expire, in.ID.Host)
-		return []event.Event{&event.NodeStateChanged{Node: p.st.Node(in.ID), State: yarn.NodeLost}}
+		return []event.Event{&event.NodeStateChanged{Node: p.st.Nodes.Find(in.ID), State: yarn.NodeLost}}
 	case *input.ForgetNode:
 		p.expire = append(p.expire, "forget "+in.ID.Host)
-		return []event.Event{&event.NodeForgotten{Node: p.st.Node(in.ID), ID: in.ID}}
+		return []event.Event{&event.NodeForgotten{Node: p.st.Nodes.Find(in.ID), ID: in.ID}}
 	case *input.ExpireAttempt:
 		p.expire = append(p.expire, in.Attempt.String())
 	case *input.NodesHeard:

@@ -314,7 +314,7 @@ func TestReplayEqualsLive(t *testing.T) {
 			n := 0
 			for h := range known {
 				n++
-				if replayed.Node(register(h.name).Input.(*input.RegisterNode).ID) == 0 {
+				if replayed.Nodes.Find(register(h.name).Input.(*input.RegisterNode).ID) == 0 {
 					t.Errorf("seed %d: %s was answered with index %d and is not in the log", seed, h.name, h.index)
 				}
 			}

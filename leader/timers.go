@@ -116,7 +116,7 @@ func (t *timers) followInactive(node state.NodeSlot, n *state.Node) {
 func (t *timers) touch(st *state.State, in input.Input) {
 	sign := input.SignOf(in)
 	if sign.Node != (yarn.NodeID{}) {
-		t.touchNode(st, st.Node(sign.Node))
+		t.touchNode(st, st.Nodes.Find(sign.Node))
 	}
 	for _, n := range sign.Slots {
 		t.touchNode(st, n)

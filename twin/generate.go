@@ -289,7 +289,7 @@ func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN
 // beat adds a heartbeat of a node that reports some of the changes there.
 func (g *generator) beat() error {
 	host := pick(g, g.hosts)
-	node := g.p.st.Node(nodeID(host))
+	node := g.p.st.Nodes.Find(nodeID(host))
 	var run, done []string
 	if node != 0 && g.p.racks[host] != "" {
 		for _, c := range g.p.st.Containers.On(g.p.st.Nodes.Get(node)) {

@@ -329,7 +329,7 @@ func (p *Planner) beat(s Step) {
 	if p.racks[host] == "" {
 		return
 	}
-	node, in := p.st.Node(nodeID(host)), &input.NodeHeartbeat{ID: nodeID(host)}
+	node, in := p.st.Nodes.Find(nodeID(host)), &input.NodeHeartbeat{ID: nodeID(host)}
 	for _, w := range s[2:] {
 		kind, list, _ := strings.Cut(w, "=")
 		for _, name := range strings.Split(list, ",") {

@@ -99,7 +99,7 @@ func (p *Planner) rest() {
 		}
 		for _, name := range slices.Sorted(maps.Keys(p.racks)) {
 			in := &input.NodeHeartbeat{ID: nodeID(name)}
-			for slot := range p.st.Containers.On(p.st.Nodes.Get(p.st.Node(nodeID(name)))) {
+			for slot := range p.st.Containers.On(p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name)))) {
 				if c := p.st.Containers.Get(slot); yarnState(c) == yarn.ContainerAcquired && !c.Launched {
 					in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerRunning})
 				}

@@ -37,7 +37,7 @@ func (p *Planner) view(result string) Observation {
 	}
 	o.line("cluster %s nodes=%d", o.text(p.st.Meta.Cluster), p.st.Meta.UsableNodes)
 	for _, host := range slices.Sorted(maps.Keys(p.racks)) {
-		o.node(host, p.st.Nodes.Get(p.st.Node(nodeID(host))))
+		o.node(host, p.st.Nodes.Get(p.st.Nodes.Find(nodeID(host))))
 	}
 	cfg := p.p.Config()
 	o.queue(cfg, 0)

@@ -351,7 +351,7 @@ func (q *Queue) differs(w *Queue) error {
 }
 
 func (s *State) checkMeta() error {
-	total := s.usableTotal()
+	total := s.Nodes.usableTotal()
 	var usable, ended int32
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		usable += count(n.State.Usable())
@@ -375,8 +375,8 @@ func (s *State) checkMeta() error {
 		return fmt.Errorf("the cluster says %s on %d nodes and %d ended applications; summed %s, %d, %d",
 			s.Meta.Cluster, s.Meta.UsableNodes, s.Meta.EndedApps, total, usable, ended)
 	}
-	if l := s.findLargest(); l != s.largest {
-		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.largest.running, s.largest.most, l.running, l.most)
+	if l := s.Nodes.findLargest(); l != s.Nodes.largest {
+		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.largest.running, s.Nodes.largest.most, l.running, l.most)
 	}
 	return nil
 }

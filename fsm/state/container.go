@@ -238,7 +238,7 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 	if !c.State.Live() || c.Launched {
 		return broken(e, "it is %s", c.State)
 	}
-	s.changeCommand(c, func() {
+	s.Nodes.changeCommand(c, func() {
 		c.Launched = true
 		if c.AM || c.State == yarn.ContainerAcquired {
 			c.State = yarn.ContainerRunning
@@ -255,11 +255,11 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 }
 
 // changeCommand calls f, which changes the container, and updates PendingCommands of its node.
-func (s *State) changeCommand(c *Container, f func()) {
+func (t *Nodes) changeCommand(c *Container, f func()) {
 	before := c.hasPendingCommand()
 	f()
 	if after := c.hasPendingCommand(); before != after {
-		s.Nodes.mut(c.Node).PendingCommands += count(after) - count(before)
+		t.mut(c.Node).PendingCommands += count(after) - count(before)
 	}
 }
 
@@ -275,7 +275,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	}
 	s.changeContainer(ContainerEnded, slot, c).Exit = e.ExitStatus
 	s.uncharge(c)
-	s.changeCommand(c, func() {
+	s.Nodes.changeCommand(c, func() {
 		s.endResize(c)
 		c.State, c.Signal = yarn.ContainerReleasing, 0
 	})
@@ -341,7 +341,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	}
 	d := s.changeContainer(kind, slot, c)
 	d.Left, d.Exit, d.Restored = true, e.ExitStatus, e.Restore
-	s.changeCommand(c, func() {
+	s.Nodes.changeCommand(c, func() {
 		s.endResize(c)
 		s.vacate(slot)
 		c.State = yarn.ContainerCompleted

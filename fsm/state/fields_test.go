@@ -66,7 +66,7 @@ func TestNodeFields(t *testing.T) {
 	if s.Meta.Level != 5 || s.Meta.Epoch != 6 || appAt(t, s, 9).ID.ClusterTimestamp != 88 || s.Meta.ClusterID != "c" || appAt(t, s, 1).ID.ClusterTimestamp != 77 {
 		t.Errorf("cluster: %+v", s.Meta)
 	}
-	if n := s.Nodes.Get(3); n.State != yarn.NodeRunning || n.Report != "" || n.DeadlineMillis != 0 || s.Names.Text(n.RackID) != "/q" || s.Meta.Cluster != gb(21) || s.NextNode() != 4 {
+	if n := s.Nodes.Get(3); n.State != yarn.NodeRunning || n.Report != "" || n.DeadlineMillis != 0 || s.Names.Text(n.RackID) != "/q" || s.Meta.Cluster != gb(21) || s.Nodes.Next() != 4 {
 		t.Errorf("back again: %+v, cluster %s", n, s.Meta.Cluster)
 	}
 }

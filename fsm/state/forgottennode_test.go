@@ -38,7 +38,7 @@ func TestNodeForgotten(t *testing.T) {
 	switch {
 	case s.Digest() == before:
 		t.Error("the digest did not move")
-	case s.Nodes.Has(1) || s.Node(yarn.NodeID{Host: "h1", Port: 1}) != 0 || s.NextNode() != 1:
+	case s.Nodes.Has(1) || s.Nodes.Find(yarn.NodeID{Host: "h1", Port: 1}) != 0 || s.Nodes.Next() != 1:
 		t.Error("the node is still there")
 	case s.NodeApplication(appID(1), 1) != 0 || s.NodeApplication(appID(1), 2) == 0:
 		t.Error("application 1 is on the forgotten node, or not on the other one")
@@ -46,7 +46,7 @@ func TestNodeForgotten(t *testing.T) {
 		t.Error("only the name that nobody uses any more goes")
 	}
 	r, err := decode(encode(s))
-	if err != nil || r.NextNode() != 1 {
+	if err != nil || r.Nodes.Next() != 1 {
 		t.Fatalf("restored: %v", err)
 	}
 	for _, s := range []*State{s, r} {
@@ -77,7 +77,7 @@ func TestHostChurnStateSize(t *testing.T) {
 	for round := range 100 {
 		var numbers []NodeSlot
 		for i := range 100 {
-			e := nodeUp(s.NextNode(), fmt.Sprintf("ip-%03d-%03d", round, i), gb(8))
+			e := nodeUp(s.Nodes.Next(), fmt.Sprintf("ip-%03d-%03d", round, i), gb(8))
 			e.NodeManager = true
 			numbers = append(numbers, e.Node)
 			if err := s.Apply(e); err != nil {

@@ -15,28 +15,28 @@ type largestNode struct {
 // is the configured one, because nodes that are still to come decide.
 //
 // Source: Hadoop 3.4.2, ClusterNodeTracker.getMaxAllowedAllocation.
-func (s *State) MaximumAllocation(configured yarn.Resource) yarn.Resource {
-	if s.largest.running == 0 {
+func (t *Nodes) MaximumAllocation(configured yarn.Resource) yarn.Resource {
+	if t.largest.running == 0 {
 		return configured
 	}
-	return yarn.ComponentMin(configured, s.largest.most)
+	return yarn.ComponentMin(configured, t.largest.most)
 }
 
 // noteSize updates the largest node after a node's state or total has changed. running and total are
 // those from before.
-func (s *State) noteSize(n *Node, running bool, total yarn.Resource) {
-	if running && !s.largest.remove(total) {
-		s.largest = s.findLargest()
+func (t *Nodes) noteSize(n *Node, running bool, total yarn.Resource) {
+	if running && !t.largest.remove(total) {
+		t.largest = t.findLargest()
 		return
 	}
 	if n.State == yarn.NodeRunning {
-		s.largest.add(n.Total)
+		t.largest.add(n.Total)
 	}
 }
 
 // findLargest computes the largest node from all nodes.
-func (s *State) findLargest() (l largestNode) {
-	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
+func (t *Nodes) findLargest() (l largestNode) {
+	t.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State == yarn.NodeRunning {
 			l.add(n.Total)
 		}

@@ -13,7 +13,7 @@ func TestMaximumAllocation(t *testing.T) {
 	s := New()
 	expect := func(when string, mb, vcores int64) {
 		t.Helper()
-		if got := s.MaximumAllocation(configured); got != yarn.NewResource(mb, vcores) {
+		if got := s.Nodes.MaximumAllocation(configured); got != yarn.NewResource(mb, vcores) {
 			t.Errorf("%s: %s, want %d MiB and %d vcores", when, got, mb, vcores)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 func (m *machine) RegisterNode(t *rapid.T) {
 	id := yarn.NodeID{Host: drawOf(t, "host", machineHosts), Port: 1}
-	node := m.s.Node(id)
+	node := m.s.Nodes.Find(id)
 	if node == 0 {
-		node = m.s.NextNode()
+		node = m.s.Nodes.Next()
 	}
 	m.apply(t, &event.NodeRegistered{Node: node, ID: id, HTTPPort: 8042, Rack: drawOf(t, "rack", []string{"/r1", "/r2"}),
 		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3",

@@ -59,7 +59,7 @@ func TestNamesLeave(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, s := range []*State{s, r} {
-				apply(t, s, nodeUp(s.NextNode(), "new9", gb(4)), &event.BlacklistChanged{App: 2, Add: []string{"p", "q"}}, &event.BlacklistChanged{App: 2, Remove: []string{"p"}})
+				apply(t, s, nodeUp(s.Nodes.Next(), "new9", gb(4)), &event.BlacklistChanged{App: 2, Add: []string{"p", "q"}}, &event.BlacklistChanged{App: 2, Remove: []string{"p"}})
 			}
 			if !bytes.Equal(encode(s), encode(r)) || s.Digest() != r.Digest() {
 				t.Error("the restored state goes on differently")

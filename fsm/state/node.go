@@ -13,9 +13,9 @@ type Nodes struct {
 	largest largestNode
 }
 
-// Node returns the slot of a node, which is also its number, or 0 if it is unknown.
-func (s *State) Node(id yarn.NodeID) NodeSlot {
-	return s.Nodes.find(hashNode(id), func(r *Node) bool { return r.ID == id })
+// Find returns the slot of a node, which is also its number, or 0 if it is unknown.
+func (t *Nodes) Find(id yarn.NodeID) NodeSlot {
+	return t.find(hashNode(id), func(r *Node) bool { return r.ID == id })
 }
 
 func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint64(id.Port)) }
@@ -23,15 +23,15 @@ func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint6
 func (n *Node) hash() uint64          { return hashNode(n.ID) }
 func (n *Node) same(other *Node) bool { return n.ID == other.ID }
 
-// NextNode returns the number that the next new node will get.
-func (s *State) NextNode() NodeSlot { return s.Nodes.next() }
+// Next returns the number that the next new node will get.
+func (t *Nodes) Next() NodeSlot { return t.next() }
 
 var _ = applies((*State).nodeRegistered)
 
 func (s *State) nodeRegistered(e *event.NodeRegistered) error {
-	slot := s.Node(e.ID)
-	if (slot == 0 && e.Node != s.NextNode()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
-		return broken(e, "the node's number is %d, the next one %d", slot, s.NextNode())
+	slot := s.Nodes.Find(e.ID)
+	if (slot == 0 && e.Node != s.Nodes.Next()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
+		return broken(e, "the node's number is %d, the next one %d", slot, s.Nodes.Next())
 	}
 	host, rack := s.Names.intern(&s.Meta, e.ID.Host), s.Names.intern(&s.Meta, e.Rack)
 	if slot == 0 {
@@ -84,16 +84,16 @@ func (m *Meta) noteDrain(n *Node) {
 	}
 }
 
-var _ = applies((*State).nodeHeard)
+var _ = applies(func(s *State, e *event.NodeHeard) error { return s.Nodes.heard(&s.Meta, e) })
 
-func (s *State) nodeHeard(e *event.NodeHeard) error {
-	if !s.Nodes.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
+func (t *Nodes) heard(m *Meta, e *event.NodeHeard) error {
+	if !t.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
 		return broken(e, "no such node, heartbeat session or response")
 	}
-	n := s.Nodes.mut(e.Node)
+	n := t.mut(e.Node)
 	n.HeartbeatSession, n.Response = e.HeartbeatSession, e.Response
-	s.fold(uint64(e.Node)<<32 | uint64(uint32(e.Response)))
-	s.fold(e.HeartbeatSession)
+	m.fold(uint64(e.Node)<<32 | uint64(uint32(e.Response)))
+	m.fold(e.HeartbeatSession)
 	return nil
 }
 
@@ -190,12 +190,12 @@ func (s *State) changeCapacity(n *Node, f func()) {
 		s.countNode(n, 1)
 	}
 	if again {
-		s.Meta.Cluster = s.usableTotal()
+		s.Meta.Cluster = s.Nodes.usableTotal()
 		s.sumLabels()
 	}
 	if n.State != state || n.Total != total {
 		s.Meta.NodeChanges++
-		s.noteSize(n, state == yarn.NodeRunning, total)
+		s.Nodes.noteSize(n, state == yarn.NodeRunning, total)
 	}
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
 	s.freeRoomChanged(n)
@@ -227,8 +227,8 @@ func (s *State) sumLabels() {
 }
 
 // usableTotal returns the sum of the resources of all usable nodes.
-func (s *State) usableTotal() (total yarn.Resource) {
-	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
+func (t *Nodes) usableTotal() (total yarn.Resource) {
+	t.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State.Usable() {
 			total = total.Add(n.Total)
 		}
@@ -240,7 +240,7 @@ func (s *State) usableTotal() (total yarn.Resource) {
 // unwrapCluster corrects the sum in a snapshot of an old build, whose sums overflowed: a kind whose
 // sum exceeds int64 gets the largest int64.
 func (s *State) unwrapCluster() {
-	for i, v := range s.usableTotal() {
+	for i, v := range s.Nodes.usableTotal() {
 		if v == math.MaxInt64 {
 			s.Meta.Cluster[i] = v
 		}

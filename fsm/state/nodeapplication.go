@@ -154,7 +154,7 @@ func (s *State) containerSignalled(e *event.ContainerSignalled) error {
 	if e.Command == c.Signal || !c.OnNode || !c.State.Live() {
 		return broken(e, "it is %s, with signal %d", c.State, c.Signal)
 	}
-	s.changeCommand(c, func() { c.Signal = e.Command })
+	s.Nodes.changeCommand(c, func() { c.Signal = e.Command })
 	s.fold(uint64(slot)<<8 | uint64(e.Command))
 	return nil
 }

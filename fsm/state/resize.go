@@ -205,13 +205,13 @@ func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, chang
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
 	r, by := s.ownResize(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
-		s.setResizeMarks(c, r, true, false)
+		s.Nodes.setResizeMarks(c, r, true, false)
 		r.Confirmed = size
 	} else {
 		if !r.Unconfirmed {
 			r.Confirmed = c.Size
 		}
-		s.setResizeMarks(c, r, r.Unacked, true)
+		s.Nodes.setResizeMarks(c, r, r.Unacked, true)
 	}
 	s.changeContainer(ContainerResized, slot, c)
 	c.Size = size
@@ -231,8 +231,8 @@ func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, chang
 }
 
 // setResizeMarks sets whether the container's node must acknowledge or confirm its size.
-func (s *State) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed bool) {
-	s.changeCommand(c, func() {
+func (t *Nodes) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed bool) {
+	t.changeCommand(c, func() {
 		r.Unacked, r.Unconfirmed = unacked, unconfirmed
 		c.sizing = r.marks()
 	})
@@ -253,12 +253,12 @@ func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	r := s.Resizes.mut(c.resize)
 	switch {
 	case e.Size == c.Size:
-		s.setResizeMarks(c, r, r.Unacked, false)
+		s.Nodes.setResizeMarks(c, r, r.Unacked, false)
 		r.Confirmed = c.Size
 	case e.Size.Within(c.Size):
 		r.Confirmed = yarn.ComponentMax(r.Confirmed, e.Size)
 	default:
-		s.setResizeMarks(c, r, true, false)
+		s.Nodes.setResizeMarks(c, r, true, false)
 		r.Confirmed = c.Size
 	}
 	s.fold(uint64(slot)<<8 | uint64(c.sizing))
@@ -277,7 +277,7 @@ func (s *State) resizeAcked(e *event.ResizeAcked) error {
 		return broken(e, "its node has no command for version %d", e.Version)
 	}
 	r := s.Resizes.mut(c.resize)
-	s.setResizeMarks(c, r, false, r.Unconfirmed)
+	s.Nodes.setResizeMarks(c, r, false, r.Unconfirmed)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Version)))
 	return nil
 }

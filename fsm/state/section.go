@@ -207,7 +207,7 @@ func (s *State) Reindex() error {
 	s.linkLabels()
 	s.linkDynamicQueues()
 	s.unwrapCluster()
-	s.largest = s.findLargest()
+	s.Nodes.largest = s.Nodes.findLargest()
 	return s.Check()
 }
 

@@ -148,7 +148,7 @@ func (w *world) newSession() uint64 {
 func (a *agent) prevSession() uint64 {
 	r := a.w.rs[a.w.rng.IntN(len(a.w.rs))]
 	st, _ := r.m.Fork()
-	if slot := st.Node(a.id); slot != 0 {
+	if slot := st.Nodes.Find(a.id); slot != 0 {
 		return st.Nodes.Get(slot).HeartbeatSession
 	}
 	return 0
@@ -158,7 +158,7 @@ func (a *agent) prevSession() uint64 {
 // replica has it. 0 means that the replica does not know the node.
 func (a *agent) removed() uint64 {
 	st, _ := a.w.rs[a.w.rng.IntN(len(a.w.rs))].m.Fork()
-	slot := st.Node(a.id)
+	slot := st.Nodes.Find(a.id)
 	if slot == 0 {
 		return 0
 	}

@@ -36,7 +36,7 @@ func TestTimers(t *testing.T) {
 		if !ended(silent) {
 			t.Error("the application of a silent AM goes on")
 		}
-		if st := s.state(lead); st.Nodes.Get(st.Node(node("n1"))).State != yarn.NodeLost {
+		if st := s.state(lead); st.Nodes.Get(st.Nodes.Find(node("n1"))).State != yarn.NodeLost {
 			t.Error("a silent node is not given up")
 		}
 		time.Sleep(2 * keyRoll)

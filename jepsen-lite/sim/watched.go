@@ -33,10 +33,10 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 	switch in := req.Input.(type) {
 	case *input.NodeHeartbeat:
 		if r, ok := reply.(*input.NodeHeartbeatReply); ok && !r.Late {
-			p.nodes[p.State().Node(in.ID)] = time.Now()
+			p.nodes[p.State().Nodes.Find(in.ID)] = time.Now()
 		}
 	case *input.RegisterNode:
-		p.nodes[p.State().Node(in.ID)] = time.Now()
+		p.nodes[p.State().Nodes.Find(in.ID)] = time.Now()
 	case *input.NodesHeard:
 		for _, n := range in.Nodes {
 			p.nodes[n] = time.Now()
@@ -46,7 +46,7 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 	case *input.RegisterAttempt:
 		p.attempts[in.Attempt] = time.Now()
 	case *input.ExpireNode:
-		if at, heard := p.nodes[p.State().Node(in.ID)]; heard && len(events) > 0 {
+		if at, heard := p.nodes[p.State().Nodes.Find(in.ID)]; heard && len(events) > 0 {
 			p.judge("node "+in.ID.String(), at, nodeExpiry)
 		}
 	case *input.NodeSilence:

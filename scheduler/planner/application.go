@@ -201,7 +201,9 @@ func (p *Planner) running(i int32) *input.Fault {
 }
 
 // largest returns the largest container that applications of a queue may ask for now.
-func (p *Planner) largest(q *capacity.Queue) yarn.Resource { return p.st.MaximumAllocation(q.MaxAlloc) }
+func (p *Planner) largest(q *capacity.Queue) yarn.Resource {
+	return p.st.Nodes.MaximumAllocation(q.MaxAlloc)
+}
 
 // neverFits returns a fault if a size is above the largest container of a queue, by its
 // configuration or by the largest running node.

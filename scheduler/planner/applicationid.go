@@ -61,7 +61,7 @@ func (p *Planner) newApplication(in *input.NewApplication) input.Reply {
 		p.sched.Emit(&event.ApplicationIDsReserved{App: seq, Count: n})
 		p.ids = idBlock{next: seq + 1, end: seq + n}
 	}
-	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: p.st.MaximumAllocation(p.Config().MaxAlloc)}
+	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: p.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: p.st.Nodes.MaximumAllocation(p.Config().MaxAlloc)}
 }
 
 // setLifetime changes an application's lifetime, up to the maximum of its queue.

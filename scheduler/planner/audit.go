@@ -179,7 +179,7 @@ func lifetimeText(ms int64) string {
 }
 
 func (p *Planner) nodeTarget(in *input.SetNodeResource) string {
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return in.ID.String()
 	}

@@ -265,7 +265,7 @@ func (r *lendingRun) follow(twin *lendingTwin) {
 // heartbeat returns a node's heartbeat that reports the containers that have ended.
 func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeartbeat {
 	in := &input.NodeHeartbeat{ID: id}
-	for _, c := range st.Containers.On(st.Nodes.Get(st.Node(id))) {
+	for _, c := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(id))) {
 		if end, known := r.ends[st.Apps.Ref(c)]; !c.State.Live() || known && end <= r.now {
 			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 		}

@@ -133,9 +133,9 @@ func (w *plant) turn(tb testing.TB) {
 	}
 	w.hb = input.NodeHeartbeat{ID: w.nodes[w.next], Statuses: w.hb.Statuses[:0]}
 	w.next++
-	first, list := w.p.st.Removals(w.p.st.Node(w.hb.ID))
+	first, list := w.p.st.Removals(w.p.st.Nodes.Find(w.hb.ID))
 	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
-	for _, k := range w.p.st.Containers.On(w.p.st.Nodes.Get(w.p.st.Node(w.hb.ID))) {
+	for _, k := range w.p.st.Containers.On(w.p.st.Nodes.Get(w.p.st.Nodes.Find(w.hb.ID))) {
 		if k.State == yarn.ContainerAcquired {
 			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})
 		}

@@ -31,7 +31,7 @@ func newFloor(tb testing.TB, nodes int, memoryMB int64) *floor {
 	for i := range nodes {
 		id := yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}
 		f.do(&input.RegisterNode{ID: id, Rack: fmt.Sprint("/r", i%2), Total: yarn.NewResource(memoryMB, 64)})
-		f.nodes, f.slots = append(f.nodes, id), append(f.slots, f.p.st.Node(id))
+		f.nodes, f.slots = append(f.nodes, id), append(f.slots, f.p.st.Nodes.Find(id))
 	}
 	return f
 }

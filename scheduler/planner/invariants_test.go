@@ -37,7 +37,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 		}
 	}
 	if hb, ok := in.(*input.NodeHeartbeat); ok {
-		if slot := before.Node(hb.ID); slot != 0 && stale(before.Nodes.Get(slot), hb) {
+		if slot := before.Nodes.Find(hb.ID); slot != 0 && stale(before.Nodes.Get(slot), hb) {
 			if len(events) > 0 {
 				m.fail("a late report led to %d events", len(events))
 			}
@@ -376,7 +376,7 @@ func (m *machine) recalledFor(r *state.Reservation) bool {
 // reserved lacks the room, and its reservation is still asked for.
 func (m *machine) checkServed(id yarn.NodeID) {
 	st := m.p.st
-	n := st.Nodes.Get(st.Node(id))
+	n := st.Nodes.Get(st.Nodes.Find(id))
 	if n.Silent() {
 		m.fail("40: %s has sent a heartbeat and is silent", id)
 	}

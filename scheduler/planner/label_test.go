@@ -146,7 +146,7 @@ func TestNodesTellTheirLabels(t *testing.T) {
 		t.Fatalf("heartbeat with label x: refusal %v and %d events, want none and some",
 			f, len(w.events))
 	}
-	if n := w.p.st.Nodes.Get(w.p.st.Node(yarn.NodeID{Host: "n1", Port: 1})); w.p.st.LabelName(n.Label) != "x" {
+	if n := w.p.st.Nodes.Get(w.p.st.Nodes.Find(yarn.NodeID{Host: "n1", Port: 1})); w.p.st.LabelName(n.Label) != "x" {
 		t.Errorf("n1 has label %q, want \"x\"", w.p.st.LabelName(n.Label))
 	}
 	if _, ok := w.events[len(w.events)-1].(*event.NodesLabelled); !ok {
@@ -167,7 +167,7 @@ func TestForgottenNodesLabel(t *testing.T) {
 				t.Fatal(f)
 			}
 		}
-		if w.p.st.Node(id) != 0 || w.p.st.LabelledHosts.Len() != left {
+		if w.p.st.Nodes.Find(id) != 0 || w.p.st.LabelledHosts.Len() != left {
 			t.Errorf("%q: %d labelled hosts are left", conf, w.p.st.LabelledHosts.Len())
 		}
 		if err := w.p.st.Check(); err != nil {

@@ -17,7 +17,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
 			"node %s registers with %s", in.ID, in.Total))
 	}
-	slot, drains := p.st.Node(in.ID), int64(-1)
+	slot, drains := p.st.Nodes.Find(in.ID), int64(-1)
 	first := slot == 0
 	report := ""
 	if fault := p.refusedHost(slot, in.ID); fault != nil {
@@ -39,7 +39,7 @@ func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
 			drains, report = n.DeadlineMillis, n.Report
 		}
 	} else {
-		slot = p.st.NextNode()
+		slot = p.st.Nodes.Next()
 	}
 	p.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, NodeManager: in.NodeManager,
 		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
@@ -91,7 +91,7 @@ func (p *Planner) containersOn(node state.NodeSlot) []state.ContainerSlot {
 // commands for it.
 func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	reply := &input.NodeHeartbeatReply{}
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		reply.Resync = true
 		return reply
@@ -242,7 +242,7 @@ func (p *Planner) finishDrain(slot state.NodeSlot) {
 }
 
 func (p *Planner) expireNode(in *input.ExpireNode) input.Reply {
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
 	}
@@ -260,7 +260,7 @@ func (p *Planner) noSuchNode(id yarn.NodeID) *input.Fault {
 }
 
 func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
 	}
@@ -274,7 +274,7 @@ func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
 }
 
 func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
 	}
@@ -301,7 +301,7 @@ func (p *Planner) drainNodes(in *input.DrainNodes) input.Reply {
 	}
 	slots := make([]state.NodeSlot, len(in.IDs))
 	for i, id := range in.IDs {
-		if slots[i] = p.st.Node(id); slots[i] == 0 {
+		if slots[i] = p.st.Nodes.Find(id); slots[i] == 0 {
 			return input.Refuse(in, p.noSuchNode(id))
 		}
 	}
@@ -347,7 +347,7 @@ func (p *Planner) recommission(slot state.NodeSlot) {
 }
 
 func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
 	}

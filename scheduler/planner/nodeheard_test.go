@@ -21,7 +21,7 @@ func heardPlant(tb testing.TB, full bool) (w *plant, all *input.NodesHeard) {
 		}
 	}
 	for _, id := range w.nodes {
-		all.Nodes = append(all.Nodes, w.p.st.Node(id))
+		all.Nodes = append(all.Nodes, w.p.st.Nodes.Find(id))
 	}
 	return w, all
 }
@@ -78,7 +78,7 @@ func TestNodesHeardEqualsHeartbeats(t *testing.T) {
 	for _, id := range one.nodes {
 		_, events := one.p.Plan(now, input.Request{Input: &input.NodeHeartbeat{ID: id}})
 		beats = append(beats, fmt.Sprint(kindsOf(events))...)
-		all.Nodes = append(all.Nodes, one.p.st.Node(id))
+		all.Nodes = append(all.Nodes, one.p.st.Nodes.Find(id))
 	}
 	reply, events := other.p.Plan(now, input.Request{Input: all})
 	if reply.Refused() != nil || len(events) < 50 {
@@ -87,7 +87,7 @@ func TestNodesHeardEqualsHeartbeats(t *testing.T) {
 	if one.p.st.Digest() != other.p.st.Digest() {
 		t.Errorf("heartbeats led to\n%s\nthe batch to\n%v", beats, kindsOf(events))
 	}
-	if got := other.p.st.Nodes.Get(other.p.st.Node(other.nodes[5])).State; got != yarn.NodeDecommissioned {
+	if got := other.p.st.Nodes.Get(other.p.st.Nodes.Find(other.nodes[5])).State; got != yarn.NodeDecommissioned {
 		t.Errorf("an empty node that drains is %s after its turn", got)
 	}
 }

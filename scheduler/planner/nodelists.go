@@ -148,7 +148,7 @@ func (p *Planner) removesUntracked(n *state.Node) bool {
 
 // forgetNode removes the record of an inactive node.
 func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
-	slot := p.st.Node(in.ID)
+	slot := p.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, p.noSuchNode(in.ID))
 	}

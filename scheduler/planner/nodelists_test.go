@@ -218,12 +218,12 @@ func TestForgetNode(t *testing.T) {
 	untracked := &input.ForgetNode{ID: h.nodes[0], Untracked: true}
 	for _, lists := range []*input.SetHosts{{}, {Include: []string{"n0", "n1", "n2"}}, {Include: []string{"n1", "n2"}, Exclude: []string{"n0"}}} {
 		h.hosts(lists)
-		if h.must(t, untracked); h.p.st.Node(h.nodes[0]) == 0 {
+		if h.must(t, untracked); h.p.st.Nodes.Find(h.nodes[0]) == 0 {
 			t.Fatalf("forgotten although the lists are %+v", lists)
 		}
 	}
 	h.hosts(&input.SetHosts{Include: []string{"n1", "n2"}})
-	if h.must(t, untracked); h.p.st.Node(h.nodes[0]) != 0 {
+	if h.must(t, untracked); h.p.st.Nodes.Find(h.nodes[0]) != 0 {
 		t.Fatal("no list names it, and it is still known")
 	}
 	if f := h.refused(forget); f == nil || f.Reason != input.NoSuchNode {

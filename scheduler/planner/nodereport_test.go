@@ -82,7 +82,7 @@ func (h *house) finish(at yarn.AttemptID) {
 	h.must(h.t, &input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded})
 }
 
-func (h *house) node(i int) *state.Node { return h.p.st.Nodes.Get(h.p.st.Node(h.nodes[i])) }
+func (h *house) node(i int) *state.Node { return h.p.st.Nodes.Get(h.p.st.Nodes.Find(h.nodes[i])) }
 
 // state returns the state of a container, or 0 if the container is forgotten.
 func (h *house) state(id yarn.ContainerID) yarn.ContainerState {

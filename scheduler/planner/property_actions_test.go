@@ -192,7 +192,7 @@ func (m *machine) registerNode(t *rapid.T) {
 	}
 	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), NodeManager: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
 		Unhealthy: rapid.IntRange(0, 7).Draw(t, "unhealthy") == 0}
-	if slot := m.p.st.Node(id); slot != 0 {
+	if slot := m.p.st.Nodes.Find(id); slot != 0 {
 		for _, c := range m.p.containersOn(slot) {
 			if k := m.p.st.Containers.Get(c); rapid.Bool().Draw(t, "still there") {
 				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning})
@@ -210,12 +210,12 @@ func (m *machine) node(t *rapid.T) yarn.NodeID { return rapid.SampledFrom(m.node
 func (m *machine) heartbeat(t *rapid.T) {
 	in := &input.NodeHeartbeat{ID: m.node(t), Full: rapid.IntRange(0, 7).Draw(t, "full") == 0,
 		HeartbeatSession: rapid.Uint64Range(0, 3).Draw(t, "stay"), Response: rapid.Int32Range(0, 9).Draw(t, "response")}
-	if n := m.p.st.Nodes.Get(m.p.st.Node(in.ID)); in.HeartbeatSession == 3 {
+	if n := m.p.st.Nodes.Get(m.p.st.Nodes.Find(in.ID)); in.HeartbeatSession == 3 {
 		in.PrevSession = n.HeartbeatSession
 	} else if in.HeartbeatSession != 0 && rapid.Bool().Draw(t, "same stay") {
 		in.HeartbeatSession = n.HeartbeatSession
 	}
-	slot := m.p.st.Node(in.ID)
+	slot := m.p.st.Nodes.Find(in.ID)
 	m.had(t, in)
 	m.sizes(t, in)
 	for _, c := range m.p.containersOn(slot) {

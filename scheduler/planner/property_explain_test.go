@@ -354,7 +354,7 @@ func (w *explainWalk) nodes(x *explain.Explanation, ask state.AskSlot, k *state.
 	got := map[string]int{}
 	rest := 0
 	for _, g := range x.Nodes {
-		if g.Count <= 0 || w.st.Node(must(yarn.ParseNodeID(g.Example))) == 0 {
+		if g.Count <= 0 || w.st.Nodes.Find(must(yarn.ParseNodeID(g.Example))) == 0 {
 			w.fail(x, "a group of nodes is %+v", g)
 		}
 		switch g.Reason {
@@ -417,7 +417,7 @@ func (w *explainWalk) mustEnd(x *explain.Explanation, k *state.Ask) {
 		return
 	}
 	w.claims("containers that must end")
-	n := w.st.Nodes.Get(w.st.Node(must(yarn.ParseNodeID(x.MustEnd.Node))))
+	n := w.st.Nodes.Get(w.st.Nodes.Find(must(yarn.ParseNodeID(x.MustEnd.Node))))
 	calc, free := w.m.p.Config().Calculator, n.Unallocated()
 	var sizes []yarn.Resource
 	for _, c := range w.st.Containers.On(n) {
@@ -456,20 +456,20 @@ func (w *explainWalk) neverStarts(x *explain.Explanation, k *state.Ask) {
 		return true
 	})
 	for _, id := range ids {
-		n := *w.st.Nodes.Get(w.st.Node(id))
+		n := *w.st.Nodes.Get(w.st.Nodes.Find(id))
 		plan(&input.DrainNode{ID: id, Back: true})
 		plan(&input.RegisterNode{ID: id, Rack: n.Rack, Total: n.Total})
 	}
 	before := p.st.Apps.Get(k.App).NextNumber
 	for range 3 {
 		for _, id := range ids {
-			for _, c := range p.containersOn(p.st.Node(id)) {
+			for _, c := range p.containersOn(p.st.Nodes.Find(id)) {
 				if c := p.st.Containers.Get(c); !c.AM || c.App != k.App {
 					plan(&input.NodeHeartbeat{ID: id, Full: true})
 				}
 			}
 			now += 10
-			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{p.st.Node(id)}}})
+			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{p.st.Nodes.Find(id)}}})
 			for _, e := range events {
 				if s, ok := servedBy(w.st, e); ok && !s.reserved && s.app == k.App && s.key == k.Key && p.st.Apps.Find(app.ID.Seq) == k.App {
 					w.fail(x, "it starts when all nodes are empty and serve: %+v (had %d)", e, before)

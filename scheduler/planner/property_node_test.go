@@ -17,14 +17,14 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 	if rapid.IntRange(0, 3).Draw(t, "answers") > 0 {
 		return
 	}
-	n := m.p.st.Nodes.Get(m.p.st.Node(in.ID))
+	n := m.p.st.Nodes.Get(m.p.st.Nodes.Find(in.ID))
 	for slot := n.NodeApplications; slot != 0; slot = m.p.st.NodeApplications.Get(slot).NextOnNode() {
 		if rapid.Bool().Draw(t, "told") {
 			in.CleanupsAcked = append(in.CleanupsAcked, m.p.st.NodeApplications.Get(slot).App)
 		}
 	}
 	in.CleanupsAcked = append(in.CleanupsAcked, slices.Clone(in.CleanupsAcked)...)
-	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
+	for _, c := range m.p.containersOn(m.p.st.Nodes.Find(in.ID)) {
 		if rapid.Bool().Draw(t, "signalled") {
 			in.SignalsAcked = append(in.SignalsAcked, m.p.st.Apps.ContainerID(m.p.st.Containers.Get(c)))
 		}
@@ -124,7 +124,7 @@ func (m *machine) hostLists(t *rapid.T) {
 
 // checkFull checks that a container that a full report does not name has ended, if it was launched.
 func (m *machine) checkFull(in *input.NodeHeartbeat) {
-	slot := m.p.st.Node(in.ID)
+	slot := m.p.st.Nodes.Find(in.ID)
 	if !in.Full || in.Unhealthy || !m.p.st.Nodes.Get(slot).Heard() {
 		return
 	}

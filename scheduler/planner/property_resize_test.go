@@ -56,7 +56,7 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 // sizes draws what a node reports about the sizes of containers, and which size orders it
 // acknowledges.
 func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
-	for _, c := range m.p.containersOn(m.p.st.Node(in.ID)) {
+	for _, c := range m.p.containersOn(m.p.st.Nodes.Find(in.ID)) {
 		k := m.p.st.Containers.Get(c)
 		r := m.p.st.Resize(k)
 		if r == nil {

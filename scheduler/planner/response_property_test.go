@@ -200,7 +200,7 @@ func (a *air) heard(r *input.AllocateReply) {
 func (a *air) beat(i int, done bool) {
 	in := &input.NodeHeartbeat{ID: a.nodes[i]}
 	st := a.lead.st
-	for _, c := range st.Containers.On(st.Nodes.Get(st.Node(in.ID))) {
+	for _, c := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(in.ID))) {
 		if done && c.State.Live() && a.told[st.Apps.ContainerID(c)] {
 			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 			break

@@ -155,9 +155,9 @@ func doNode(w *world, a args, out *strings.Builder) {
 		w.refused(out, w.plan(&input.ForgetNode{ID: id}))
 	case "silent":
 		since := w.now - 1000*must(strconv.ParseInt(a.get("for", "3"), 10, 64))
-		w.refused(out, w.plan(&input.NodeSilence{Silent: []input.SilentNode{{Node: w.p.st.Node(id), SinceMillis: since}}}))
+		w.refused(out, w.plan(&input.NodeSilence{Silent: []input.SilentNode{{Node: w.p.st.Nodes.Find(id), SinceMillis: since}}}))
 	case "heard":
-		w.refused(out, w.plan(&input.NodeSilence{Heard: []state.NodeSlot{w.p.st.Node(id)}}))
+		w.refused(out, w.plan(&input.NodeSilence{Heard: []state.NodeSlot{w.p.st.Nodes.Find(id)}}))
 	case "unhealthy":
 		w.plan(&input.NodeHeartbeat{ID: id, Unhealthy: true})
 	case "resize":
@@ -176,7 +176,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 // running returns the containers that a node reports when it registers again.
 func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
 	var list []input.ContainerStatus
-	if slot := w.p.st.Node(id); slot != 0 {
+	if slot := w.p.st.Nodes.Find(id); slot != 0 {
 		for _, c := range w.p.containersOn(slot) {
 			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(w.p.st.Containers.Get(c)), State: yarn.ContainerRunning})
 		}
@@ -185,7 +185,7 @@ func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
 }
 
 func (w *world) showNode(out *strings.Builder, name string) {
-	n := w.p.st.Nodes.Get(w.p.st.Node(w.nodes[name]))
+	n := w.p.st.Nodes.Get(w.p.st.Nodes.Find(w.nodes[name]))
 	fmt.Fprintf(out, "%s %s of %s used, %s free", name, w.size(n.Allocated), w.size(n.Total), w.size(n.Unallocated()))
 	if n.State != yarn.NodeRunning {
 		fmt.Fprintf(out, ", %s", n.State)

@@ -42,7 +42,7 @@ func doHeartbeat(w *world, a args, out *strings.Builder) {
 // pass leaf=Q node=N [limit=SIZE] [times=N]: runs the pass on one leaf only, without the checks of
 // the node and of the parents.
 func doPass(w *world, a args, out *strings.Builder) {
-	node := w.p.st.Node(w.nodes[a.get("node", "")])
+	node := w.p.st.Nodes.Find(w.nodes[a.get("node", "")])
 	leaf := must(w.p.Config().Lookup(a.get("leaf", "a")))
 	times, _ := strconv.Atoi(a.get("times", "1"))
 	for range times {

@@ -52,7 +52,7 @@ func doMayHold(w *world, a args, out *strings.Builder) {
 // propose NAME app=A node=N: computes a proposal under this name without committing it.
 func doPropose(w *world, a args, out *strings.Builder) {
 	slot, _ := w.app(a.get("app", ""))
-	d := w.p.sched.Probe().Propose(slot, w.p.st.Node(w.nodes[a.get("node", "")]))
+	d := w.p.sched.Probe().Propose(slot, w.p.st.Nodes.Find(w.nodes[a.get("node", "")]))
 	w.held[a.need(0)] = d
 	switch {
 	case d.Allocate:

@@ -242,7 +242,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 			c.plan(in)
 		}
 	case *event.NodeSilenceChanged:
-		if in := silence(st.Node(nodeID(e.Node)), e); in != nil {
+		if in := silence(st.Nodes.Find(nodeID(e.Node)), e); in != nil {
 			c.plan(in)
 		}
 	case *event.NodeResourceChanged:
@@ -250,7 +250,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 			c.plan(&input.SetNodeResource{ID: nodeID(e.Node), Total: e.Total})
 		}
 	case *event.NodeForgotten:
-		if slot := st.Node(e.ID); slot != 0 && st.Nodes.Get(slot).Containers == 0 {
+		if slot := st.Nodes.Find(e.ID); slot != 0 && st.Nodes.Get(slot).Containers == 0 {
 			c.plan(&input.ForgetNode{ID: e.ID})
 		}
 	case *event.QueueStateChanged:
@@ -317,7 +317,7 @@ func (c *course) start(seq uint32) {
 func (c *course) registration(e *event.NodeRegistered) input.Input {
 	st := c.p.State()
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
-	if slot := st.Node(e.ID); slot != 0 {
+	if slot := st.Nodes.Find(e.ID); slot != 0 {
 		for _, k := range st.Containers.On(st.Nodes.Get(slot)) {
 			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning})
 		}
@@ -339,7 +339,7 @@ func silence(slot state.NodeSlot, e *event.NodeSilenceChanged) input.Input {
 
 // nodeChange returns the input that brings a node into a state, or nil.
 func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) input.Input {
-	slot := st.Node(id)
+	slot := st.Nodes.Find(id)
 	if slot == 0 || st.Nodes.Get(slot).State == e.State && e.State != yarn.NodeDecommissioning {
 		return nil
 	}

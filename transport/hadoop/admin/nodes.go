@@ -38,7 +38,7 @@ func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.Se
 		if err != nil {
 			return nil, yarnException("%v", err)
 		}
-		slot := st.Node(id)
+		slot := st.Nodes.Find(id)
 		if slot == 0 || !st.Nodes.Get(slot).Heard() {
 			return nil, yarnException("Resource update get failed on all nodes due to change resource on an unrecognized node: %s", id)
 		}

@@ -140,7 +140,7 @@ func (h *house) seen() []input.Input {
 // node returns the node with a host name.
 func (h *house) node(t *testing.T, host string) *state.Node {
 	t.Helper()
-	slot := h.planner.State().Node(node(host))
+	slot := h.planner.State().Nodes.Find(node(host))
 	if slot == 0 {
 		t.Fatalf("there is no node %s", host)
 	}

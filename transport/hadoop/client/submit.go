@@ -258,7 +258,7 @@ func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
 	if q, ok := s.cfg.Queues.Queue(st, s.cfg.Queues.Find(st, in.Queue)); ok {
 		here = q.MaxAllocation
 	}
-	if text := wire.AboveMaximum(in.AM, st.MaximumAllocation(here), most, st.Versions.Kinds()); text != "" {
+	if text := wire.AboveMaximum(in.AM, st.Nodes.MaximumAllocation(here), most, st.Versions.Kinds()); text != "" {
 		return invalidResource("%s", text)
 	}
 	return refusal(f)

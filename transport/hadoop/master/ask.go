@@ -76,7 +76,7 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error 
 	}
 	queue, cluster := s.cfg.Maximum(st, app.Queue)
 	for i := range in.Asks {
-		if text := wire.AboveMaximum(in.Asks[i].Size, st.MaximumAllocation(queue), cluster, st.Versions.Kinds()); text != "" && in.Asks[i].Count > 0 {
+		if text := wire.AboveMaximum(in.Asks[i].Size, st.Nodes.MaximumAllocation(queue), cluster, st.Versions.Kinds()); text != "" && in.Asks[i].Count > 0 {
 			return refusal(classInvalidAsk, "%s", text)
 		}
 	}

@@ -95,7 +95,7 @@ func (m *responseBuilder) nmTokens(granted []input.Granted, response int32) ([]*
 
 // registered returns the time of a node's last registration.
 func (m *responseBuilder) registered(node yarn.NodeID) int64 {
-	if slot := m.st.Node(node); slot != 0 {
+	if slot := m.st.Nodes.Find(node); slot != 0 {
 		return m.st.Nodes.Get(slot).Registered
 	}
 	return 0

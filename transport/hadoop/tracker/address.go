@@ -67,7 +67,7 @@ func (s *Service) checkAddress(ctx context.Context, call *ipc.Call, id yarn.Node
 		return 0, err
 	}
 	st := s.cfg.Reader.Fork()
-	slot := st.Node(id)
+	slot := st.Nodes.Find(id)
 	if slot == 0 {
 		return 0, nil
 	}

@@ -87,7 +87,7 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 	if h := req.GetNodeStatus().GetNodeHealthStatus(); h != nil {
 		in.Unhealthy, in.Report = !h.GetIsNodeHealthy(), s.text(h.GetHealthReport())
 	}
-	if slot := st.Node(id); slot != 0 {
+	if slot := st.Nodes.Find(id); slot != 0 {
 		in.PrevSession = st.Nodes.Get(slot).HeartbeatSession
 	}
 	if !validHost(id.Host) || len(in.Version) > versionBytesMax {
@@ -121,7 +121,7 @@ func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRe
 // recovered decodes the additional facts about a node's containers that a taken-over cluster needs
 // when the node registers for the first time.
 func (s *Service) recovered(st *state.State, in *input.RegisterNode, containers []*proto.NMContainerStatusProto) error {
-	if st.Meta.ImportEpoch == 0 || st.Node(in.ID) != 0 {
+	if st.Meta.ImportEpoch == 0 || st.Nodes.Find(in.ID) != 0 {
 		return nil
 	}
 	in.Recovered = make([]input.RecoveredContainer, len(containers))
@@ -218,7 +218,7 @@ func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeRe
 	if err != nil {
 		return nil, ipc.Standby(err.Error())
 	}
-	number := v.st.Node(in.ID)
+	number := v.st.Nodes.Find(in.ID)
 	if number == 0 {
 		return nil, ipc.Standby("the registration of " + in.ID.String() + " has not arrived here yet")
 	}

@@ -85,7 +85,7 @@ func TestRefusedRegistrations(t *testing.T) {
 			if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN || !strings.Contains(out.GetDiagnosticsMessage(), r.says) {
 				t.Fatalf("it is answered %v, want SHUTDOWN for %q", out, r.says)
 			}
-			if s.sessionsKept() != 0 || c.Fork().Node(n.id) != 0 {
+			if s.sessionsKept() != 0 || c.Fork().Nodes.Find(n.id) != 0 {
 				t.Fatal("a refused node has a session, or a record")
 			}
 		})

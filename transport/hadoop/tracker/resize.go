@@ -21,7 +21,7 @@ const sizeExpiry = 10 * time.Minute
 // if the cluster waits for something of the node.
 func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize, err error) {
 	st := s.fresh(s.now()).st
-	number := st.Node(id)
+	number := st.Nodes.Find(id)
 	if number == 0 || st.Nodes.Get(number).PendingCommands == 0 {
 		return nil, nil
 	}

@@ -220,7 +220,7 @@ func (s *Service) adopt(ctx context.Context, r *report) (*session, []byte, error
 		return nil, nil, err
 	}
 	st := s.cfg.Reader.Fork()
-	number := st.Node(r.id)
+	number := st.Nodes.Find(r.id)
 	if number == 0 {
 		return nil, s.resync("node %s is not known: it must register", r.id), nil
 	}

@@ -150,7 +150,7 @@ func always(err error) func(input.Input) error { return func(input.Input) error 
 // node returns a node's committed record.
 func (c *cluster) node(id yarn.NodeID) *state.Node {
 	st := c.Fork()
-	slot := st.Node(id)
+	slot := st.Nodes.Find(id)
 	if slot == 0 {
 		c.tb.Fatalf("node %s is not known", id)
 	}
@@ -160,7 +160,7 @@ func (c *cluster) node(id yarn.NodeID) *state.Node {
 // slot returns a node's number in the state.
 func (c *cluster) slot(id yarn.NodeID) state.NodeSlot {
 	c.node(id)
-	return c.Fork().Node(id)
+	return c.Fork().Nodes.Find(id)
 }
 
 // app submits an application with an unmanaged AM and allocates containers to it. node must be the

@@ -83,7 +83,7 @@ func (w *world) run(seq uint32, queue string, node state.NodeSlot, memory, vcore
 
 func (w *world) queue(path string) *api.History { return w.s.Queue(w.st.Queues.Find(path), path, w.at) }
 func (w *world) node(n state.NodeSlot) *api.History {
-	return w.s.Node(w.st.Node(nodeID(n)), nodeID(n), w.at)
+	return w.s.Node(w.st.Nodes.Find(nodeID(n)), nodeID(n), w.at)
 }
 
 // values formats samples as used/reserved/waiting/decisions. – stands for a missing value.

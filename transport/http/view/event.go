@@ -70,7 +70,7 @@ func (v *View) Subject(e event.Event, atMillis int64) Subject {
 	s := Subject{named.App, named.Node}
 	switch {
 	case named.NodeID != yarn.NodeID{}:
-		s.Node = v.State.Node(named.NodeID)
+		s.Node = v.State.Nodes.Find(named.NodeID)
 		return s
 	case v.renumbered(s.Node, atMillis):
 		s.Node = 0

@@ -198,7 +198,7 @@ func HostOrNode(id yarn.NodeID) string {
 // registered returns the slots of a host's nodes, or of one NodeManager.
 func (v *View) registered(id yarn.NodeID) []state.NodeSlot {
 	if id.Port != 0 {
-		if slot := v.State.Node(id); slot != 0 {
+		if slot := v.State.Nodes.Find(id); slot != 0 {
 			return []state.NodeSlot{slot}
 		}
 		return nil

@@ -157,7 +157,7 @@ func (v *View) FindApp(text string) (yarn.ApplicationID, state.AppSlot, error) {
 // FindNode returns the slot of the node with an id, a host, or a host without its domain.
 func (v *View) FindNode(text string) (state.NodeSlot, error) {
 	if id, err := yarn.ParseNodeID(text); err == nil {
-		if slot := v.State.Node(id); slot != 0 {
+		if slot := v.State.Nodes.Find(id); slot != 0 {
 			return slot, nil
 		}
 	}

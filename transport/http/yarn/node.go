@@ -65,7 +65,7 @@ func (s *API) wsNode(c *route.Call) error {
 		return err
 	}
 	id, perr := yarn.ParseNodeID(c.Args["id"])
-	slot := v.State.Node(id)
+	slot := v.State.Nodes.Find(id)
 	switch {
 	case perr != nil:
 		return wsIllegal("Invalid NodeId [" + c.Args["id"] + "]. Expected host:port")

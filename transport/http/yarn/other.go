@@ -105,7 +105,7 @@ func (s *API) wsOverview(c *route.Call) error {
 		}
 	}
 	return s.writeBare(c, "scheduler", obj{{"schedulerType", "Capacity Scheduler"}, {"schedulingResourceType", kinds},
-		{"minimumAllocation", texts(v.wsResource(v.Conf.MinAlloc).doc)}, {"maximumAllocation", texts(v.wsResource(v.State.MaximumAllocation(v.Conf.MaxAlloc)).doc)},
+		{"minimumAllocation", texts(v.wsResource(v.Conf.MinAlloc).doc)}, {"maximumAllocation", texts(v.wsResource(v.State.Nodes.MaximumAllocation(v.Conf.MaxAlloc)).doc)},
 		{"applicationPriority", text(int64(v.Conf.MaxPriority))}, {"schedulerBusy", "0"}, {"rmDispatcherEventQueueSize", "0"}, {"schedulerDispatcherEventQueueSize", "0"}})
 }
 

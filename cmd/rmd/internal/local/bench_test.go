@@ -172,7 +172,7 @@ func decide(b *testing.B, lead *server.Replica) {
 	running := func(n int) []input.ContainerStatus {
 		st, _ := machine.Fork()
 		var out []input.ContainerStatus
-		node := st.Nodes.Get(st.Node(nodeID(n)))
+		node := st.Nodes.Get(st.Nodes.Find(nodeID(n)))
 		for _, c := range st.Containers.On(node) {
 			out = append(out, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 		}

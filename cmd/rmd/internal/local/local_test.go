@@ -96,7 +96,7 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 	node, waiting, _, containers := hold(t, c)
 	lead := c.Leader()
 	before, _ := c.Replicas[lead].Machine().Fork()
-	was := *before.Reservations.Get(before.Nodes.Get(before.Node(node)).Reservation)
+	was := *before.Reservations.Get(before.Nodes.Get(before.Nodes.Find(node)).Reservation)
 
 	began := time.Now()
 	if err := c.Replicas[lead].Close(); err != nil {
@@ -107,7 +107,7 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 	t.Logf("from the leader's end to the next answer: %s", time.Since(began))
 
 	st, _ := c.Replicas[other].Machine().Fork()
-	is := *st.Reservations.Get(st.Nodes.Get(st.Node(node)).Reservation)
+	is := *st.Reservations.Get(st.Nodes.Get(st.Nodes.Find(node)).Reservation)
 	if is != was {
 		t.Fatalf("the reservation was %+v and is %+v", was, is)
 	}

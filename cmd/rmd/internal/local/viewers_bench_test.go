@@ -163,7 +163,7 @@ func (w *viewed) schedule() (halt func()) {
 				id := nodeID(int(next.Add(1) % viewedNodes))
 				st, _ := machine.Fork()
 				var ended []input.ContainerStatus
-				for _, c := range st.Containers.On(st.Nodes.Get(st.Node(id))) {
+				for _, c := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(id))) {
 					ended = append(ended, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
 				}
 				w.do(&input.NodeHeartbeat{ID: id, Statuses: ended})

@@ -158,7 +158,7 @@ func (c *testCluster) ask(t *testing.T, at yarn.AttemptID, count int64) {
 func (c *testCluster) beat(t *testing.T) {
 	st := c.planner.State()
 	in := &input.NodeHeartbeat{ID: c.node}
-	for _, k := range st.Containers.On(st.Nodes.Get(st.Node(c.node))) {
+	for _, k := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(c.node))) {
 		s := input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning}
 		if !k.State.Live() {
 			s.State, s.ExitStatus = yarn.ContainerCompleted, yarn.ExitPreempted
