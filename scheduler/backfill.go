@@ -248,7 +248,7 @@ func (s *Scheduler) EndLeases() {
 			s.recalled = append(s.recalled, d.slot)
 			continue
 		}
-		r := s.st.Reservations.Get(s.st.Reservation(s.st.Leases.Get(d.slot).Reservation))
+		r := s.st.Reservations.Get(s.st.Reservations.Find(s.st.Leases.Get(d.slot).Reservation))
 		s.recallLease(d.slot, s.cfg.Queues[s.LeafOf(s.st.Apps.Get(r.App))].Path, s.now)
 	}
 }

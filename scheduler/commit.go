@@ -21,7 +21,7 @@ func (p *pass) accept(d *decision) bool {
 	if k.Count == 0 || k.Size != d.size {
 		return false
 	}
-	if d.exchanged != 0 && p.st.Reservation(d.reservation) != d.exchanged {
+	if d.exchanged != 0 && p.st.Reservations.Find(d.reservation) != d.exchanged {
 		return false
 	}
 	fits := p.cfg.Calculator.FitsIn(d.size, n.Unallocated())

@@ -165,7 +165,7 @@ func (v *View) reservedIn(a *state.App) yarn.Resource {
 }
 
 func (v *View) sumReserved(a *state.App) (reserved yarn.Resource) {
-	for _, r := range v.st.ReservationsOf(a) {
+	for _, r := range v.st.Reservations.Of(a) {
 		if v.st.Nodes.Get(r.Node).Label == v.at.label {
 			reserved = reserved.Add(r.Size)
 		}

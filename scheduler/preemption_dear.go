@@ -57,7 +57,7 @@ func (s *Scheduler) TakesByRank(p *preempt.Partition, leaf int32, ask state.AskS
 		return false
 	}
 	due := false
-	for _, res := range s.st.ReservationsOf(s.st.Apps.Get(k.App)) {
+	for _, res := range s.st.Reservations.Of(s.st.Apps.Get(k.App)) {
 		due = due || res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && s.st.Meta.NowMillis-res.MadeMillis >= set.ReservedDelayMillis
 	}
 	ranks := newQueueRanks(p.Queues)
@@ -135,7 +135,7 @@ func (r *preemptionRound) candidates(w beneficiary) (sets []preemptionSet) {
 	st, k := r.s.st, r.s.st.Asks.Get(w.ask)
 	r.lookAtNodes()
 	for _, masters := range []bool{false, true} {
-		for _, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
+		for _, res := range st.Reservations.Of(st.Apps.Get(w.app)) {
 			if res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.s.at.label {
 				continue
 			}

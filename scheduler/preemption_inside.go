@@ -57,7 +57,7 @@ func (r *preemptionRound) chooseInsideLeaves() {
 }
 
 func (r *preemptionRound) reservationOf(set *standingSet) *state.Reservation {
-	return r.s.st.Reservations.Get(r.s.st.Reservation(set.number))
+	return r.s.st.Reservations.Get(r.s.st.Reservations.Find(set.number))
 }
 
 func (r *preemptionRound) chooseInside(leaf int32, apps []state.AppSlot, sets []standingSet) {
@@ -114,7 +114,7 @@ func (v *View) withoutReserved(queues []preempt.Queue, of func(yarn.PreemptionCa
 			return true
 		}
 		seen = append(seen, w.Reservation)
-		res := v.st.Reservations.Get(v.st.Reservation(w.Reservation))
+		res := v.st.Reservations.Get(v.st.Reservations.Find(w.Reservation))
 		for i := v.LeafOf(v.st.Apps.Get(res.App)); i >= 0; i = queues[i].Parent {
 			q := &queues[i]
 			q.Used, q.Reserved = q.Used.Sub(res.Size), q.Reserved.Sub(res.Size)

@@ -76,7 +76,7 @@ func (r *preemptionRound) chooseForReservations(w beneficiary) {
 	}
 	var waiting []state.ReservationSlot
 	wanted := k.Count
-	for slot, res := range st.ReservationsOf(st.Apps.Get(w.app)) {
+	for slot, res := range st.Reservations.Of(st.Apps.Get(w.app)) {
 		switch {
 		case res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.s.at.label:
 		case r.awaited(res):

@@ -66,7 +66,7 @@ func (r *preemptionRound) chooseByRank() {
 	r.giveByRank(waiting)
 	here := r.rankedRound(-1)
 	for _, w := range waiting {
-		slot := st.Reservation(w.number)
+		slot := st.Reservations.Find(w.number)
 		if slot == 0 || r.spent() || r.ranks.partition.Satisfied(w.leaf, r.ranks.gained[w.leaf]) {
 			continue
 		}
@@ -117,7 +117,7 @@ type rankedReservation struct {
 func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
 	st := r.s.st
 	for _, number := range r.s.rankedReservations(r.ranks.queueRanks) {
-		res := st.Reservations.Get(st.Reservation(number))
+		res := st.Reservations.Get(st.Reservations.Find(number))
 		if st.Nodes.Get(res.Node).Label != r.s.at.label || r.s.now-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis {
 			continue
 		}
@@ -146,7 +146,7 @@ func (r *preemptionRound) gained(res *state.Reservation) {
 func (r *preemptionRound) unmet(w beneficiary) int64 {
 	k := r.s.st.Asks.Get(w.ask)
 	n := k.Count
-	for _, res := range r.s.st.ReservationsOf(r.s.st.Apps.Get(w.app)) {
+	for _, res := range r.s.st.Reservations.Of(r.s.st.Apps.Get(w.app)) {
 		if res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && r.awaited(res) {
 			n--
 		}

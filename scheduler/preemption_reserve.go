@@ -118,7 +118,7 @@ func (r *preemptionRound) warn(w beneficiary, set *preemptionSet, reservation ui
 		r.charge(v)
 	}
 	if r.inside == nil && len(set.victims) > 0 {
-		r.gained(r.s.st.Reservations.Get(r.s.st.Reservation(reservation)))
+		r.gained(r.s.st.Reservations.Get(r.s.st.Reservations.Find(reservation)))
 	}
 }
 

@@ -81,7 +81,7 @@ func (r *preemptionRound) standing() []standingSet {
 // judgeSet returns the cause for which a set must be withdrawn, or 0 if the set stands.
 func (r *preemptionRound) judgeSet(set *standingSet) yarn.WithdrawalCause {
 	st, calc := r.s.st, r.s.cfg.Calculator
-	res := st.Reservations.Get(st.Reservation(set.number))
+	res := st.Reservations.Get(st.Reservations.Find(set.number))
 	app := st.Apps.Get(res.App)
 	leaf := r.s.LeafOf(app)
 	room := r.s.roomOn(res.Node)
@@ -122,7 +122,7 @@ func (r *preemptionRound) tooMany(res *state.Reservation) bool {
 	if wanted >= int64(k.Reservations) {
 		return false
 	}
-	for _, other := range r.s.st.ReservationsOf(a) {
+	for _, other := range r.s.st.Reservations.Of(a) {
 		if other.Key == res.Key && other.IncreaseOf == res.IncreaseOf && other.Number < res.Number && r.awaited(other) {
 			wanted--
 		}
@@ -142,7 +142,7 @@ func (r *preemptionRound) stillGains(res *state.Reservation) yarn.Resource {
 // withdraw withdraws the warnings of a set. It also cancels the reservation if the queues are
 // within their maxima only because the set would end.
 func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) {
-	slot := r.s.st.Reservation(set.number)
+	slot := r.s.st.Reservations.Find(set.number)
 	res := r.s.st.Reservations.Get(slot)
 	if r.s.st.Preemptions.Get(set.victims[0]).Cause == yarn.PreemptBalance {
 		r.countReserved(r.s.leafOfReservation(res), res.Size)
@@ -158,7 +158,7 @@ func (r *preemptionRound) withdraw(set standingSet, cause yarn.WithdrawalCause) 
 // containers of its ask.
 func (r *preemptionRound) spare(set *standingSet, more int64) {
 	st := r.s.st
-	res := st.Reservations.Get(st.Reservation(set.number))
+	res := st.Reservations.Get(st.Reservations.Find(set.number))
 	room := r.s.roomOn(res.Node)
 	victims := r.victimsOf(set.victims)
 	for _, v := range victims {
@@ -214,7 +214,7 @@ func (s *Scheduler) preemptedFor(a *state.App, k *state.Ask) (n int64) {
 	if k.Reservations == 0 || !s.cfg.Preemption.Enabled {
 		return 0
 	}
-	for _, r := range s.st.ReservationsOf(a) {
+	for _, r := range s.st.Reservations.Of(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && s.hasPreempted(r) {
 			n++
 		}

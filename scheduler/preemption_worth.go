@@ -69,7 +69,7 @@ func (r *preemptionRound) left(w beneficiary) int64 {
 	}
 	st, first := r.s.st, int64(never)
 	k, a := st.Asks.Get(w.ask), st.Apps.Get(w.app)
-	for _, res := range st.ReservationsOf(a) {
+	for _, res := range st.Reservations.Of(a) {
 		if res.Key == k.Key && res.IncreaseOf == k.IncreaseOf {
 			first = min(first, r.roomAt(k, res.Node))
 		}

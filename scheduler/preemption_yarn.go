@@ -101,7 +101,7 @@ func (r *yarnRound) carryOut() (kill []state.ContainerSlot) {
 // cancelled. Their end would be useless.
 func (r *yarnRound) spareForDropped() {
 	r.chosen = slices.DeleteFunc(r.chosen, func(c yarnChoice) bool {
-		dropped := c.reservation != 0 && r.s.st.Reservation(c.reservation) == 0
+		dropped := c.reservation != 0 && r.s.st.Reservations.Find(c.reservation) == 0
 		if dropped {
 			delete(r.isChosen, c.container)
 		}

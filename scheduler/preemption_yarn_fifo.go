@@ -105,14 +105,14 @@ func (f *yarnFirstIn) chooseOf(app state.AppSlot) {
 	st := f.s.st
 	a := st.Apps.Get(app)
 	var reservations []uint64
-	for _, res := range st.ReservationsOf(a) {
+	for _, res := range st.Reservations.Of(a) {
 		if res.Members == 0 { // those of a gang do not count as usage
 			reservations = append(reservations, res.Number)
 		}
 	}
 	slices.Sort(reservations)
 	for _, number := range reservations {
-		res := st.Reservations.Get(st.Reservation(number))
+		res := st.Reservations.Get(st.Reservations.Find(number))
 		if f.takes(f.partitionOf(res.Node), res.Size) {
 			f.budget = f.budget.Sub(res.Size)
 			f.dropped = append(f.dropped, droppedReservation{f.partitionOf(res.Node), f.leaf, res.Size})

@@ -24,7 +24,7 @@ func (r *yarnRound) chooseByQueuePriority() {
 		p.gained = append(p.gained, make([]yarn.Resource, len(partition.Queues)))
 	}
 	for _, number := range r.s.rankedReservations(p.queueRanks) {
-		res := r.s.st.Reservations.Get(r.s.st.Reservation(number))
+		res := r.s.st.Reservations.Get(r.s.st.Reservations.Find(number))
 		leaf, partition := r.s.leafOfReservation(res), r.partitionOf(res.Node)
 		if r.s.now-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis || r.partitions[partition].Satisfied(leaf, p.gained[partition][leaf]) {
 			continue

@@ -126,7 +126,7 @@ func part(a, b int64) yarn.Fraction {
 // allocation elsewhere, or 0 if there is none. If limits is set, the exchange must reduce the use
 // of these nodes, so the reservation must be on one of them.
 func (v *View) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) state.ReservationSlot {
-	for slot, r := range v.st.ReservationsOf(a) {
+	for slot, r := range v.st.Reservations.Of(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.cfg.Calculator.FitsIn(need, r.Size) && (!limits || v.here(r)) && !v.hasPreempted(r) {
 			return slot
 		}
@@ -199,7 +199,7 @@ func (s *Scheduler) wanted(ask state.AskSlot, node state.NodeSlot) bool {
 
 // cancel ends a reservation. Its node has room again.
 func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
-	slot := s.st.Reservation(number)
+	slot := s.st.Reservations.Find(number)
 	if slot == 0 {
 		return // it was cancelled together with another reservation of its gang
 	}
@@ -219,7 +219,7 @@ func (s *Scheduler) CancelReservation(number uint64) { s.cancel(number, yarn.Can
 // cancelWhere cancels the reservations of an application for which when returns true.
 func (s *Scheduler) cancelWhere(app state.AppSlot, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
 	var numbers []uint64
-	for _, r := range s.st.ReservationsOf(s.st.Apps.Get(app)) {
+	for _, r := range s.st.Reservations.Of(s.st.Apps.Get(app)) {
 		if when(r) {
 			numbers = append(numbers, r.Number)
 		}

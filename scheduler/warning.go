@@ -43,7 +43,7 @@ func (s *Scheduler) WithdrawMoved(app state.AppSlot) {
 		if c.App == app {
 			return true
 		}
-		r := s.st.Reservation(p.Reservation)
+		r := s.st.Reservations.Find(p.Reservation)
 		return r != 0 && s.st.Reservations.Get(r).App == app
 	})
 }
@@ -88,7 +88,7 @@ func (v *View) sumAwaiting() []yarn.Resource {
 	slices.Sort(numbers)
 	sums := make([]yarn.Resource, len(v.cfg.Queues))
 	for _, number := range slices.Compact(numbers) {
-		r := v.st.Reservations.Get(v.st.Reservation(number))
+		r := v.st.Reservations.Get(v.st.Reservations.Find(number))
 		if !v.here(r) {
 			continue
 		}

@@ -157,7 +157,7 @@ func withLease(tb testing.TB, st *state.State) {
 	apply(tb, st,
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(512, 1), Relax: true},
 		&event.ContainerLent{ContainerAllocated: event.ContainerAllocated{App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Key: key,
-			Node: st.Reservations.Get(st.Reservation(2)).Node, Locality: yarn.OffSwitch}, Reservation: 2, DeadlineMillis: st.Meta.NowMillis + 60_000})
+			Node: st.Reservations.Get(st.Reservations.Find(2)).Node, Locality: yarn.OffSwitch}, Reservation: 2, DeadlineMillis: st.Meta.NowMillis + 60_000})
 }
 
 // withResizes returns a state with containers whose size changes.

@@ -15,7 +15,7 @@ func (s *State) checkPreemptions() error {
 		switch {
 		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() || p.Over.Negative():
 			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.Apps.ContainerID(c), c.State, p.Cause, p.DeadlineMillis)
-		case p.Reservation != 0 && !s.makesRoom(slot, c, p.Reservation):
+		case p.Reservation != 0 && !s.Reservations.makesRoom(slot, c, p.Reservation):
 			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.Apps.ContainerID(c), p.Reservation)
 		case p.Cause == yarn.PreemptLease && !s.leasedFrom(slot, p.Reservation):
 			err = fmt.Errorf("container %s is to give back what r%d has not lent it", s.Apps.ContainerID(c), p.Reservation)
@@ -34,7 +34,7 @@ func (s *State) checkPreemptions() error {
 }
 
 // makesRoom reports whether the end of a container can help a reservation.
-func (s *State) makesRoom(slot ContainerSlot, c *Container, number uint64) bool {
-	r := s.Reservation(number)
-	return r != 0 && s.Reservations.Get(r).Node == c.Node && s.Reservations.Get(r).IncreaseOf != slot
+func (t *Reservations) makesRoom(slot ContainerSlot, c *Container, number uint64) bool {
+	r := t.Find(number)
+	return r != 0 && t.Get(r).Node == c.Node && t.Get(r).IncreaseOf != slot
 }

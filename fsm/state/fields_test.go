@@ -75,7 +75,7 @@ func TestReservationAndRequestFields(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 3, 6), allocated(1, 1, k1, 1), &event.AskCountersUpdated{App: 1, Key: k1, Opportunities: 5, ReReservations: 6}, &event.TimeAdvanced{NowMillis: 4000},
 		&event.ReservationMade{Reservation: 1, App: 1, Number: 2, Key: k1, Node: 1, AM: true})
-	r := s.Reservations.Get(s.Reservation(1))
+	r := s.Reservations.Get(s.Reservations.Find(1))
 	if r.Key != k1 || r.Node != 1 || r.Attempt != 1 || r.Container != 2 || r.Size != gb(6) || !r.AM || r.MadeMillis != 4000 {
 		t.Errorf("reservation: %+v", r)
 	}

@@ -121,7 +121,7 @@ func (s *State) dropGang(app AppSlot) {
 // GangReservations returns the reservations of an application's gang, with their slots.
 func (s *State) GangReservations(app AppSlot) iter.Seq2[ReservationSlot, *Reservation] {
 	return func(yield func(ReservationSlot, *Reservation) bool) {
-		for slot, r := range s.ReservationsOf(s.Apps.Get(app)) {
+		for slot, r := range s.Reservations.Of(s.Apps.Get(app)) {
 			if r.Members != 0 && !yield(slot, r) {
 				return
 			}
@@ -151,7 +151,7 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 	case s.gangBusy(slot):
 		return broken(e, "its gang starts, or holds nodes")
 	}
-	for _, r := range s.ReservationsOf(a) {
+	for _, r := range s.Reservations.Of(a) {
 		if e.Gang.IsOf(r.Key) && r.IncreaseOf == 0 {
 			return broken(e, "reservation r%d is of what is to be a gang's ask", r.Number)
 		}

@@ -189,7 +189,7 @@ func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 			add(c.Node, c.Size, yarn.Resource{})
 		}
 	}
-	for _, r := range s.ReservationsOf(a) {
+	for _, r := range s.Reservations.Of(a) {
 		add(r.Node, r.Size, r.Size)
 	}
 	for _, k := range s.Asks.Of(a) {

@@ -19,7 +19,7 @@ type Leases struct{ Table[ContainerSlot, Lease] }
 var _ = applies((*State).containerLent)
 
 func (s *State) containerLent(e *event.ContainerLent) error {
-	r := s.Reservation(e.Reservation)
+	r := s.Reservations.Find(e.Reservation)
 	switch {
 	case r == 0 || s.Reservations.Get(r).Node != e.Node || s.Reservations.Get(r).Members != 0:
 		return broken(e, "the node is not reserved by it, or for a gang")
@@ -112,7 +112,7 @@ func (s *State) checkLeases() error {
 	var err error
 	s.Leases.Each(func(slot ContainerSlot, l *Lease) bool {
 		c := s.Containers.Get(slot)
-		r := s.Reservation(l.Reservation)
+		r := s.Reservations.Find(l.Reservation)
 		if !c.State.Live() || !c.OnNode || c.AM || r == 0 || s.Reservations.Get(r).Node != c.Node || l.DeadlineMillis < 0 {
 			err = fmt.Errorf("container %s is %s and has a lease of r%d until %d", s.Apps.ContainerID(c), c.State, l.Reservation, l.DeadlineMillis)
 		}

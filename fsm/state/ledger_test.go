@@ -134,7 +134,7 @@ func TestFulfillmentGivesReservedContainer(t *testing.T) {
 	if c.Number != 1 || c.Key != k2 || c.Node != 1 || c.Size != gb(4) || c.Locality != yarn.RackLocal || c.State != yarn.ContainerAllocated {
 		t.Errorf("the container is %+v", c)
 	}
-	if s.Nodes.Get(1).Reservation != 0 || s.Reservation(1) != 0 || s.Meta.NextNumber(appAt(t, s, 2)) != 2 {
+	if s.Nodes.Get(1).Reservation != 0 || s.Reservations.Find(1) != 0 || s.Meta.NextNumber(appAt(t, s, 2)) != 2 {
 		t.Error("the reservation is still there, or its number free")
 	}
 	if m := s.Meta; m.Made != 1 || m.Fulfilled != 1 || m.Allocated != 3 {

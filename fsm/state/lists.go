@@ -46,9 +46,9 @@ func (t *Containers) UndeliveredTo(a *App) iter.Seq2[ContainerSlot, *Container] 
 	return list(&t.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
 }
 
-// ReservationsOf returns an application's reservations, newest first.
-func (s *State) ReservationsOf(a *App) iter.Seq2[ReservationSlot, *Reservation] {
-	return list(&s.Reservations.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
+// Of returns an application's reservations, newest first.
+func (t *Reservations) Of(a *App) iter.Seq2[ReservationSlot, *Reservation] {
+	return list(&t.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
 }
 
 // HistoryOf returns an application's ended attempts, newest first.

@@ -133,7 +133,7 @@ func (m *machine) holdings(slot AppSlot) (live []event.ContainerRef, reservation
 			live = append(live, m.s.Apps.Ref(c))
 		}
 	}
-	for _, r := range m.s.ReservationsOf(a) {
+	for _, r := range m.s.Reservations.Of(a) {
 		reservations = append(reservations, r.Number)
 	}
 	return live, reservations

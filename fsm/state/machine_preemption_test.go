@@ -18,7 +18,7 @@ func (m *machine) withdrawFor(t *rapid.T, e event.Event) {
 	case *event.ReservationCancelled:
 		number = e.Reservation
 	}
-	slot := m.s.Reservation(number)
+	slot := m.s.Reservations.Find(number)
 	if slot == 0 {
 		return
 	}

@@ -66,7 +66,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 		return broken(e, "it is warned already")
 	case !e.Cause.Known() || e.DeadlineMillis < s.Meta.NowMillis || e.Under.Negative() || e.Over.Negative():
 		return broken(e, "no such cause, a deadline in the past, or a negative amount")
-	case e.Reservation != 0 && !s.makesRoom(slot, c, e.Reservation):
+	case e.Reservation != 0 && !s.Reservations.makesRoom(slot, c, e.Reservation):
 		return broken(e, "its end makes no room for the reservation")
 	case e.Cause == yarn.PreemptLease && !s.leasedFrom(slot, e.Reservation):
 		return broken(e, "the reservation has lent it nothing")
@@ -116,7 +116,7 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 	t := &s.PreemptionTotals
 	t.Preempted[w.Cause]++
 	t.ResourceSeconds = t.ResourceSeconds.Add(lost)
-	if r := s.Reservation(w.Reservation); r != 0 {
+	if r := s.Reservations.Find(w.Reservation); r != 0 {
 		s.Reservations.mut(r).Preempted++
 	}
 	more := Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost}

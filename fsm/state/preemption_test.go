@@ -36,7 +36,7 @@ func TestPreemption(t *testing.T) {
 		t.Errorf("remembered is %+v", got)
 	}
 	n := 0
-	for slot := range s.PreemptedFor(s.Reservations.Get(s.Reservation(1))) {
+	for slot := range s.PreemptedFor(s.Reservations.Get(s.Reservations.Find(1))) {
 		n++
 		if slot != first && slot != second {
 			t.Errorf("slot %d is warned", slot)
@@ -53,7 +53,7 @@ func TestPreemption(t *testing.T) {
 	if got := s.PreemptedOf(s.Apps.Find(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
 		t.Errorf("application 1 has lost %+v", got)
 	}
-	if n := s.Reservations.Get(s.Reservation(1)).Preempted; n != 1 {
+	if n := s.Reservations.Get(s.Reservations.Find(1)).Preempted; n != 1 {
 		t.Errorf("%d containers were preempted for the reservation", n)
 	}
 	want1 := PreemptionTotals{ResourceSeconds: gb(45)}
@@ -62,7 +62,7 @@ func TestPreemption(t *testing.T) {
 		t.Errorf("the totals are %+v", s.PreemptionTotals)
 	}
 	awaiting, err := decode(encode(s))
-	if err != nil || awaiting.PreemptionTotals != want1 || awaiting.Reservations.Get(awaiting.Reservation(1)).Preempted != 1 {
+	if err != nil || awaiting.PreemptionTotals != want1 || awaiting.Reservations.Get(awaiting.Reservations.Find(1)).Preempted != 1 {
 		t.Errorf("from a snapshot: %v", err)
 	}
 	apply(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})

@@ -19,9 +19,9 @@ type ReservationBans struct {
 	Table[ReservationBanSlot, ReservationBan]
 }
 
-// Reservation returns the slot of a reservation, or 0 if there is none.
-func (s *State) Reservation(number uint64) ReservationSlot {
-	return s.Reservations.find(hash64(number), func(r *Reservation) bool { return r.Number == number })
+// Find returns the slot of a reservation, or 0 if there is none.
+func (t *Reservations) Find(number uint64) ReservationSlot {
+	return t.find(hash64(number), func(r *Reservation) bool { return r.Number == number })
 }
 
 func (r *Reservation) hash() uint64                 { return hash64(r.Number) }
@@ -168,18 +168,18 @@ func (s *State) enterReservation(slot ReservationSlot, r *Reservation, a *App, n
 	s.fold(uint64(r.App)<<32 | uint64(ask))
 }
 
-func (s *State) reservationOf(e event.Event, number uint64) (ReservationSlot, *Reservation, error) {
-	slot := s.Reservation(number)
+func (t *Reservations) of(e event.Event, number uint64) (ReservationSlot, *Reservation, error) {
+	slot := t.Find(number)
 	if slot == 0 {
 		return 0, nil, broken(e, "no such reservation")
 	}
-	return slot, s.Reservations.Get(slot), nil
+	return slot, t.Get(slot), nil
 }
 
 var _ = applies((*State).reservationFulfilled)
 
 func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
-	slot, r, err := s.reservationOf(e, e.Reservation)
+	slot, r, err := s.Reservations.of(e, e.Reservation)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (s *State) unreserve(a *App, label LabelSlot, size yarn.Resource) {
 var _ = applies((*State).reservationCancelled)
 
 func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
-	slot, r, err := s.reservationOf(e, e.Reservation)
+	slot, r, err := s.Reservations.of(e, e.Reservation)
 	if err != nil {
 		return err
 	}

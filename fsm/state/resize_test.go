@@ -146,7 +146,7 @@ func TestResizeRefusals(t *testing.T) {
 	apply(t, free, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(9)}, &event.ResizeReserved{Reservation: 2, Container: ref(1, 1)},
 		&event.NodeResourceChanged{Node: 1, Total: gb(8)})
 	apply(t, free, &event.EpochRaised{Epoch: 9, ClusterTimestamp: 99})
-	if r := free.Reservations.Get(free.Reservation(2)); r.Container != 1 {
+	if r := free.Reservations.Get(free.Reservations.Find(2)); r.Container != 1 {
 		t.Errorf("what a container is to grow by is promised to container %d", r.Container)
 	}
 }

@@ -46,7 +46,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"node's pending commands":      func(s *State) { s.Nodes.mut(1).PendingCommands++ },
 		"node's list":                  func(s *State) { s.Nodes.mut(1).Containers = 0 },
 		"node's reservation":           func(s *State) { s.Nodes.mut(1).Reservation = 0 },
-		"reservation of another node":  func(s *State) { s.Nodes.mut(2).Reservation = s.Reservation(1) },
+		"reservation of another node":  func(s *State) { s.Nodes.mut(2).Reservation = s.Reservations.Find(1) },
 		"lost node that holds":         func(s *State) { s.Nodes.mut(1).State = yarn.NodeLost },
 		"container's circle on a node": func(s *State) { c := box(s, 2, 1); c.nextNode = s.Container(ref(2, 1)) },
 		"container's circle in an app": func(s *State) { c := box(s, 2, 1); c.nextApp = s.Container(ref(2, 1)) },

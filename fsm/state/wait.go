@@ -18,7 +18,7 @@ func (s *State) WaitsSince(a *App) int64 {
 		return a.AttemptMillis
 	}
 	var since int64
-	for _, r := range s.ReservationsOf(a) {
+	for _, r := range s.Reservations.Of(a) {
 		if since == 0 || r.MadeMillis < since {
 			since = r.MadeMillis
 		}

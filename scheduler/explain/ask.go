@@ -144,7 +144,7 @@ func (v view) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 
 // tellReserved says which node is reserved for an ask.
 func (v view) tellReserved(say func(format string, args ...any), a *state.App, k *state.Ask) {
-	for _, r := range v.st.ReservationsOf(a) {
+	for _, r := range v.st.Reservations.Of(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && r.Members == 0 {
 			say("node %s is reserved for it (r%d) until %s is free there", v.st.Nodes.Get(r.Node).ID, r.Number, v.cfg.Kinds.Format(r.Size))
 			return

@@ -308,7 +308,7 @@ func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
 
 // heldText says what a reservation needed, what was free, and how long the node was reserved.
 func (v view) heldText(number uint64) (string, bool) {
-	slot := v.st.Reservation(number)
+	slot := v.st.Reservations.Find(number)
 	if slot == 0 {
 		return "", false
 	}

@@ -145,7 +145,7 @@ func (v view) explainAsks(x *Explanation, a *state.App) {
 }
 
 func (v view) explainReservations(x *Explanation, a *state.App) {
-	for _, r := range v.st.ReservationsOf(a) {
+	for _, r := range v.st.Reservations.Of(a) {
 		n := v.st.Nodes.Get(r.Node)
 		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
 			Free: v.cfg.Kinds.Format(n.Unallocated()), NeedsAmount: v.amount(r.Size), FreeAmount: v.amount(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}

@@ -17,7 +17,7 @@ func (v view) explainLeases(x *Explanation, a *state.App) {
 			x.Leases = append(x.Leases, v.leaseOf(slot, c))
 		}
 	}
-	for _, r := range v.st.ReservationsOf(a) {
+	for _, r := range v.st.Reservations.Of(a) {
 		for slot, c := range v.st.LeasedFrom(r) {
 			l := v.leaseOf(slot, c)
 			l.Lends = true

@@ -157,7 +157,7 @@ func (v view) secondsTo(atMillis int64) int64 { return max(atMillis-v.st.Meta.No
 // exchangedFor says what a reservation is given up for: a container elsewhere, or another
 // reservation. Both follow at once.
 func (v view) exchangedFor(number uint64) string {
-	r := v.st.Reservations.Get(v.st.Reservation(number))
+	r := v.st.Reservations.Get(v.st.Reservations.Find(number))
 	a := v.st.Apps.Get(r.App)
 	switch next := v.steps.next.(type) {
 	case *event.ContainerAllocated:

@@ -280,7 +280,7 @@ func (v view) warnedSet(slot state.ContainerSlot, p *state.Preemption) Preemptio
 	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis, DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
 		CostMillis: int64(p.Cost >> 32), Text: v.preemptionWhy(slot, p), number: p.Reservation,
 		Node: v.st.Nodes.Get(v.st.Containers.Get(slot).Node).ID.String()}
-	if r := v.st.Reservation(p.Reservation); r != 0 {
+	if r := v.st.Reservations.Find(p.Reservation); r != 0 {
 		res := v.st.Reservations.Get(r)
 		s.Reservation, s.Needs = fmt.Sprintf("r%d", res.Number), v.cfg.Kinds.Format(res.Size)
 		s.App = v.st.Apps.Get(res.App).ID.String()
@@ -337,7 +337,7 @@ func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
 
 // preemptionFor names the application or queue that gets the room.
 func (v view) preemptionFor(number uint64) string {
-	slot := v.st.Reservation(number)
+	slot := v.st.Reservations.Find(number)
 	if slot == 0 {
 		return "for another queue"
 	}

@@ -406,7 +406,7 @@ func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
 }
 
 func (p *Planner) cancelReservation(in *input.CancelReservation) input.Reply {
-	if p.st.Reservation(in.Number) == 0 {
+	if p.st.Reservations.Find(in.Number) == 0 {
 		return input.Refuse(in, input.Faultf(input.NoSuchReservation, "see \"rmd reservation list\"", "there is no reservation r%d", in.Number))
 	}
 	p.sched.CancelReservation(in.Number)

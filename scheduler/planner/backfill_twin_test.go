@@ -187,7 +187,7 @@ func (r *lendingRun) fork(before *state.State, e *event.ContainerLent) {
 			return
 		}
 	}
-	if before.Reservation(e.Reservation) == 0 { // The same input made the reservation: there is no state to compare with.
+	if before.Reservations.Find(e.Reservation) == 0 { // The same input made the reservation: there is no state to compare with.
 		return
 	}
 	twin := &lendingTwin{reservation: e.Reservation, node: before.Nodes.Get(e.Node).ID, p: must(New(before, Options{Eager: r.eager}))}

@@ -20,7 +20,7 @@ func TestExplainLeases(t *testing.T) {
 		r.step()
 		st := r.p.State()
 		st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
-			c, holder := st.Containers.Get(slot), st.Reservations.Get(st.Reservation(l.Reservation)).App
+			c, holder := st.Containers.Get(slot), st.Reservations.Get(st.Reservations.Find(l.Reservation)).App
 			borrows := must(explain.Application(r.p.sched, st.Apps.Get(c.App).ID)).Leases
 			lends := must(explain.Application(r.p.sched, st.Apps.Get(holder).ID)).Leases
 			if !hasLease(borrows, st.Apps.ContainerID(c).String(), false, l.DeadlineMillis) || !hasLease(lends, st.Apps.ContainerID(c).String(), true, l.DeadlineMillis) {

@@ -42,7 +42,7 @@ func (w *walk) step(e event.Event) {
 		w.fulfilled(e)
 	case *event.ReservationCancelled:
 		exchanged = e.Cause == yarn.CancelExchanged
-		was := *st.Reservations.Get(st.Reservation(e.Reservation))
+		was := *st.Reservations.Get(st.Reservations.Find(e.Reservation))
 		cancelled = &was
 		delete(m.promised, e.Reservation)
 	case *event.ApplicationSubmitted:
@@ -197,7 +197,7 @@ func (w *walk) moves(e *event.ReservationMade) bool {
 // fulfilled is invariants 12 and 16: the container keeps its number, and no usage changes.
 func (w *walk) fulfilled(e *event.ReservationFulfilled) {
 	m := w.m
-	r := w.st.Reservations.Get(w.st.Reservation(e.Reservation))
+	r := w.st.Reservations.Get(w.st.Reservations.Find(e.Reservation))
 	a, n := w.st.Apps.Get(r.App), w.st.Nodes.Get(r.Node)
 	w.heard(r.Node, "a fulfillment")
 	if !m.p.Config().Calculator.FitsIn(n.Allocated.Add(r.Size), n.Total) {

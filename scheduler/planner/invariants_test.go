@@ -108,7 +108,7 @@ func (m *machine) checkReservations() error {
 	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		held := int32(0)
 		a := st.Apps.Get(k.App)
-		for _, r := range st.ReservationsOf(a) {
+		for _, r := range st.Reservations.Of(a) {
 			if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf {
 				held++
 			}
@@ -338,7 +338,7 @@ func (m *machine) checkKept(before *state.State, events []event.Event) {
 		}
 	}
 	before.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
-		slot := m.p.st.Reservation(r.Number)
+		slot := m.p.st.Reservations.Find(r.Number)
 		if ended[r.Number] != (slot == 0) {
 			m.fail("15: r%d ended: %v, and is at slot %d", r.Number, ended[r.Number], slot)
 		}

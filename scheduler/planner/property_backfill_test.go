@@ -16,7 +16,7 @@ func (w *walk) lent(e *event.ContainerLent) {
 	m, cfg, st := w.m, w.m.p.Config(), w.st
 	a, n := st.Apps.Get(st.Apps.Find(e.App)), st.Nodes.Get(e.Node)
 	k := st.Asks.Get(st.Asks.Find(a, e.Key))
-	slot := st.Reservation(e.Reservation)
+	slot := st.Reservations.Find(e.Reservation)
 	if slot == 0 || n.Reservation != slot {
 		m.fail("40: %s lends room of r%d, which does not reserve it", n.ID, e.Reservation)
 	}

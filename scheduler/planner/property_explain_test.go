@@ -163,7 +163,7 @@ func servedBy(st *state.State, e event.Event) (served, bool) {
 		slot := st.Container(e.Container)
 		return served{st.Apps.Find(e.Container.App), st.Containers.Get(slot).Key, false}, true
 	case *event.ReservationFulfilled:
-		r := st.Reservations.Get(st.Reservation(e.Reservation))
+		r := st.Reservations.Get(st.Reservations.Find(e.Reservation))
 		return served{r.App, r.Key, false}, true
 	case *event.ReservationMade:
 		return served{st.Apps.Find(e.App), e.Key, true}, true
@@ -395,7 +395,7 @@ func (w *explainWalk) limits(x *explain.Explanation, slot state.AppSlot, k *stat
 					used = used.Add(c.Size)
 				}
 			}
-			for _, r := range w.st.ReservationsOf(o) {
+			for _, r := range w.st.Reservations.Of(o) {
 				if w.st.Nodes.Get(r.Node).Label == k.Label {
 					used = used.Add(r.Size)
 				}

@@ -148,7 +148,7 @@ func (w *labelWalk) step(e event.Event) {
 	case *event.ReservationMade:
 		w.granted(ask(e.App, e.Key), st.Nodes.Get(e.Node))
 	case *event.ReservationFulfilled:
-		r := st.Reservations.Get(st.Reservation(e.Reservation))
+		r := st.Reservations.Get(st.Reservations.Find(e.Reservation))
 		w.mayUse(ask(st.Apps.Get(r.App).ID.Seq, r.Key), st.Nodes.Get(r.Node))
 	case *event.AskMissesUpdated:
 		w.missed(ask(e.App, e.Key), e.Missed)
@@ -216,7 +216,7 @@ func (w *labelWalk) awaiting(queue state.QueueSlot, label state.LabelSlot) (sum 
 			return true
 		}
 		counted[p.Reservation] = true
-		r := w.st.Reservations.Get(w.st.Reservation(p.Reservation))
+		r := w.st.Reservations.Get(w.st.Reservations.Find(p.Reservation))
 		if w.st.Nodes.Get(r.Node).Label != label {
 			return true
 		}

@@ -167,7 +167,7 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 		m.keeps(before, before.Containers.Get(slot), m.ranked(before, before.Apps.Get(before.Containers.Get(slot).App).Queue).Add(m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used))
 	}
 	m.killed[w.Reservation]++
-	if r := m.p.st.Reservation(w.Reservation); r != 0 { // else an eager pass has already fulfilled it
+	if r := m.p.st.Reservations.Find(w.Reservation); r != 0 { // else an eager pass has already fulfilled it
 		if res := m.p.st.Reservations.Get(r); !m.p.Config().Calculator.FitsIn(res.Size, m.roomOn(res.Node)) {
 			m.fail("r%d of %v lacks room though containers were preempted for it", res.Number, res.Size)
 		}

@@ -271,7 +271,7 @@ func (w *world) showApp(out *strings.Builder, name string) {
 
 func (w *world) reservationsOf(a *state.App) []*state.Reservation {
 	var list []*state.Reservation
-	for _, r := range w.p.st.ReservationsOf(a) {
+	for _, r := range w.p.st.Reservations.Of(a) {
 		list = append(list, r)
 	}
 	slices.Reverse(list)

@@ -105,7 +105,7 @@ func (s *Shadow) gangs(app state.AppSlot, start bool) (ways []way) {
 // holder returns the application of a reservation, or 0 if there is none.
 func (s *Shadow) holder(reservation uint64) state.AppSlot {
 	st := s.own.State()
-	if slot := st.Reservation(reservation); slot != 0 {
+	if slot := st.Reservations.Find(reservation); slot != 0 {
 		return st.Reservations.Get(slot).App
 	}
 	return 0
@@ -213,7 +213,7 @@ func (s *Shadow) nodeOf(events []event.Event) (node, gave state.NodeSlot) {
 		case *event.ReservationMade:
 			return e.Node, gave
 		case *event.ReservationFulfilled:
-			if slot := st.Reservation(e.Reservation); slot != 0 {
+			if slot := st.Reservations.Find(e.Reservation); slot != 0 {
 				node = st.Reservations.Get(slot).Node
 			}
 			return node, gave
@@ -222,7 +222,7 @@ func (s *Shadow) nodeOf(events []event.Event) (node, gave state.NodeSlot) {
 			if e.Cause != yarn.CancelExchanged {
 				return 0, 0
 			}
-			if slot := st.Reservation(e.Reservation); slot != 0 {
+			if slot := st.Reservations.Find(e.Reservation); slot != 0 {
 				gave = st.Reservations.Get(slot).Node
 			}
 		case *event.ContainerIncreased:

@@ -135,7 +135,7 @@ func (q *query) containerRow(slot state.ContainerSlot) containerRow {
 func (q *query) heldBy(a *state.App) []api.Reservation {
 	st := q.v.State
 	var out []api.Reservation
-	for _, r := range st.ReservationsOf(a) {
+	for _, r := range st.Reservations.Of(a) {
 		out = append(out, q.v.Reservation(r))
 	}
 	return out

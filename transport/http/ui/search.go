@@ -38,7 +38,7 @@ func search(q *query) (any, error) {
 	d.Queues, d.More.Queues = found(text, q.queuePaths(func(state.QueueSlot, *state.Queue) bool { return true }))
 	d.Users, d.More.Users = found(text, q.userNames())
 	d.Nodes, d.More.Nodes = q.searchNodes(text)
-	if number, err := view.ReservationNumber(text); err == nil && q.v.State.Reservation(number) != 0 {
+	if number, err := view.ReservationNumber(text); err == nil && q.v.State.Reservations.Find(number) != 0 {
 		d.Reservation = view.ReservationID(number)
 	}
 	d.Nothing = len(d.Apps)+len(d.Queues)+len(d.Users)+len(d.Nodes) == 0 && d.Reservation == ""

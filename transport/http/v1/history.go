@@ -44,7 +44,7 @@ func (s *API) History(ctx context.Context, v *view.View, number uint64) (*api.Re
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	d := &api.ReservationHistory{ID: view.ReservationID(number), Events: []api.ReservationEvent{}}
-	d.Held = v.State.Reservation(number) != 0
+	d.Held = v.State.Reservations.Find(number) != 0
 	if err := s.readHistory(ctx, v, number, d); err != nil {
 		return nil, err
 	}

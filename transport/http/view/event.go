@@ -81,7 +81,7 @@ func (v *View) Subject(e event.Event, atMillis int64) Subject {
 	}
 	// The events that end a reservation have only its number, and others tell of a container that is
 	// not the one for which the node is reserved.
-	if r := v.State.Reservation(named.Reservation); r != 0 {
+	if r := v.State.Reservations.Find(named.Reservation); r != 0 {
 		k := v.State.Reservations.Get(r)
 		s.App, s.Node = cmp.Or(s.App, v.State.Apps.Get(k.App).ID.Seq), cmp.Or(s.Node, k.Node)
 	}

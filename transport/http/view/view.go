@@ -197,7 +197,7 @@ func (v *View) FindReservation(text string) (state.ReservationSlot, error) {
 	if err != nil {
 		return 0, err
 	}
-	slot := v.State.Reservation(number)
+	slot := v.State.Reservations.Find(number)
 	if slot == 0 {
 		return 0, problem.New("NO_SUCH_RESERVATION", "there is no reservation "+text, "it may have been fulfilled or cancelled; see \"rmd reservation list\"")
 	}

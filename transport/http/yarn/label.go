@@ -174,7 +174,7 @@ func (v *docs) appUses(a *state.App) []state.Use {
 			u.Used = u.Used.Add(k.Size)
 		}
 	}
-	for _, r := range v.State.ReservationsOf(a) {
+	for _, r := range v.State.Reservations.Of(a) {
 		u := &uses[v.State.Nodes.Get(r.Node).Label]
 		u.Used, u.Reserved = u.Used.Add(r.Size), u.Reserved.Add(r.Size)
 	}
