@@ -70,7 +70,7 @@ func (s *Scheduler) mayHoldNode(app state.AppSlot, ask state.AskSlot, node state
 		return false
 	}
 	n, k := s.st.Nodes.Get(node), s.st.Asks.Get(ask)
-	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBanned(n, app, k.Key)
+	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBans.Forbids(n, app, k.Key)
 }
 
 // firstSet returns the set of nodes that first has room for all members.

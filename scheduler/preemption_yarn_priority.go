@@ -104,7 +104,7 @@ func (p *yarnPriority) moveTo(res *state.Reservation, ask state.AskSlot, node st
 	a, k := p.s.st.Apps.Get(res.App), p.s.st.Asks.Get(ask)
 	on := p.s.passOn(p.s.st.Nodes.Get(node))
 	d := on.place(res.App, ask, node, &Limits{}, true)
-	if d.state != stateReserved || !p.calc.FitsIn(k.Size, p.s.st.Nodes.Get(node).Total) || p.s.st.ReservationBanned(p.s.st.Nodes.Get(node), k.App, k.Key) || a.Blacklisted(p.s.st.Nodes.Get(node)) {
+	if d.state != stateReserved || !p.calc.FitsIn(k.Size, p.s.st.Nodes.Get(node).Total) || p.s.st.ReservationBans.Forbids(p.s.st.Nodes.Get(node), k.App, k.Key) || a.Blacklisted(p.s.st.Nodes.Get(node)) {
 		return false
 	}
 	p.s.cancel(res.Number, yarn.CancelExchanged)

@@ -34,7 +34,7 @@ func (s *Scheduler) reserve(d *decision, am bool) {
 // mayReserve reports whether an ask may have another reservation, and no operator has cancelled one
 // for the same key on the node.
 func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
-	return s.moreReservations(a, k, 1) && !s.st.ReservationBanned(n, k.App, k.Key)
+	return s.moreReservations(a, k, 1) && !s.st.ReservationBans.Forbids(n, k.App, k.Key)
 }
 
 // moreReservations reports whether the limits on reservations, which YARN does not have, allow an ask

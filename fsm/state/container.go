@@ -178,7 +178,7 @@ func (s *State) occupy(node NodeSlot, slot ContainerSlot) {
 	if n.NodeManager {
 		s.trackApp(c.App, s.Apps.mut(c.App), node, n)
 	}
-	s.freeRoomChanged(n)
+	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 }
 
 // vacate removes a container from its node's list and sums.
@@ -200,7 +200,7 @@ func (s *State) vacate(slot ContainerSlot) {
 		s.Containers.mut(c.nextNode).prevNode = c.prevNode
 	}
 	c.prevNode, c.nextNode, c.Signal = 0, 0, 0
-	s.freeRoomChanged(n)
+	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 }
 
 // hasPendingCommand reports whether the node must still launch, kill, signal or resize the

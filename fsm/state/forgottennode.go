@@ -35,7 +35,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	if n.removals != 0 {
 		s.Removable.release(n.removals)
 	}
-	s.freeRoomChanged(n)
+	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 	s.forgetMasters(e.Node)
 	s.dropAvoided(e.Node)
 	s.Names.unretain(&s.Meta, n.Host)

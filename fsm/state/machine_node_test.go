@@ -158,7 +158,7 @@ func (m *machine) Cancel(t *rapid.T) {
 	cause := yarn.CancelCause(rapid.IntRange(int(yarn.CancelAskGone), int(yarn.CancelOperator)).Draw(t, "cause"))
 	app, key, node := r.App, r.Key, r.Node
 	m.apply(t, &event.ReservationCancelled{Reservation: r.Number, Cause: cause})
-	if cause == yarn.CancelOperator && !m.s.ReservationBanned(m.s.Nodes.Get(node), app, key) {
+	if cause == yarn.CancelOperator && !m.s.ReservationBans.Forbids(m.s.Nodes.Get(node), app, key) {
 		t.Fatal("an operator's cancellation bans the key from the node")
 	}
 }

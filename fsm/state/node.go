@@ -198,7 +198,7 @@ func (s *State) changeCapacity(n *Node, f func()) {
 		s.Nodes.noteSize(n, state == yarn.NodeRunning, total)
 	}
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
-	s.freeRoomChanged(n)
+	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 	s.foldResource(n.Total)
 }
 

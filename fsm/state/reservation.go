@@ -27,11 +27,11 @@ func (t *Reservations) Find(number uint64) ReservationSlot {
 func (r *Reservation) hash() uint64                 { return hash64(r.Number) }
 func (r *Reservation) same(other *Reservation) bool { return r.Number == other.Number }
 
-// ReservationBanned reports whether an operator's cancellation prevents a key from reserving a
+// Forbids reports whether an operator's cancellation prevents a key from reserving a
 // node.
-func (s *State) ReservationBanned(n *Node, app AppSlot, key yarn.SchedulerKey) bool {
+func (t *ReservationBans) Forbids(n *Node, app AppSlot, key yarn.SchedulerKey) bool {
 	for slot := n.ReservationBans; slot != 0; {
-		b := s.ReservationBans.Get(slot)
+		b := t.Get(slot)
 		if b.App == app && b.Key == key {
 			return true
 		}
@@ -42,14 +42,14 @@ func (s *State) ReservationBanned(n *Node, app AppSlot, key yarn.SchedulerKey) b
 
 // freeRoomChanged removes the reservation bans of a node. The caller has changed the free resources
 // of the node.
-func (s *State) freeRoomChanged(n *Node) {
+func (t *ReservationBans) freeRoomChanged(m *Meta, n *Node) {
 	for slot := n.ReservationBans; slot != 0; {
-		next := s.ReservationBans.Get(slot).Next
-		s.ReservationBans.release(slot)
+		next := t.Get(slot).Next
+		t.release(slot)
 		slot = next
 	}
 	n.ReservationBans = 0
-	s.foldResource(n.Allocated)
+	m.foldResource(n.Allocated)
 }
 
 // dropReservationBans removes the bans of an application that is forgotten, because another

@@ -220,7 +220,7 @@ func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, chang
 	a.Used = a.Used.Add(by)
 	n := s.Nodes.mut(c.Node)
 	n.Allocated = n.Allocated.Add(by)
-	s.freeRoomChanged(n)
+	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 	if a.Open() { // otherwise no AM can receive the change
 		r.Change = change
 		s.Containers.addUndelivered(slot, a)

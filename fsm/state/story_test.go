@@ -184,7 +184,7 @@ func TestReservationBansForgotten(t *testing.T) {
 		&event.ReservationMade{Reservation: 2, App: 1, Number: 2, Key: k1, Node: 1},
 		&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelOperator})
 	slot := s.Apps.Find(2)
-	if !s.ReservationBanned(s.Nodes.Get(1), slot, k1) || s.ReservationBanned(s.Nodes.Get(2), slot, k1) || s.ReservationBanned(s.Nodes.Get(1), slot, k2) {
+	if !s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k1) || s.ReservationBans.Forbids(s.Nodes.Get(2), slot, k1) || s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k2) {
 		t.Fatal("the key is not banned from the node, or more than it is")
 	}
 	apply(t, s, &event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 2},
@@ -192,21 +192,21 @@ func TestReservationBansForgotten(t *testing.T) {
 	if s.Apps.Find(3) != slot {
 		t.Fatalf("application 3 is at slot %d, %d was free", s.Apps.Find(3), slot)
 	}
-	if s.ReservationBanned(s.Nodes.Get(1), slot, k1) {
+	if s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k1) {
 		t.Error("another application inherits the ban")
 	}
-	if !s.ReservationBanned(s.Nodes.Get(1), s.Apps.Find(1), k1) {
+	if !s.ReservationBans.Forbids(s.Nodes.Get(1), s.Apps.Find(1), k1) {
 		t.Error("the other application's ban went too")
 	}
 	f := s.Fork() // application 3's ban comes before application 1's in the list
 	apply(t, f, &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 5),
 		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1}, &event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
 		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 3})
-	if f.ReservationBans.Len() != 1 || !f.ReservationBanned(f.Nodes.Get(1), f.Apps.Find(1), k1) {
-		t.Errorf("%d bans are left, application 1's among them: %v", f.ReservationBans.Len(), f.ReservationBanned(f.Nodes.Get(1), f.Apps.Find(1), k1))
+	if f.ReservationBans.Len() != 1 || !f.ReservationBans.Forbids(f.Nodes.Get(1), f.Apps.Find(1), k1) {
+		t.Errorf("%d bans are left, application 1's among them: %v", f.ReservationBans.Len(), f.ReservationBans.Forbids(f.Nodes.Get(1), f.Apps.Find(1), k1))
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
-	if s.ReservationBanned(s.Nodes.Get(1), s.Apps.Find(1), k1) || s.ReservationBans.Len() != 0 {
+	if s.ReservationBans.Forbids(s.Nodes.Get(1), s.Apps.Find(1), k1) || s.ReservationBans.Len() != 0 {
 		t.Error("a ban ends when the node's free room changes")
 	}
 }
