@@ -103,7 +103,7 @@ func TestReservationAndRequestFields(t *testing.T) {
 		t.Error("the ask outlives its last reservation, or the cause is not counted")
 	}
 	apply(t, s, &event.RequestRecorded{Key: "c/1", BodyHash: 5, Reply: []byte("r")})
-	if q, ok := s.Request("c/1"); !ok || q.BodyHash != 5 || string(q.Reply) != "r" || q.AtMillis != 4000 {
+	if q, ok := s.Requests.Find("c/1"); !ok || q.BodyHash != 5 || string(q.Reply) != "r" || q.AtMillis != 4000 {
 		t.Errorf("request: %+v", q)
 	}
 	v := s.Versions.Current()

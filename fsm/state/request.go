@@ -7,22 +7,22 @@ type Requests struct {
 	Keyed[RequestSlot, Request, *Request]
 }
 
-// Request returns the remembered reply to an idempotency key.
-func (s *State) Request(key string) (*Request, bool) {
-	slot := s.Requests.find(hashString(key), func(r *Request) bool { return r.Key == key })
+// Find returns the remembered reply to an idempotency key.
+func (t *Requests) Find(key string) (*Request, bool) {
+	slot := t.find(hashString(key), func(r *Request) bool { return r.Key == key })
 	if slot == 0 {
 		return nil, false
 	}
-	return s.Requests.Get(slot), true
+	return t.Get(slot), true
 }
 
-// StaleRequests returns how many of the oldest requests exceed MaxRequests or RequestKeepMillis.
-func (s *State) StaleRequests() uint32 {
+// Stale returns how many of the oldest requests exceed MaxRequests or RequestKeepMillis.
+func (t *Requests) Stale(m *Meta) uint32 {
 	var n uint32
-	over := s.Requests.Len() - MaxRequests
-	for slot := s.Meta.OldestRequest; slot != 0; n++ {
-		r := s.Requests.Get(slot)
-		if int(n) >= over && s.Meta.NowMillis-r.AtMillis < RequestKeepMillis {
+	over := t.Len() - MaxRequests
+	for slot := m.OldestRequest; slot != 0; n++ {
+		r := t.Get(slot)
+		if int(n) >= over && m.NowMillis-r.AtMillis < RequestKeepMillis {
 			break
 		}
 		slot = r.Next
@@ -30,41 +30,41 @@ func (s *State) StaleRequests() uint32 {
 	return n
 }
 
-var _ = applies((*State).requestRecorded)
+var _ = applies(func(s *State, e *event.RequestRecorded) error { return s.Requests.recorded(&s.Meta, e) })
 
-func (s *State) requestRecorded(e *event.RequestRecorded) error {
-	if _, ok := s.Request(e.Key); ok {
+func (t *Requests) recorded(m *Meta, e *event.RequestRecorded) error {
+	if _, ok := t.Find(e.Key); ok {
 		return broken(e, "the key is taken")
 	}
-	slot, r := s.Requests.alloc()
-	*r = Request{Key: e.Key, BodyHash: e.BodyHash, Reply: e.Reply, AtMillis: s.Meta.NowMillis}
-	s.Requests.insert(slot)
-	if s.Meta.NewestRequest != 0 {
-		s.Requests.mut(s.Meta.NewestRequest).Next = slot
+	slot, r := t.alloc()
+	*r = Request{Key: e.Key, BodyHash: e.BodyHash, Reply: e.Reply, AtMillis: m.NowMillis}
+	t.insert(slot)
+	if m.NewestRequest != 0 {
+		t.mut(m.NewestRequest).Next = slot
 	} else {
-		s.Meta.OldestRequest = slot
+		m.OldestRequest = slot
 	}
-	s.Meta.NewestRequest = slot
-	s.fold(e.BodyHash ^ hashString(e.Key))
+	m.NewestRequest = slot
+	m.fold(e.BodyHash ^ hashString(e.Key))
 	return nil
 }
 
-var _ = applies((*State).requestsForgotten)
+var _ = applies(func(s *State, e *event.RequestsForgotten) error { return s.Requests.forgotten(&s.Meta, e) })
 
-func (s *State) requestsForgotten(e *event.RequestsForgotten) error {
-	if int(e.Count) > s.Requests.Len() {
-		return broken(e, "only %d are remembered", s.Requests.Len())
+func (t *Requests) forgotten(m *Meta, e *event.RequestsForgotten) error {
+	if int(e.Count) > t.Len() {
+		return broken(e, "only %d are remembered", t.Len())
 	}
 	for range e.Count {
-		slot := s.Meta.OldestRequest
-		r := s.Requests.Get(slot)
-		s.Meta.OldestRequest = r.Next
-		s.Requests.release(slot)
+		slot := m.OldestRequest
+		r := t.Get(slot)
+		m.OldestRequest = r.Next
+		t.release(slot)
 	}
-	if s.Meta.OldestRequest == 0 {
-		s.Meta.NewestRequest = 0
+	if m.OldestRequest == 0 {
+		m.NewestRequest = 0
 	}
-	s.fold(uint64(s.Meta.OldestRequest))
+	m.fold(uint64(m.OldestRequest))
 	return nil
 }
 

@@ -278,22 +278,22 @@ func TestStaleRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := s.StaleRequests(); n != 7 {
+	if n := s.Requests.Stale(&s.Meta); n != 7 {
 		t.Errorf("%d are over the number, want 7", n)
 	}
 	apply(t, s, &event.TimeAdvanced{NowMillis: 1 + RequestKeepMillis})
-	if n := s.StaleRequests(); n != 20 {
+	if n := s.Requests.Stale(&s.Meta); n != 20 {
 		t.Errorf("%d are over number or age, want 20", n)
 	}
 	apply(t, s, &event.RequestsForgotten{Count: 20})
-	if _, ok := s.Request("19"); ok || s.StaleRequests() != 0 {
+	if _, ok := s.Requests.Find("19"); ok || s.Requests.Stale(&s.Meta) != 0 {
 		t.Error("the oldest are still remembered")
 	}
-	if r, ok := s.Request("20"); !ok || r.BodyHash != 20 {
+	if r, ok := s.Requests.Find("20"); !ok || r.BodyHash != 20 {
 		t.Error("a younger one is forgotten")
 	}
 	apply(t, s, &event.RequestsForgotten{Count: uint32(s.Requests.Len())}, &event.RequestRecorded{Key: "again"})
-	if _, ok := s.Request("again"); !ok || s.Meta.OldestRequest != s.Meta.NewestRequest {
+	if _, ok := s.Requests.Find("again"); !ok || s.Meta.OldestRequest != s.Meta.NewestRequest {
 		t.Error("after all are forgotten, the next is not the oldest and the newest")
 	}
 }

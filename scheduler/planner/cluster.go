@@ -32,7 +32,7 @@ func (p *Planner) requestsAt() int64 {
 
 func (p *Planner) requestsDue() {
 	p.sched.Stamp()
-	p.sched.Emit(&event.RequestsForgotten{Count: p.st.StaleRequests()})
+	p.sched.Emit(&event.RequestsForgotten{Count: p.st.Requests.Stale(&p.st.Meta)})
 }
 
 // lifetimeEnd returns when an application has exceeded its lifetime.

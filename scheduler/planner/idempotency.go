@@ -8,7 +8,7 @@ import (
 // remembered returns the reply to a repeated call, which the state remembers by its idempotency
 // key.
 func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
-	r, ok := p.st.Request(req.Key)
+	r, ok := p.st.Requests.Find(req.Key)
 	if !ok {
 		return nil, false
 	}
@@ -26,7 +26,7 @@ func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
 
 func (p *Planner) remember(req input.Request, reply input.Reply) {
 	p.sched.Emit(&event.RequestRecorded{Key: req.Key, BodyHash: req.BodyHash, Reply: input.EncodeReply(nil, reply)})
-	if n := p.st.StaleRequests(); n > 0 {
+	if n := p.st.Requests.Stale(&p.st.Meta); n > 0 {
 		p.sched.Emit(&event.RequestsForgotten{Count: n})
 	}
 }
