@@ -164,7 +164,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if s.Preempted.Has(slot) {
 		s.Preempted.release(slot)
 	}
-	s.forgetAttempts(a.History)
+	s.Attempts.forget(a.History)
 	s.setBlacklist(a, nil)
 	s.Names.unretain(&s.Meta, a.User)
 	s.Apps.release(slot)

@@ -146,7 +146,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 		a.Failures++
 	}
 	a.ending(e.Final, e.Diagnostics, e.TrackingURL)
-	s.recordAttempt(slot, a, e.Counts)
+	s.Attempts.record(&s.Meta, slot, a, e.Counts)
 	return nil
 }
 

@@ -51,7 +51,7 @@ func (t *Reservations) Of(a *App) iter.Seq2[ReservationSlot, *Reservation] {
 	return list(&t.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
 }
 
-// HistoryOf returns an application's ended attempts, newest first.
-func (s *State) HistoryOf(a *App) iter.Seq2[AttemptSlot, *Attempt] {
-	return list(&s.Attempts.Table, a.History, func(h *Attempt) AttemptSlot { return h.Next })
+// Of returns an application's ended attempts, newest first.
+func (t *Attempts) Of(a *App) iter.Seq2[AttemptSlot, *Attempt] {
+	return list(&t.Table, a.History, func(h *Attempt) AttemptSlot { return h.Next })
 }

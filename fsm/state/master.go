@@ -76,33 +76,33 @@ func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 	})
 }
 
-// recordAttempt adds the attempt that has just ended to the front of the application's history, and
+// record adds the attempt that has just ended to the front of the application's history, and
 // drops the oldest attempt beyond MaxHistory.
-func (s *State) recordAttempt(app AppSlot, a *App, counted bool) {
-	slot, h := s.Attempts.alloc()
+func (t *Attempts) record(m *Meta, app AppSlot, a *App, counted bool) {
+	slot, h := t.alloc()
 	d := a.Details()
 	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
-		StartedMillis: a.AttemptMillis, LaunchedMillis: a.LaunchedMillis, EndedMillis: s.Meta.NowMillis,
+		StartedMillis: a.AttemptMillis, LaunchedMillis: a.LaunchedMillis, EndedMillis: m.NowMillis,
 		MasterNumber: a.MasterNumber, MasterNode: a.MasterNode, Host: d.Host, RPCPort: a.RPCPort,
 		TrackingURL: d.TrackingURL, Diagnostics: d.Diagnostics, Next: a.History}
 	a.History = slot
-	s.fold(uint64(slot)<<32 | uint64(a.Attempt)<<1 | uint64(count(counted)))
+	m.fold(uint64(slot)<<32 | uint64(a.Attempt)<<1 | uint64(count(counted)))
 	n, last := 1, slot
-	for ; s.Attempts.Get(last).Next != 0; n++ {
+	for ; t.Get(last).Next != 0; n++ {
 		if n == MaxHistory {
-			s.forgetAttempts(s.Attempts.Get(last).Next)
-			s.Attempts.mut(last).Next = 0
+			t.forget(t.Get(last).Next)
+			t.mut(last).Next = 0
 			return
 		}
-		last = s.Attempts.Get(last).Next
+		last = t.Get(last).Next
 	}
 }
 
-// forgetAttempts removes a list of ended attempts.
-func (s *State) forgetAttempts(first AttemptSlot) {
+// forget removes a list of ended attempts.
+func (t *Attempts) forget(first AttemptSlot) {
 	for slot := first; slot != 0; {
-		next := s.Attempts.Get(slot).Next
-		s.Attempts.release(slot)
+		next := t.Get(slot).Next
+		t.release(slot)
 		slot = next
 	}
 }

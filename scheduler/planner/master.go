@@ -132,7 +132,7 @@ func (p *Planner) isLast(a *state.App, counts bool) bool {
 	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)
 	if a.ValidityMillis > 0 {
 		failures, attempts, most = 0, 1, min(most, state.MaxHistory/4)
-		for _, h := range p.st.HistoryOf(a) {
+		for _, h := range p.st.Attempts.Of(a) {
 			if h.EndedMillis <= p.now-a.ValidityMillis {
 				break
 			}

@@ -77,7 +77,7 @@ func (v *view) attemptsOf(a *state.App) []attempt {
 	if a.Attempt != 0 {
 		out = append(out, v.current(a))
 	}
-	for _, t := range v.st.HistoryOf(a) {
+	for _, t := range v.st.Attempts.Of(a) {
 		if t.Number != a.Attempt {
 			out = append(out, v.past(a, t))
 		}

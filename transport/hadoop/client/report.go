@@ -112,7 +112,7 @@ func dummyAttempt(id yarn.ApplicationID) *proto.ApplicationAttemptIdProto {
 // launched returns the time when a node first launched an AM of the application, or 0.
 func (v *view) launched(a *state.App) int64 {
 	out := a.LaunchedMillis
-	for _, t := range v.st.HistoryOf(a) {
+	for _, t := range v.st.Attempts.Of(a) {
 		if t.LaunchedMillis != 0 {
 			out = t.LaunchedMillis
 		}

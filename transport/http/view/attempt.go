@@ -69,7 +69,7 @@ func (v *View) AttemptRecords(a *state.App) []AttemptRecord {
 			Started: a.AttemptMillis, Launched: a.LaunchedMillis, Master: a.MasterNumber, Node: a.MasterNode, Host: d.Host, Port: a.RPCPort,
 			Tracking: d.TrackingURL, Diagnostics: d.Diagnostics})
 	}
-	for _, h := range v.State.HistoryOf(a) {
+	for _, h := range v.State.Attempts.Of(a) {
 		out = append(out, AttemptRecord{ID: yarn.AttemptID{App: a.ID, Attempt: h.Number}, Current: h.Number == a.Attempt, State: endedState(a, h), Final: h.Final,
 			Started: h.StartedMillis, Launched: h.LaunchedMillis, Ended: h.EndedMillis, Master: h.MasterNumber, Node: h.MasterNode, Host: h.Host, Port: h.RPCPort,
 			Tracking: h.TrackingURL, Diagnostics: h.Diagnostics})

@@ -114,7 +114,7 @@ func finishedMillis(a *state.App) int64 {
 // launchMillis returns when a node first launched an AM of the application, or 0.
 func (v *docs) launchMillis(a *state.App) int64 {
 	at := a.LaunchedMillis
-	for _, h := range v.State.HistoryOf(a) {
+	for _, h := range v.State.Attempts.Of(a) {
 		if h.LaunchedMillis != 0 {
 			at = h.LaunchedMillis
 		}
