@@ -176,7 +176,7 @@ func (s *State) occupy(node NodeSlot, slot ContainerSlot) {
 		n.PendingCommands++
 	}
 	if n.NodeManager {
-		s.trackApp(c.App, s.Apps.mut(c.App), node, n)
+		s.NodeApplications.track(&s.Meta, c.App, s.Apps.mut(c.App), node, n)
 	}
 	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 }

@@ -54,26 +54,26 @@ func (s *State) dropNodeApplications(n *Node) {
 	for slot := n.NodeApplications; slot != 0; {
 		p := *s.NodeApplications.Get(slot)
 		if p.Slot != 0 {
-			s.leaveNode(s.Apps.mut(p.Slot), slot)
+			s.NodeApplications.leaveNode(s.Apps.mut(p.Slot), slot)
 			n.PendingCleanups++ // dropNodeApplication subtracts it again
 		}
-		s.dropNodeApplication(slot, n)
+		s.NodeApplications.drop(&s.Meta, slot, n)
 		slot = p.nextNode
 	}
 }
 
 // leaveNode removes a NodeApplication from its application's list.
-func (s *State) leaveNode(a *App, slot NodeApplicationSlot) {
-	next := s.NodeApplications.Get(slot).nextApp
+func (t *NodeApplications) leaveNode(a *App, slot NodeApplicationSlot) {
+	next := t.Get(slot).nextApp
 	if a.NodeApplications == slot {
 		a.NodeApplications = next
 		return
 	}
 	at := a.NodeApplications
-	for s.NodeApplications.Get(at).nextApp != slot {
-		at = s.NodeApplications.Get(at).nextApp
+	for t.Get(at).nextApp != slot {
+		at = t.Get(at).nextApp
 	}
-	s.NodeApplications.mut(at).nextApp = next
+	t.mut(at).nextApp = next
 }
 
 // forgetMasters clears MasterNode of all applications and attempts whose AM ran on a node.

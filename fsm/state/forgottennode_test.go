@@ -40,7 +40,7 @@ func TestNodeForgotten(t *testing.T) {
 		t.Error("the digest did not move")
 	case s.Nodes.Has(1) || s.Nodes.Find(yarn.NodeID{Host: "h1", Port: 1}) != 0 || s.Nodes.Next() != 1:
 		t.Error("the node is still there")
-	case s.NodeApplication(appID(1), 1) != 0 || s.NodeApplication(appID(1), 2) == 0:
+	case s.NodeApplications.Find(appID(1), 1) != 0 || s.NodeApplications.Find(appID(1), 2) == 0:
 		t.Error("application 1 is on the forgotten node, or not on the other one")
 	case s.Names.Find("h1") != 0 || s.Names.Find("/r1") == 0 || s.Names.Find("h2") == 0:
 		t.Error("only the name that nobody uses any more goes")

@@ -31,7 +31,7 @@ func (m *machine) RecoverContainer(t *rapid.T) {
 func (m *machine) RecoverNodeApplication(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() })
 	node, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.NodeManager })
-	if m.s.NodeApplication(a.ID, node) != 0 {
+	if m.s.NodeApplications.Find(a.ID, node) != 0 {
 		t.Skip("it is known")
 	}
 	m.apply(t, &event.NodeApplicationRecovered{App: a.ID.Seq, Node: node})

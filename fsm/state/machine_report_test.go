@@ -70,7 +70,7 @@ func (m *machine) EndAll(t *rapid.T) {
 	}
 	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppKilled, Final: yarn.FinalKilled})
 	m.s.Nodes.Each(func(node NodeSlot, n *Node) bool {
-		if must := pending[node] || present[node] && n.NodeManager && n.Heard(); must != (m.s.NodeApplication(id, node) != 0) {
+		if must := pending[node] || present[node] && n.NodeManager && n.Heard(); must != (m.s.NodeApplications.Find(id, node) != 0) {
 			t.Fatalf("%s (%s, NodeManager %v) must be told of the end: %v", n.ID, n.State, n.NodeManager, must)
 		}
 		return true

@@ -43,7 +43,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	n := s.Nodes.mut(slot)
 	s.Names.unretain(&s.Meta, n.Host) // of the registration before, if there was one
 	s.Names.unretain(&s.Meta, n.RackID)
-	s.dropCleanups(n) // the registration reported what the node still keeps
+	s.NodeApplications.dropCleanups(&s.Meta, n) // the registration reported what the node still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack
 		n.HTTPPort, n.Version, n.NodeManager = e.HTTPPort, e.Version, e.NodeManager
@@ -268,7 +268,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 		s.fold(uint64(heard))
 	}
 	if !n.takesCommands() {
-		s.dropCleanups(n)
+		s.NodeApplications.dropCleanups(&s.Meta, n)
 		s.dropRemovals(n)
 	}
 	return nil

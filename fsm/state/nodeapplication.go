@@ -29,36 +29,36 @@ func (p *NodeApplication) same(other *NodeApplication) bool {
 	return p.App == other.App && p.Node == other.Node
 }
 
-// NodeApplication returns the slot of the record for an application on a node, or 0 if there is
+// Find returns the slot of the record for an application on a node, or 0 if there is
 // none.
-func (s *State) NodeApplication(app yarn.ApplicationID, node NodeSlot) NodeApplicationSlot {
-	return s.NodeApplications.find(hashNodeApplication(app, node), func(p *NodeApplication) bool {
+func (t *NodeApplications) Find(app yarn.ApplicationID, node NodeSlot) NodeApplicationSlot {
+	return t.find(hashNodeApplication(app, node), func(p *NodeApplication) bool {
 		return p.Node == node && p.App == app
 	})
 }
 
-// trackApp records that a NodeManager has a container of an application. If the node has a pending
+// track records that a NodeManager has a container of an application. If the node has a pending
 // cleanup for the same application id, trackApp removes the cleanup, because the cleanup would
 // delete the files of this application.
-func (s *State) trackApp(app AppSlot, a *App, node NodeSlot, n *Node) {
-	if slot := s.NodeApplication(a.ID, node); slot != 0 {
-		if s.NodeApplications.Get(slot).Slot == 0 {
-			p := s.NodeApplications.mut(slot)
+func (t *NodeApplications) track(m *Meta, app AppSlot, a *App, node NodeSlot, n *Node) {
+	if slot := t.Find(a.ID, node); slot != 0 {
+		if t.Get(slot).Slot == 0 {
+			p := t.mut(slot)
 			p.Slot, p.nextApp = app, a.NodeApplications
 			a.NodeApplications = slot
 			n.PendingCleanups--
-			s.fold(uint64(slot)<<32 | uint64(node))
+			m.fold(uint64(slot)<<32 | uint64(node))
 		}
 		return
 	}
-	slot, p := s.NodeApplications.alloc()
+	slot, p := t.alloc()
 	*p = NodeApplication{App: a.ID, Slot: app, Node: node, nextNode: n.NodeApplications, nextApp: a.NodeApplications}
 	if n.NodeApplications != 0 {
-		s.NodeApplications.mut(n.NodeApplications).prevNode = slot
+		t.mut(n.NodeApplications).prevNode = slot
 	}
 	n.NodeApplications, a.NodeApplications = slot, slot
-	s.NodeApplications.insert(slot)
-	s.fold(uint64(slot)<<32 | uint64(node))
+	t.insert(slot)
+	m.fold(uint64(slot)<<32 | uint64(node))
 }
 
 // endNodeApplications turns the NodeApplications of an application that has ended into pending
@@ -72,7 +72,7 @@ func (s *State) endNodeApplications(a *App) {
 		n := s.Nodes.mut(p.Node)
 		n.PendingCleanups++
 		if !n.takesCommands() {
-			s.dropNodeApplication(slot, n)
+			s.NodeApplications.drop(&s.Meta, slot, n)
 		}
 		slot = next
 	}
@@ -83,28 +83,28 @@ func (s *State) endNodeApplications(a *App) {
 // cleanups and removals in the responses.
 func (n *Node) takesCommands() bool { return n.NodeManager && n.Heard() }
 
-// dropNodeApplication removes a pending cleanup, which is only in the node's list.
-func (s *State) dropNodeApplication(slot NodeApplicationSlot, n *Node) {
-	p := s.NodeApplications.Get(slot)
+// drop removes a pending cleanup, which is only in the node's list.
+func (t *NodeApplications) drop(m *Meta, slot NodeApplicationSlot, n *Node) {
+	p := t.Get(slot)
 	if p.prevNode != 0 {
-		s.NodeApplications.mut(p.prevNode).nextNode = p.nextNode
+		t.mut(p.prevNode).nextNode = p.nextNode
 	} else {
 		n.NodeApplications = p.nextNode
 	}
 	if p.nextNode != 0 {
-		s.NodeApplications.mut(p.nextNode).prevNode = p.prevNode
+		t.mut(p.nextNode).prevNode = p.prevNode
 	}
 	n.PendingCleanups--
-	s.fold(uint64(slot))
-	s.NodeApplications.release(slot)
+	m.fold(uint64(slot))
+	t.release(slot)
 }
 
 // dropCleanups removes all pending cleanups of a node.
-func (s *State) dropCleanups(n *Node) {
+func (t *NodeApplications) dropCleanups(m *Meta, n *Node) {
 	for slot := n.NodeApplications; slot != 0 && n.PendingCleanups > 0; {
-		next := s.NodeApplications.Get(slot).nextNode
-		if s.NodeApplications.Get(slot).Slot == 0 {
-			s.dropNodeApplication(slot, n)
+		next := t.Get(slot).nextNode
+		if t.Get(slot).Slot == 0 {
+			t.drop(m, slot, n)
 		}
 		slot = next
 	}
@@ -116,7 +116,7 @@ func (s *State) trackApps(node NodeSlot, n *Node) {
 	for _, c := range s.Containers.On(n) {
 		app := c.App
 		if a := s.Apps.Get(app); !a.State.Ended() {
-			s.trackApp(app, s.Apps.mut(app), node, n)
+			s.NodeApplications.track(&s.Meta, app, s.Apps.mut(app), node, n)
 		}
 	}
 }
@@ -128,13 +128,13 @@ func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 		return broken(e, "no such node")
 	}
 	for i, id := range e.Apps {
-		if slot := s.NodeApplication(id, e.Node); slot == 0 || s.NodeApplications.Get(slot).Slot != 0 || (i > 0 && !before(e.Apps[i-1], id)) {
+		if slot := s.NodeApplications.Find(id, e.Node); slot == 0 || s.NodeApplications.Get(slot).Slot != 0 || (i > 0 && !before(e.Apps[i-1], id)) {
 			return broken(e, "%s is not to be cleared away there, or out of order", id)
 		}
 	}
 	n := s.Nodes.mut(e.Node)
 	for _, id := range e.Apps {
-		s.dropNodeApplication(s.NodeApplication(id, e.Node), n)
+		s.NodeApplications.drop(&s.Meta, s.NodeApplications.Find(id, e.Node), n)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestNodeApplications(t *testing.T) {
 	if got := s.NodeApplications.Len(); got != 4 { // app 1 on two nodes, apps 2 and 3 on one
 		t.Fatalf("%d node applications", got)
 	}
-	if s.NodeApplication(appID(1), 1) == 0 || s.NodeApplication(appID(1), 2) == 0 || s.NodeApplication(appID(1), 3) != 0 || s.NodeApplication(appID(2), 2) != 0 {
+	if s.NodeApplications.Find(appID(1), 1) == 0 || s.NodeApplications.Find(appID(1), 2) == 0 || s.NodeApplications.Find(appID(1), 3) != 0 || s.NodeApplications.Find(appID(2), 2) != 0 {
 		t.Error("app 1 is on nodes 1 and 2, which are NodeManagers, and on 3, which is not")
 	}
 	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) || s.Nodes.Get(1).PendingCleanups != 1 {
@@ -68,7 +68,7 @@ func TestNodeApplications(t *testing.T) {
 	}
 	apply(t, s, &event.ApplicationForgotten{App: 3}, &event.ApplicationForgotten{App: 1})
 	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(3)}})
-	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).PendingCleanups != 0 || s.NodeApplication(appID(2), 1) == 0 {
+	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).PendingCleanups != 0 || s.NodeApplications.Find(appID(2), 1) == 0 {
 		t.Errorf("after node 1 was told: %v and %v", a, b)
 	}
 }
@@ -84,17 +84,17 @@ func TestNodeApplicationsOfANodeThatLeaves(t *testing.T) {
 		empty(t, s)
 		apply(t, s, &event.NodeStateChanged{Node: 1, State: state})
 		stays := state == yarn.NodeRunning || state == yarn.NodeUnhealthy || state == yarn.NodeDecommissioning
-		if (len(toTell(s, 1)) == 1) != stays || s.NodeApplication(appID(1), 1) == 0 || s.NodeApplication(appID(2), 1) == 0 {
+		if (len(toTell(s, 1)) == 1) != stays || s.NodeApplications.Find(appID(1), 1) == 0 || s.NodeApplications.Find(appID(2), 1) == 0 {
 			t.Errorf("%s: to be told %v", state, toTell(s, 1))
 		}
 		endApp(t, s, 2)
-		if (s.NodeApplication(appID(2), 1) != 0) != stays {
+		if (s.NodeApplications.Find(appID(2), 1) != 0) != stays {
 			t.Errorf("%s: what ended meanwhile is kept: %v", state, !stays)
 		}
 		up := nodeUp(1, "h1", gb(8))
 		up.NodeManager = true
 		apply(t, s, up)
-		if len(toTell(s, 1)) != 0 || s.NodeApplication(appID(1), 1) == 0 {
+		if len(toTell(s, 1)) != 0 || s.NodeApplications.Find(appID(1), 1) == 0 {
 			t.Errorf("%s: a registration leaves %v to tell", state, toTell(s, 1))
 		}
 	}
@@ -104,17 +104,17 @@ func TestNodeApplicationsOfANodeThatLeaves(t *testing.T) {
 func TestNodeApplicationsWhenTheKindOfANodeChanges(t *testing.T) {
 	s := nodeManagers(t)
 	apply(t, s, nodeUp(1, "h1", gb(8)))
-	if s.NodeApplication(appID(1), 1) == 0 || len(toTell(s, 1)) != 0 {
+	if s.NodeApplications.Find(appID(1), 1) == 0 || len(toTell(s, 1)) != 0 {
 		t.Error("what lives stays, what is over goes")
 	}
 	endApp(t, s, 2, ref(2, 1))
-	if s.NodeApplication(appID(2), 1) != 0 {
+	if s.NodeApplications.Find(appID(2), 1) != 0 {
 		t.Error("a simulated node is to be told of an end")
 	}
 	up := nodeUp(3, "h3", gb(8))
 	up.NodeManager = true
 	apply(t, s, up)
-	if s.NodeApplication(appID(1), 3) == 0 {
+	if s.NodeApplications.Find(appID(1), 3) == 0 {
 		t.Error("a node that is a NodeManager from now on does not know whose containers it has")
 	}
 }
@@ -215,7 +215,7 @@ func TestRefusalsAboutNodes(t *testing.T) {
 
 func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
 	at := func(s *State, app uint32, node NodeSlot) *NodeApplication {
-		return s.NodeApplications.mut(s.NodeApplication(appID(app), node))
+		return s.NodeApplications.mut(s.NodeApplications.Find(appID(app), node))
 	}
 	for name, spoil := range map[string]func(s *State){
 		"number of what is over":                func(s *State) { s.Nodes.mut(1).PendingCleanups++ },
@@ -228,10 +228,10 @@ func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
 		"unknown slot":                          func(s *State) { at(s, 1, 2).Slot = 99 },
 		"over and alive":                        func(s *State) { at(s, 3, 1).Slot = s.Apps.Find(3) },
 		"alive and over":                        func(s *State) { at(s, 1, 1).Slot = 0 },
-		"back link":                             func(s *State) { at(s, 2, 1).prevNode = s.NodeApplication(appID(1), 1) },
-		"circle on a node":                      func(s *State) { at(s, 1, 1).nextNode = s.NodeApplication(appID(1), 1) },
-		"circle of an application":              func(s *State) { at(s, 1, 1).nextApp = s.NodeApplication(appID(1), 1) },
-		"link of what is over":                  func(s *State) { at(s, 3, 1).nextApp = s.NodeApplication(appID(1), 2) },
+		"back link":                             func(s *State) { at(s, 2, 1).prevNode = s.NodeApplications.Find(appID(1), 1) },
+		"circle on a node":                      func(s *State) { at(s, 1, 1).nextNode = s.NodeApplications.Find(appID(1), 1) },
+		"circle of an application":              func(s *State) { at(s, 1, 1).nextApp = s.NodeApplications.Find(appID(1), 1) },
+		"link of what is over":                  func(s *State) { at(s, 3, 1).nextApp = s.NodeApplications.Find(appID(1), 2) },
 		"node that is not told":                 func(s *State) { s.Nodes.mut(1).NodeManager = false },
 		"containers without a node application": func(s *State) { s.Nodes.mut(3).NodeManager = true },
 		"signal of what is not there":           func(s *State) { s.Containers.mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
@@ -272,7 +272,7 @@ func TestDigestTellsNodeApplicationsApart(t *testing.T) {
 // container on a NodeManager, allocates nothing.
 func TestNodeApplicationIsLookedUpWithoutAllocation(t *testing.T) {
 	s := nodeManagers(t)
-	if n := testing.AllocsPerRun(10, func() { s.NodeApplication(appID(1), 1) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { s.NodeApplications.Find(appID(1), 1) }); n != 0 {
 		t.Errorf("it allocates %v times", n)
 	}
 }

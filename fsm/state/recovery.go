@@ -86,9 +86,9 @@ func (s *State) nodeApplicationRecovered(e *event.NodeApplicationRecovered) erro
 	if err != nil {
 		return err
 	}
-	if a.State.Ended() || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).NodeManager || s.NodeApplication(a.ID, e.Node) != 0 {
+	if a.State.Ended() || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).NodeManager || s.NodeApplications.Find(a.ID, e.Node) != 0 {
 		return broken(e, "it is %s, or the node keeps nothing", a.State)
 	}
-	s.trackApp(app, a, e.Node, s.Nodes.mut(e.Node))
+	s.NodeApplications.track(&s.Meta, app, a, e.Node, s.Nodes.mut(e.Node))
 	return nil
 }

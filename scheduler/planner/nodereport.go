@@ -94,7 +94,7 @@ func (p *Planner) missing(node state.NodeSlot) {
 func (p *Planner) ackCommands(node state.NodeSlot, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
 	for _, id := range in.CleanupsAcked {
-		if slot := p.st.NodeApplication(id, node); slot != 0 && p.st.NodeApplications.Get(slot).Slot == 0 {
+		if slot := p.st.NodeApplications.Find(id, node); slot != 0 && p.st.NodeApplications.Get(slot).Slot == 0 {
 			told = append(told, id)
 		}
 	}

@@ -22,7 +22,7 @@ func (p *Planner) recover(node state.NodeSlot, in *input.RegisterNode) {
 	}
 	for _, id := range in.Running {
 		app := p.st.Apps.ByID(id)
-		if app != 0 && in.NodeManager && !p.st.Apps.Get(app).State.Ended() && p.st.NodeApplication(id, node) == 0 {
+		if app != 0 && in.NodeManager && !p.st.Apps.Get(app).State.Ended() && p.st.NodeApplications.Find(id, node) == 0 {
 			p.sched.Emit(&event.NodeApplicationRecovered{App: id.Seq, Node: node})
 		}
 	}
