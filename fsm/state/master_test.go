@@ -273,7 +273,7 @@ func TestDelegationTokens(t *testing.T) {
 	apply(t, s, issue)
 	refuse(t, s, issue)
 	want := DelegationToken{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1, IssuedMillis: 1000, MaxMillis: 9000, ExpiresMillis: 3000}
-	if d := s.Delegation(1); d == nil || *d != want {
+	if d := s.Delegations.Find(1); d == nil || *d != want {
 		t.Errorf("it is %+v", d)
 	}
 	refuse(t, s, &event.DelegationTokenRenewed{Sequence: 1, ExpiresMillis: 9001})
@@ -283,7 +283,7 @@ func TestDelegationTokens(t *testing.T) {
 	refuse(t, s, &event.KeyActivated{Which: yarn.KeyDelegation}) // a token is signed with the key that would be dropped
 	f := s.Fork()
 	apply(t, s, &event.DelegationTokenEnded{Sequence: 1}, &event.KeyActivated{Which: yarn.KeyDelegation})
-	if s.Delegation(1) != nil || f.Delegation(1) == nil || f.Delegation(1).ExpiresMillis != 9000 {
+	if s.Delegations.Find(1) != nil || f.Delegations.Find(1) == nil || f.Delegations.Find(1).ExpiresMillis != 9000 {
 		t.Error("ended, and still there; or a fork lost it")
 	}
 }

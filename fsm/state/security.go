@@ -13,26 +13,26 @@ type Delegations struct {
 // Keys returns the master keys of a kind.
 func (s *State) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
 
-// Delegation returns the delegation token with a sequence number, or nil if there is none.
-func (s *State) Delegation(sequence uint32) *DelegationToken {
-	slot := s.delegation(sequence)
+// Find returns the delegation token with a sequence number, or nil if there is none.
+func (d *Delegations) Find(sequence uint32) *DelegationToken {
+	slot := d.at(sequence)
 	if slot == 0 {
 		return nil
 	}
-	return s.Delegations.Get(slot)
+	return d.Get(slot)
 }
 
-func (s *State) delegation(sequence uint32) DelegationSlot {
-	return s.Delegations.find(hash64(uint64(sequence)), func(r *DelegationToken) bool { return r.Sequence == sequence })
+func (d *Delegations) at(sequence uint32) DelegationSlot {
+	return d.find(hash64(uint64(sequence)), func(r *DelegationToken) bool { return r.Sequence == sequence })
 }
 
 func (t *DelegationToken) hash() uint64                     { return hash64(uint64(t.Sequence)) }
 func (t *DelegationToken) same(other *DelegationToken) bool { return t.Sequence == other.Sequence }
 
 // SignedWith reports whether any delegation token is signed with a key.
-func (s *State) SignedWith(key int32) bool {
+func (d *Delegations) SignedWith(key int32) bool {
 	var found bool
-	s.Delegations.Each(func(_ DelegationSlot, t *DelegationToken) bool { found = t.KeyID == key; return !found })
+	d.Each(func(_ DelegationSlot, t *DelegationToken) bool { found = t.KeyID == key; return !found })
 	return found
 }
 
@@ -75,7 +75,7 @@ func (s *State) keyActivated(e *event.KeyActivated) error {
 		return broken(e, "there is no next key")
 	}
 	k := &s.Meta.Keys[e.Which]
-	if e.Which == yarn.KeyDelegation && s.SignedWith(k.Previous.ID) {
+	if e.Which == yarn.KeyDelegation && s.Delegations.SignedWith(k.Previous.ID) {
 		return broken(e, "a token is signed with key %d", k.Previous.ID)
 	}
 	k.Previous, k.Current, k.Next, k.ActivateMillis = k.Current, k.Next, MasterKey{}, 0
@@ -83,43 +83,43 @@ func (s *State) keyActivated(e *event.KeyActivated) error {
 	return nil
 }
 
-var _ = applies((*State).delegationTokenIssued)
+var _ = applies(func(s *State, e *event.DelegationTokenIssued) error { return s.Delegations.issued(&s.Meta, e) })
 
-func (s *State) delegationTokenIssued(e *event.DelegationTokenIssued) error {
-	if key := s.Meta.Keys[yarn.KeyDelegation].Current.ID; e.Sequence != s.Meta.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
-		return broken(e, "the next token is %d, signed with key %d", s.Meta.NextToken+1, key)
+func (d *Delegations) issued(m *Meta, e *event.DelegationTokenIssued) error {
+	if key := m.Keys[yarn.KeyDelegation].Current.ID; e.Sequence != m.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
+		return broken(e, "the next token is %d, signed with key %d", m.NextToken+1, key)
 	}
-	s.Meta.NextToken = e.Sequence
-	slot, t := s.Delegations.alloc()
+	m.NextToken = e.Sequence
+	slot, t := d.alloc()
 	*t = DelegationToken{Sequence: e.Sequence, Owner: e.Owner, Renewer: e.Renewer, RealUser: e.RealUser, KeyID: e.KeyID,
-		IssuedMillis: s.Meta.NowMillis, MaxMillis: e.MaxMillis, ExpiresMillis: e.ExpiresMillis}
-	s.Delegations.insert(slot)
-	s.fold(uint64(e.Sequence)<<32 | uint64(slot))
-	s.fold(hashString(e.Owner) ^ hash64(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
-	s.fold(hashString(e.Renewer) ^ hash64(hashString(e.RealUser)))
+		IssuedMillis: m.NowMillis, MaxMillis: e.MaxMillis, ExpiresMillis: e.ExpiresMillis}
+	d.insert(slot)
+	m.fold(uint64(e.Sequence)<<32 | uint64(slot))
+	m.fold(hashString(e.Owner) ^ hash64(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
+	m.fold(hashString(e.Renewer) ^ hash64(hashString(e.RealUser)))
 	return nil
 }
 
-var _ = applies((*State).delegationTokenRenewed)
+var _ = applies(func(s *State, e *event.DelegationTokenRenewed) error { return s.Delegations.renewed(&s.Meta, e) })
 
-func (s *State) delegationTokenRenewed(e *event.DelegationTokenRenewed) error {
-	slot := s.delegation(e.Sequence)
-	if slot == 0 || e.ExpiresMillis > s.Delegations.Get(slot).MaxMillis {
+func (d *Delegations) renewed(m *Meta, e *event.DelegationTokenRenewed) error {
+	slot := d.at(e.Sequence)
+	if slot == 0 || e.ExpiresMillis > d.Get(slot).MaxMillis {
 		return broken(e, "no such token, or not for so long")
 	}
-	s.Delegations.mut(slot).ExpiresMillis = e.ExpiresMillis
-	s.fold(uint64(e.Sequence)<<32 ^ uint64(e.ExpiresMillis))
+	d.mut(slot).ExpiresMillis = e.ExpiresMillis
+	m.fold(uint64(e.Sequence)<<32 ^ uint64(e.ExpiresMillis))
 	return nil
 }
 
-var _ = applies((*State).delegationTokenEnded)
+var _ = applies(func(s *State, e *event.DelegationTokenEnded) error { return s.Delegations.ended(&s.Meta, e) })
 
-func (s *State) delegationTokenEnded(e *event.DelegationTokenEnded) error {
-	slot := s.delegation(e.Sequence)
+func (d *Delegations) ended(m *Meta, e *event.DelegationTokenEnded) error {
+	slot := d.at(e.Sequence)
 	if slot == 0 {
 		return broken(e, "no such token")
 	}
-	s.Delegations.release(slot)
-	s.fold(uint64(e.Sequence))
+	d.release(slot)
+	m.fold(uint64(e.Sequence))
 	return nil
 }

@@ -226,9 +226,9 @@ func TestDeadlines(t *testing.T) {
 		"delegation token": {
 			start: func(q *quiet) int64 {
 				q.do(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn"})
-				return q.p.st.Delegation(1).ExpiresMillis
+				return q.p.st.Delegations.Find(1).ExpiresMillis
 			},
-			met: func(q *quiet) bool { return q.p.st.Delegation(1) == nil },
+			met: func(q *quiet) bool { return q.p.st.Delegations.Find(1) == nil },
 		},
 		"master key": {
 			conf:  []string{"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "3600"},

@@ -52,7 +52,7 @@ func tokenText(t *state.DelegationToken) string {
 // renewToken extends the validity of a token by one interval, up to its maximum lifetime.
 func (p *Planner) renewToken(in *input.RenewDelegationToken) input.Reply {
 	const again = "get a new token"
-	t := p.st.Delegation(in.Sequence)
+	t := p.st.Delegations.Find(in.Sequence)
 	switch {
 	case t == nil:
 		return input.Refuse(in, input.Faultf(input.TokenInvalid, again, "Renewal request for unknown token (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
@@ -72,7 +72,7 @@ func (p *Planner) renewToken(in *input.RenewDelegationToken) input.Reply {
 
 // cancelToken ends a token for its owner or renewer.
 func (p *Planner) cancelToken(in *input.CancelDelegationToken) input.Reply {
-	t := p.st.Delegation(in.Sequence)
+	t := p.st.Delegations.Find(in.Sequence)
 	switch {
 	case t == nil:
 		return input.Refuse(in, input.Faultf(input.TokenInvalid, "", "Token not found (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))

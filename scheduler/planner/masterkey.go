@@ -38,7 +38,7 @@ func (p *Planner) rollAt(which yarn.KeyKind) int64 {
 	switch {
 	case k.Current.ID == 0:
 		return 0
-	case k.Next.ID != 0 || which == yarn.KeyDelegation && p.st.SignedWith(k.Previous.ID):
+	case k.Next.ID != 0 || which == yarn.KeyDelegation && p.st.Delegations.SignedWith(k.Previous.ID):
 		return never
 	}
 	if k.Current.Algorithm != p.Config().Tokens.Algorithm {

@@ -93,7 +93,7 @@ func TestDelegation(t *testing.T) {
 		t.Errorf("IssueDelegationToken at %d = %+v, want sequence 1, 7 days at most and key %d",
 			issued, token, r.p.st.Keys(yarn.KeyDelegation).Current.ID)
 	}
-	if d := r.p.st.Delegation(1); d.ExpiresMillis != issued+day || d.Owner != "ann" || d.RealUser != "oozie" || d.IssuedMillis != issued {
+	if d := r.p.st.Delegations.Find(1); d.ExpiresMillis != issued+day || d.Owner != "ann" || d.RealUser != "oozie" || d.IssuedMillis != issued {
 		t.Errorf("delegation token 1: %+v, want issued at %d for a day, owner ann, real user oozie",
 			d, issued)
 	}
@@ -116,7 +116,7 @@ func TestDelegation(t *testing.T) {
 		t.Error("an expired token calls for a tick")
 	}
 	r.ok(&input.Tick{})
-	if r.p.st.Delegation(1) != nil {
+	if r.p.st.Delegations.Find(1) != nil {
 		t.Error("it is still there")
 	}
 	alone := r.ok(&input.IssueDelegationToken{Owner: "ann"}).(*input.IssueDelegationTokenReply).Sequence

@@ -90,7 +90,7 @@ func DelegationPassword(st *state.State, identifier []byte, now int64) (Delegati
 	if err != nil {
 		return d, nil, fmt.Errorf("delegation token %d: %w", d.Sequence, err)
 	}
-	t := st.Delegation(d.Sequence)
+	t := st.Delegations.Find(d.Sequence)
 	switch {
 	case t == nil && d.Sequence > st.Meta.NextToken:
 		return d, nil, fmt.Errorf("%w: delegation token %d", ErrUnknown, d.Sequence)
