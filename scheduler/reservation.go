@@ -267,7 +267,7 @@ func (s *Scheduler) CancelBlacklisted(app state.AppSlot) {
 
 // CancelIncrease cancels the reservation for an increase of a container that ends.
 func (s *Scheduler) CancelIncrease(c *state.Container) {
-	if r := s.st.Resize(c); r != nil && r.Reservation != 0 {
+	if r := s.st.Resizes.Of(c); r != nil && r.Reservation != 0 {
 		s.cancel(s.st.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
 	}
 }

@@ -394,7 +394,7 @@ func (p *Planner) allocate(s Step) (result string) {
 			if c == nil || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || p.st.Apps.Get(c.App).ID != a.ID {
 				continue
 			}
-			u := input.Update{Container: p.st.Apps.ContainerID(c), Version: p.st.SizeVersion(c), Type: input.IncreaseResource, Size: size(to)}
+			u := input.Update{Container: p.st.Apps.ContainerID(c), Version: p.st.Resizes.Version(c), Type: input.IncreaseResource, Size: size(to)}
 			if kind == "shrink" {
 				u.Type = input.DecreaseResource
 			}

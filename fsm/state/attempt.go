@@ -155,7 +155,7 @@ func (s *State) dropUndelivered(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
 		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
-		s.forgetChange(c)
+		s.Resizes.forgetChange(c)
 		if c.State == yarn.ContainerCompleted {
 			s.freeContainer(slot, a)
 		}
@@ -208,7 +208,7 @@ func (s *State) deliverContainer(slot ContainerSlot, c *Container, response int3
 			}
 		}
 	}
-	if s.deliverResize(c, response) {
+	if s.Resizes.deliver(c, response) {
 		earlier = false
 	}
 	if s.deliverPreemption(slot, response) {

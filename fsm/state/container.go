@@ -270,7 +270,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 	if err != nil {
 		return err
 	}
-	if !c.State.Live() || s.hasIncreaseReservation(c) {
+	if !c.State.Live() || s.Resizes.reserved(c) {
 		return broken(e, "it is %s", c.State)
 	}
 	s.changeContainer(ContainerEnded, slot, c).Exit = e.ExitStatus
@@ -309,7 +309,7 @@ func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text 
 	case a.Open():
 		s.Containers.addUndelivered(slot, a)
 	}
-	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.Resizes.ResourceSeconds(c, s.Meta.NowMillis))
 	s.recordLength(a, c)
 	s.Meta.Completed++
 	for t := range s.Queues.totals(a.Queue) {
@@ -326,7 +326,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if err != nil {
 		return err
 	}
-	if c.State == yarn.ContainerCompleted || s.hasIncreaseReservation(c) {
+	if c.State == yarn.ContainerCompleted || s.Resizes.reserved(c) {
 		return broken(e, "it is %s", c.State)
 	}
 	a := s.Apps.mut(c.App)

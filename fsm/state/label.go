@@ -358,7 +358,7 @@ func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 		if c.AM {
 			s.relabelMaster(c, to)
 		}
-		if r := s.Resize(c); r != nil && r.Ask != 0 {
+		if r := s.Resizes.Of(c); r != nil && r.Ask != 0 {
 			s.labelAsk(r.Ask, s.Apps.mut(c.App), s.growthLabel(r.Container, to))
 		}
 	}

@@ -21,7 +21,7 @@ func (m *machine) giveUpGrowth(t *rapid.T, e event.Event) {
 	default:
 		return
 	}
-	if slot := m.s.Container(ref); slot != 0 && m.s.hasIncreaseReservation(m.s.Containers.Get(slot)) {
+	if slot := m.s.Container(ref); slot != 0 && m.s.Resizes.reserved(m.s.Containers.Get(slot)) {
 		r := m.s.Resizes.Get(m.s.Containers.Get(slot).resize)
 		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(r.Reservation).Number, Cause: yarn.CancelResizeEnded})
 	}
@@ -34,7 +34,7 @@ func (m *machine) resizable(t *rapid.T, filter func(c *Container) bool) (Contain
 }
 
 func (m *machine) AskToGrow(t *rapid.T) {
-	slot, c := m.resizable(t, func(c *Container) bool { return !m.s.hasIncreaseReservation(c) })
+	slot, c := m.resizable(t, func(c *Container) bool { return !m.s.Resizes.reserved(c) })
 	by := drawOf(t, "by", []yarn.Resource{{}, gb(1), gb(2), yarn.NewResource(0, 1), gb(6)})
 	if by.IsZero() && m.s.AskFor(m.s.Apps.Get(c.App), c.Key, slot) == 0 {
 		t.Skip("nothing to take back")
@@ -52,7 +52,7 @@ func (m *machine) Grow(t *rapid.T) {
 }
 
 func (m *machine) mayGrow(c *Container) bool {
-	r, n := m.s.Resize(c), m.s.Nodes.Get(c.Node)
+	r, n := m.s.Resizes.Of(c), m.s.Nodes.Get(c.Node)
 	if r == nil || r.Ask == 0 || n.Reservation != 0 || !n.State.Usable() {
 		return false
 	}
@@ -65,7 +65,7 @@ func (m *machine) mayGrow(c *Container) bool {
 func (m *machine) ReserveToGrow(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool {
 		n := m.s.Nodes.Get(c.Node)
-		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.hasIncreaseReservation(c) && c.Size.Within(n.Total)
+		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.Resizes.reserved(c) && c.Size.Within(n.Total)
 	})
 	ref, size, whole := m.s.Apps.Ref(c), c.Size, m.s.Nodes.Get(c.Node).Total
 	node := c.Node
@@ -95,18 +95,18 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 	m.apply(t, &event.ContainerSizeReported{Container: ref, Size: m.s.Containers.Get(slot).Size})
 	if rapid.Bool().Draw(t, "shrink") {
 		m.apply(t, &event.ContainerDecreased{Container: ref, Size: m.s.Containers.Get(slot).Size.Sub(gb(1))})
-		m.apply(t, &event.ResizeAcked{Container: ref, Version: m.s.SizeVersion(m.s.Containers.Get(slot))})
+		m.apply(t, &event.ResizeAcked{Container: ref, Version: m.s.Resizes.Version(m.s.Containers.Get(slot))})
 	}
 }
 
 // SaySize is a node's report of the size of a container that was increased.
 func (m *machine) SaySize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnconfirmed != 0 })
-	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resize(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})
+	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resizes.Of(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})
 	m.apply(t, &event.ContainerSizeReported{Container: m.s.Apps.Ref(c), Size: size})
 }
 
 func (m *machine) TellSize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnacked != 0 })
-	m.apply(t, &event.ResizeAcked{Container: m.s.Apps.Ref(c), Version: m.s.SizeVersion(c)})
+	m.apply(t, &event.ResizeAcked{Container: m.s.Apps.Ref(c), Version: m.s.Resizes.Version(c)})
 }

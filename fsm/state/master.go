@@ -204,7 +204,7 @@ func (s *State) redeliver(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.mut(slot)
 		c.CompletedIn = 0
-		if again := s.redeliverResize(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
+		if again := s.Resizes.redeliver(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
 			s.Containers.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)

@@ -112,7 +112,7 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 	if exit != yarn.ExitPreempted {
 		return
 	}
-	lost := s.ResourceSecondsOf(c, s.Meta.NowMillis)
+	lost := s.Resizes.ResourceSeconds(c, s.Meta.NowMillis)
 	t := &s.PreemptionTotals
 	t.Preempted[w.Cause]++
 	t.ResourceSeconds = t.ResourceSeconds.Add(lost)

@@ -19,18 +19,18 @@ func (r *Resize) marks() uint8 {
 	return uint8(count(r.Unacked)*sizeUnacked | count(r.Unconfirmed)*sizeUnconfirmed)
 }
 
-// Resize returns the record of a container's size changes, or nil if its size never changed and no
+// Of returns the record of a container's size changes, or nil if its size never changed and no
 // change is asked for.
-func (s *State) Resize(c *Container) *Resize {
+func (t *Resizes) Of(c *Container) *Resize {
 	if c.resize == 0 {
 		return nil
 	}
-	return s.Resizes.Get(c.resize)
+	return t.Get(c.resize)
 }
 
-// SizeVersion returns how often a container's size has changed.
-func (s *State) SizeVersion(c *Container) int32 {
-	if r := s.Resize(c); r != nil {
+// Version returns how often a container's size has changed.
+func (t *Resizes) Version(c *Container) int32 {
+	if r := t.Of(c); r != nil {
 		return r.Version
 	}
 	return 0
@@ -45,7 +45,7 @@ func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) 
 	if !s.Containers.Has(increaseOf) {
 		return 0
 	}
-	if r := s.Resize(s.Containers.Get(increaseOf)); r != nil {
+	if r := s.Resizes.Of(s.Containers.Get(increaseOf)); r != nil {
 		return r.Ask
 	}
 	return 0
@@ -102,19 +102,19 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 func (s *State) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
-	s.ownResize(container, c).Ask = slot
+	s.Resizes.ensure(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
 	return slot
 }
 
-// ownResize returns the Resize of a container for writing. It creates the record if there is none.
-func (s *State) ownResize(slot ContainerSlot, c *Container) *Resize {
+// ensure returns the Resize of a container for writing. It creates the record if there is none.
+func (t *Resizes) ensure(slot ContainerSlot, c *Container) *Resize {
 	if c.resize == 0 {
-		at, r := s.Resizes.alloc()
+		at, r := t.alloc()
 		*r = Resize{Container: slot, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
 		c.resize = at
 	}
-	return s.Resizes.mut(c.resize)
+	return t.mut(c.resize)
 }
 
 // askBefore reports whether a comes before b in an application's list of asks: asks for new
@@ -202,8 +202,8 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // the application's resource-seconds.
 func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.mut(slot)
-	a.ResourceSeconds = a.ResourceSeconds.Add(s.ResourceSecondsOf(c, s.Meta.NowMillis))
-	r, by := s.ownResize(slot, c), size.Sub(c.Size)
+	a.ResourceSeconds = a.ResourceSeconds.Add(s.Resizes.ResourceSeconds(c, s.Meta.NowMillis))
+	r, by := s.Resizes.ensure(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
 		s.Nodes.setResizeMarks(c, r, true, false)
 		r.Confirmed = size
@@ -311,10 +311,10 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	return nil
 }
 
-// hasIncreaseReservation reports whether the container's node is reserved for its increase. The
+// reserved reports whether the container's node is reserved for its increase. The
 // reservation must end before the container does.
-func (s *State) hasIncreaseReservation(c *Container) bool {
-	r := s.Resize(c)
+func (t *Resizes) reserved(c *Container) bool {
+	r := t.Of(c)
 	return r != nil && r.Reservation != 0
 }
 
@@ -337,13 +337,13 @@ func (s *State) endResize(c *Container) {
 	r.Change, r.DeliveredIn = yarn.SizeKept, 0
 }
 
-// deliverResize stamps a size change with the response that delivers it. It returns false if there
+// deliver stamps a size change with the response that delivers it. It returns false if there
 // is no change, or if an earlier response has delivered it.
-func (s *State) deliverResize(c *Container, response int32) bool {
-	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {
+func (t *Resizes) deliver(c *Container, response int32) bool {
+	if c.resize == 0 || t.Get(c.resize).Change == yarn.SizeKept {
 		return false
 	}
-	r := s.Resizes.mut(c.resize)
+	r := t.mut(c.resize)
 	if r.DeliveredIn == 0 {
 		r.DeliveredIn = response
 		return true
@@ -352,20 +352,20 @@ func (s *State) deliverResize(c *Container, response int32) bool {
 	return false
 }
 
-// redeliverResize lets a size change be delivered again after a resync. It returns false if there
+// redeliver lets a size change be delivered again after a resync. It returns false if there
 // is no change.
-func (s *State) redeliverResize(c *Container) bool {
-	if c.resize == 0 || s.Resizes.Get(c.resize).Change == yarn.SizeKept {
+func (t *Resizes) redeliver(c *Container) bool {
+	if c.resize == 0 || t.Get(c.resize).Change == yarn.SizeKept {
 		return false
 	}
-	s.Resizes.mut(c.resize).DeliveredIn = 0
+	t.mut(c.resize).DeliveredIn = 0
 	return true
 }
 
 // forgetChange removes the size change that an ended attempt has not received.
-func (s *State) forgetChange(c *Container) {
-	if c.resize != 0 && s.Resizes.Get(c.resize).Change != yarn.SizeKept {
-		r := s.Resizes.mut(c.resize)
+func (t *Resizes) forgetChange(c *Container) {
+	if c.resize != 0 && t.Get(c.resize).Change != yarn.SizeKept {
+		r := t.mut(c.resize)
 		r.Change, r.DeliveredIn = yarn.SizeKept, 0
 	}
 }

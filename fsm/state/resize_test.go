@@ -40,21 +40,21 @@ func TestResizeLedgerSums(t *testing.T) {
 	apply(t, s, &event.ContainerCompleted{Container: ref(2, 1)}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.NodeLocal})
 	row("fulfilled", 7, 0, 0, 7, 1, 1)
 	c := s.Containers.Get(s.Container(ref(1, 1)))
-	if r := s.Resize(c); c.Size != gb(7) || r.Version != 1 || r.Change != yarn.SizeIncreased || r.Confirmed != gb(2) || !r.Unconfirmed || !c.Unused() {
+	if r := s.Resizes.Of(c); c.Size != gb(7) || r.Version != 1 || r.Change != yarn.SizeIncreased || r.Confirmed != gb(2) || !r.Unconfirmed || !c.Unused() {
 		t.Errorf("container %+v, %+v", c, r)
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2})
-	if r := s.Resize(s.Containers.Get(s.Container(ref(1, 1)))); r.DeliveredIn != 2 {
+	if r := s.Resizes.Of(s.Containers.Get(s.Container(ref(1, 1)))); r.DeliveredIn != 2 {
 		t.Errorf("told in %d", r.DeliveredIn)
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerSizeReported{Container: ref(1, 1), Size: gb(7)})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resize(c).Change != yarn.SizeKept {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resizes.Of(c).Change != yarn.SizeKept {
 		t.Errorf("told and confirmed: %+v", c)
 	}
 	apply(t, s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(3)})
 	row("decreased", 3, 0, 0, 3, 5, 1)
-	if c := s.Containers.Get(s.Container(ref(1, 1))); s.SizeVersion(c) != 2 || s.Nodes.Get(1).PendingCommands != 1 || s.Resize(c).Confirmed != gb(3) {
-		t.Errorf("decreased: %+v", s.Resize(c))
+	if c := s.Containers.Get(s.Container(ref(1, 1))); s.Resizes.Version(c) != 2 || s.Nodes.Get(1).PendingCommands != 1 || s.Resizes.Of(c).Confirmed != gb(3) {
+		t.Errorf("decreased: %+v", s.Resizes.Of(c))
 	}
 	refuse(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 1})
 	apply(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 2}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 4})
@@ -200,7 +200,7 @@ func TestResizeAfterAMUnregisters(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Size != gb(2) || s.Resize(c).Change != yarn.SizeKept {
-		t.Errorf("container %+v, %+v", c, s.Resize(c))
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Size != gb(2) || s.Resizes.Of(c).Change != yarn.SizeKept {
+		t.Errorf("container %+v, %+v", c, s.Resizes.Of(c))
 	}
 }

@@ -2,14 +2,14 @@ package state
 
 import "rmd/yarn"
 
-// ResourceSecondsOf returns a container's size times the seconds that it was held, up to the given
+// ResourceSeconds returns a container's size times the seconds that it was held, up to the given
 // time in Unix milliseconds. As in YARN, the time counts from the allocation, and the result is
 // rounded down to whole resource-seconds per container. After a size change the time counts from
 // that change: changeSize has added the time before it to the application.
-func (s *State) ResourceSecondsOf(c *Container, untilMillis int64) yarn.Resource {
+func (t *Resizes) ResourceSeconds(c *Container, untilMillis int64) yarn.Resource {
 	since := c.AllocatedMillis
 	if c.resize != 0 {
-		if r := s.Resizes.Get(c.resize); r.Version > 0 {
+		if r := t.Get(c.resize); r.Version > 0 {
 			since = r.SinceMillis
 		}
 	}
@@ -26,7 +26,7 @@ func (s *State) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
 			break
 		}
 		if c.State.Live() {
-			total = total.Add(s.ResourceSecondsOf(c, nowMillis))
+			total = total.Add(s.Resizes.ResourceSeconds(c, nowMillis))
 			live--
 		}
 	}

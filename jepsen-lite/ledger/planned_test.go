@@ -154,7 +154,7 @@ func (s *story) updates(in *input.Allocate) {
 	}
 	for _, k := range st.Containers.Of(st.Apps.Get(slot)) {
 		if s.rng.Intn(2) == 0 {
-			in.Updates = append(in.Updates, input.Update{Container: st.Apps.ContainerID(k), Version: st.SizeVersion(k) + int32(s.rng.Intn(5)/4),
+			in.Updates = append(in.Updates, input.Update{Container: st.Apps.ContainerID(k), Version: st.Resizes.Version(k) + int32(s.rng.Intn(5)/4),
 				Type: input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})
 		}
 	}

@@ -104,7 +104,7 @@ func (d *drainCosts) work(r yarn.Resource) (most int64) {
 }
 
 func (d *drainCosts) ofContainer(c *state.Container) int64 {
-	return d.work(d.st.ResourceSecondsOf(c, d.st.Meta.NowMillis))
+	return d.work(d.st.Resizes.ResourceSeconds(c, d.st.Meta.NowMillis))
 }
 
 // of computes the cost of a node. If the AM of an application runs there, the application's

@@ -49,7 +49,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	for _, k := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
 		if (k.Attempt != in.Attempt.Attempt || restarts) && k.State.Live() {
 			reply.Kept = append(reply.Kept, p.granted(k))
-			if v := p.st.SizeVersion(k); v > 0 || len(reply.KeptVersions) > 0 {
+			if v := p.st.Resizes.Version(k); v > 0 || len(reply.KeptVersions) > 0 {
 				reply.KeptVersions = append(reply.KeptVersions, make([]int32, len(reply.Kept)-len(reply.KeptVersions))...)
 				reply.KeptVersions[len(reply.Kept)-1] = v
 			}

@@ -50,7 +50,7 @@ func (w *walk) grows(e event.Event, ref event.ContainerRef, nothing bool) {
 		w.m.fail("12: container %+v is gone after %s", ref, e.Kind())
 	}
 	now := after.Containers.Get(slot)
-	if nothing || now.Node != before.Node || !before.Size.Within(now.Size) || now.Size == before.Size || after.SizeVersion(now) != w.st.SizeVersion(&before)+1 {
+	if nothing || now.Node != before.Node || !before.Size.Within(now.Size) || now.Size == before.Size || after.Resizes.Version(now) != w.st.Resizes.Version(&before)+1 {
 		w.m.fail("14: container %+v went from %v to %v", ref, before.Size, now.Size)
 	}
 }

@@ -137,7 +137,7 @@ func (p *Planner) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply)
 		if c.Signal != 0 {
 			reply.Signals = append(reply.Signals, input.Signal{Container: p.st.Apps.ContainerID(c), Command: c.Signal})
 		}
-		if r := p.st.Resize(c); r != nil && r.Unacked {
+		if r := p.st.Resizes.Of(c); r != nil && r.Unacked {
 			reply.Resize = append(reply.Resize, input.SizeOrder{Container: p.st.Apps.ContainerID(c), Version: r.Version})
 		}
 		switch a := p.st.Apps.Get(c.App); {

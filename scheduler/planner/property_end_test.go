@@ -75,7 +75,7 @@ func (m *machine) askNothing(a *state.App) {
 	for _, k := range m.p.st.Asks.Of(a) {
 		if k.IncreaseOf != 0 {
 			c := m.p.st.Containers.Get(k.IncreaseOf)
-			in.Updates = append(in.Updates, input.Update{Container: m.p.st.Apps.ContainerID(c), Version: m.p.st.SizeVersion(c), Size: c.Size})
+			in.Updates = append(in.Updates, input.Update{Container: m.p.st.Apps.ContainerID(c), Version: m.p.st.Resizes.Version(c), Size: c.Size})
 			continue
 		}
 		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel}) // the ask's own label may be gone

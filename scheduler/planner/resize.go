@@ -51,7 +51,7 @@ func (p *Planner) update(app state.AppSlot, in *input.Allocate, again bool) (err
 	}
 	for i := range errs { // the version after the call, so that a repetition returns the same
 		if c := p.updatable(app, in.Updates[errs[i].Update].Container); c != 0 {
-			errs[i].Version = p.st.SizeVersion(p.st.Containers.Get(c))
+			errs[i].Version = p.st.Resizes.Version(p.st.Containers.Get(c))
 		}
 	}
 	return errs
@@ -98,8 +98,8 @@ func (p *Planner) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.U
 // ofVersion reports whether an update refers to the current version of a container. If the call is
 // repeated, the version before the change in the last response is valid too.
 func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool {
-	now := p.st.SizeVersion(c)
-	if r := p.st.Resize(c); again && r != nil && r.Change != yarn.SizeKept && version == now-1 {
+	now := p.st.Resizes.Version(c)
+	if r := p.st.Resizes.Of(c); again && r != nil && r.Change != yarn.SizeKept && version == now-1 {
 		return true
 	}
 	return version == now
@@ -155,7 +155,7 @@ func (p *Planner) confirmSizes(node state.NodeSlot, said []input.ContainerSize) 
 			continue
 		}
 		c := p.st.Containers.Get(slot)
-		r := p.st.Resize(c)
+		r := p.st.Resizes.Of(c)
 		if r == nil || !r.Unconfirmed || yarn.ComponentMax(r.Confirmed, said[i].Size) == r.Confirmed {
 			continue
 		}
@@ -171,7 +171,7 @@ func (p *Planner) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
 			continue
 		}
 		c := p.st.Containers.Get(slot)
-		if r := p.st.Resize(c); r != nil && r.Unacked && r.Version == o.Version {
+		if r := p.st.Resizes.Of(c); r != nil && r.Unacked && r.Version == o.Version {
 			p.sched.Emit(&event.ResizeAcked{Container: p.st.Apps.Ref(c), Version: o.Version})
 		}
 	}
@@ -179,13 +179,13 @@ func (p *Planner) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
 
 // rollBack takes from a container the increase that its node has not confirmed in time.
 func (p *Planner) rollBack(slot state.ContainerSlot) {
-	r := p.st.Resize(p.st.Containers.Get(slot))
+	r := p.st.Resizes.Of(p.st.Containers.Get(slot))
 	p.shrink(slot, r.Confirmed)
 }
 
 // resized returns the change of a container's size that response n has; false if it has none.
 func (p *Planner) resized(c *state.Container, n int32) (input.Resized, bool) {
-	r := p.st.Resize(c)
+	r := p.st.Resizes.Of(c)
 	if r == nil || r.Change == yarn.SizeKept || r.DeliveredIn != n {
 		return input.Resized{}, false
 	}

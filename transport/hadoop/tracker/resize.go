@@ -38,7 +38,7 @@ func (s *Service) sizes(id yarn.NodeID, body []byte) (out []input.ContainerSize,
 			return
 		}
 		size, err := wire.Resource(capability, st.Versions.Kinds())
-		if r := st.Resize(c); err == nil && r != nil && r.Unconfirmed && size != r.Confirmed {
+		if r := st.Resizes.Of(c); err == nil && r != nil && r.Unconfirmed && size != r.Confirmed {
 			out = append(out, input.ContainerSize{Container: st.Apps.ContainerID(c), Size: size})
 		}
 	}
@@ -79,13 +79,13 @@ func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto
 			continue
 		}
 		out = append(out, p)
-		told = append(told, input.SizeOrder{Container: o.Container, Version: st.SizeVersion(c)})
+		told = append(told, input.SizeOrder{Container: o.Container, Version: st.Resizes.Version(c)})
 	}
 	return out, told
 }
 
 func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, error) {
-	a, n, id, version := st.Apps.Get(c.App), st.Nodes.Get(c.Node), st.Apps.ContainerID(c), st.SizeVersion(c)
+	a, n, id, version := st.Apps.Get(c.App), st.Nodes.Get(c.Node), st.Apps.ContainerID(c), st.Resizes.Version(c)
 	var logs *proto.LogAggregationContextProto
 	if submission, err := wire.Submission([]byte(a.Details().Context)); err == nil {
 		logs = submission.GetLogAggregationContext()

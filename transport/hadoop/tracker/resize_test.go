@@ -27,7 +27,7 @@ func grown(t *testing.T) (*cluster, *nm, yarn.AttemptID, yarn.ContainerID) {
 
 func (c *cluster) resize(id yarn.ContainerID) (unconfirmed, ordered bool, version int32) {
 	st := c.Fork()
-	r := st.Resize(st.Containers.Get(st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})))
+	r := st.Resizes.Of(st.Containers.Get(st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})))
 	return r.Unconfirmed, r.Unacked, r.Version
 }
 
