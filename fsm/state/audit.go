@@ -49,20 +49,20 @@ type auditList struct {
 	count, most    int
 }
 
-func (s *State) auditList(a *AuditEntry) *auditList {
+func (t *Audit) list(a *AuditEntry) *auditList {
 	if a.Changed() {
-		return &s.auditChanges
+		return &t.changes
 	}
-	return &s.auditRefusals
+	return &t.refusals
 }
 
-// AuditNewest returns the number of the newest entry, or 0 if there is none.
-func (s *State) AuditNewest() uint64 { return s.auditNewest }
+// Newest returns the number of the newest entry, or 0 if there is none.
+func (t *Audit) Newest() uint64 { return t.newest }
 
-// AuditEntries returns the entries with a number above after, oldest first.
-func (s *State) AuditEntries(after uint64) []AuditEntry {
+// After returns the entries with a number above after, oldest first.
+func (t *Audit) After(after uint64) []AuditEntry {
 	var out []AuditEntry
-	s.Audit.Each(func(_ AuditSlot, a *AuditEntry) bool {
+	t.Each(func(_ AuditSlot, a *AuditEntry) bool {
 		if a.Number > after {
 			out = append(out, *a)
 		}
@@ -72,58 +72,58 @@ func (s *State) AuditEntries(after uint64) []AuditEntry {
 	return out
 }
 
-var _ = applies((*State).audited)
+var _ = applies(func(s *State, e *event.Audited) error { return s.Audit.record(&s.Meta, e) })
 
-// audited adds an entry and drops the oldest entry of the same kind if there are too many.
-func (s *State) audited(e *event.Audited) error {
-	s.auditNewest++
-	slot, a := s.Audit.alloc()
-	*a = AuditEntry{Number: s.auditNewest, AtMillis: s.Meta.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target, Result: e.Result}
-	s.linkAudit(slot)
-	s.fold(s.auditNewest)
+// record adds an entry and drops the oldest entry of the same kind if there are too many.
+func (t *Audit) record(m *Meta, e *event.Audited) error {
+	t.newest++
+	slot, a := t.alloc()
+	*a = AuditEntry{Number: t.newest, AtMillis: m.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target, Result: e.Result}
+	t.link(slot)
+	m.fold(t.newest)
 	return nil
 }
 
-// linkAudit appends an entry to the list of its kind.
-func (s *State) linkAudit(slot AuditSlot) {
-	l := s.auditList(s.Audit.Get(slot))
+// link appends an entry to the list of its kind.
+func (t *Audit) link(slot AuditSlot) {
+	l := t.list(t.Get(slot))
 	if l.newest != 0 {
-		s.Audit.mut(l.newest).next = slot
+		t.mut(l.newest).next = slot
 	} else {
 		l.oldest = slot
 	}
 	l.newest = slot
 	if l.count++; l.count > l.most {
 		first := l.oldest
-		l.oldest = s.Audit.Get(first).next
+		l.oldest = t.Get(first).next
 		l.count--
-		s.Audit.release(first)
+		t.release(first)
 	}
 }
 
-// linkAudits rebuilds the lists in a state from a snapshot.
-func (s *State) linkAudits() {
+// linkAll rebuilds the lists in a state from a snapshot.
+func (t *Audit) linkAll() {
 	var slots []AuditSlot
-	s.Audit.Each(func(slot AuditSlot, _ *AuditEntry) bool { slots = append(slots, slot); return true })
-	slices.SortFunc(slots, func(a, b AuditSlot) int { return cmp.Compare(s.Audit.Get(a).Number, s.Audit.Get(b).Number) })
+	t.Each(func(slot AuditSlot, _ *AuditEntry) bool { slots = append(slots, slot); return true })
+	slices.SortFunc(slots, func(a, b AuditSlot) int { return cmp.Compare(t.Get(a).Number, t.Get(b).Number) })
 	for _, slot := range slots {
-		s.auditNewest = s.Audit.Get(slot).Number
-		s.linkAudit(slot)
+		t.newest = t.Get(slot).Number
+		t.link(slot)
 	}
 }
 
-// checkAudit checks the numbers of the audit's entries.
-func (s *State) checkAudit() error {
+// checkEntries checks the numbers of the audit's entries.
+func (t *Audit) checkEntries() error {
 	seen := map[uint64]bool{} // looked up by key only
 	var err error
-	s.Audit.Each(func(_ AuditSlot, a *AuditEntry) bool {
-		if a.Number == 0 || a.Number > s.auditNewest || seen[a.Number] {
+	t.Each(func(_ AuditSlot, a *AuditEntry) bool {
+		if a.Number == 0 || a.Number > t.newest || seen[a.Number] {
 			err = errors.New("the audit's entries are not in order")
 		}
 		seen[a.Number] = true
 		return err == nil
 	})
-	if err == nil && s.Audit.Len() != s.auditChanges.count+s.auditRefusals.count {
+	if err == nil && t.Len() != t.changes.count+t.refusals.count {
 		err = errors.New("the audit has more entries than it keeps")
 	}
 	return err
@@ -135,14 +135,14 @@ func (s *State) KeepAudit(running *State) {
 	if running.Audit.Len() == 0 {
 		return
 	}
-	s.Audit.Table, s.auditNewest = Table[AuditSlot, AuditEntry]{}, 0
-	s.auditChanges, s.auditRefusals = newAuditLists()
+	s.Audit.Table, s.Audit.newest = Table[AuditSlot, AuditEntry]{}, 0
+	s.Audit.changes, s.Audit.refusals = newAuditLists()
 	running.Audit.Each(func(slot AuditSlot, a *AuditEntry) bool {
 		*s.Audit.place(slot) = *a
 		return true
 	})
 	s.Audit.Each(func(slot AuditSlot, _ *AuditEntry) bool { s.Audit.mut(slot).next = 0; return true })
-	s.linkAudits()
+	s.Audit.linkAll()
 }
 
 func newAuditLists() (changes, refusals auditList) {

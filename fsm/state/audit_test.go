@@ -25,7 +25,7 @@ func TestTheAuditIsBounded(t *testing.T) {
 	}
 	look := func(s *State) (changes, refusals int, first, last AuditEntry) {
 		var before uint64
-		for _, a := range s.AuditEntries(0) {
+		for _, a := range s.Audit.After(0) {
 			if a.Number <= before || a.AtMillis == 0 {
 				t.Errorf("entry %+v after %d", a, before)
 			}
@@ -53,9 +53,9 @@ func TestTheAuditIsBounded(t *testing.T) {
 	}
 	apply(t, s, &event.Audited{Action: "later", Result: event.AuditDone})
 	apply(t, back, &event.Audited{Action: "later", Result: event.AuditDone})
-	was, is := s.AuditEntries(0), back.AuditEntries(0)
-	if len(was) != len(is) || s.Digest() != back.Digest() || back.AuditNewest() != s.AuditNewest() {
-		t.Fatalf("%d entries became %d, newest %d and %d", len(was), len(is), s.AuditNewest(), back.AuditNewest())
+	was, is := s.Audit.After(0), back.Audit.After(0)
+	if len(was) != len(is) || s.Digest() != back.Digest() || back.Audit.Newest() != s.Audit.Newest() {
+		t.Fatalf("%d entries became %d, newest %d and %d", len(was), len(is), s.Audit.Newest(), back.Audit.Newest())
 	}
 	for i := range was {
 		was[i].next, is[i].next = 0, 0
@@ -75,15 +75,15 @@ func TestARestoreKeepsTheAudit(t *testing.T) {
 	apply(t, running, &event.Audited{Action: "one", Result: event.AuditDone}, &event.Audited{Action: "two", Result: "NOT_ALLOWED"})
 	apply(t, backup, &event.Audited{Action: "old", Result: event.AuditDone})
 	backup.KeepAudit(world(t)) // a new cluster has no audit
-	if got := backup.AuditEntries(0); len(got) != 1 || got[0].Action != "old" {
+	if got := backup.Audit.After(0); len(got) != 1 || got[0].Action != "old" {
 		t.Errorf("from a fresh cluster: %+v", got)
 	}
 	backup.KeepAudit(running)
 	apply(t, backup, &event.Audited{Action: "three", Result: event.AuditDone})
-	if got := backup.AuditEntries(0); len(got) != 3 || got[0].Action != "one" || got[2].Number != 3 {
+	if got := backup.Audit.After(0); len(got) != 3 || got[0].Action != "one" || got[2].Number != 3 {
 		t.Errorf("audit after KeepAudit: %+v, want one, two, three, the last one with number 3", got)
 	}
-	if got := running.AuditEntries(0); len(got) != 2 {
+	if got := running.Audit.After(0); len(got) != 2 {
 		t.Errorf("the running state has become %+v", got)
 	}
 	if err := backup.Check(); err != nil {

@@ -202,7 +202,7 @@ func (s *State) Reindex() error {
 	s.linkResizes()
 	s.linkLocations()
 	s.linkRemovals()
-	s.linkAudits()
+	s.Audit.linkAll()
 	s.linkNames()
 	s.linkLabels()
 	s.linkDynamicQueues()

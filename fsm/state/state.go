@@ -81,7 +81,7 @@ type State struct {
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
 	s := &State{writer: new(writer), byLocation: newIndex[LocationSlot]()}
-	s.auditChanges, s.auditRefusals = newAuditLists()
+	s.Audit.changes, s.Audit.refusals = newAuditLists()
 	for _, p := range parts {
 		p.init(s)
 	}

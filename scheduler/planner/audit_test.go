@@ -74,7 +74,7 @@ func TestAuditRecordedWithChange(t *testing.T) {
 			t.Errorf("step %d: recorded as %+v, want %s %s", i, got, step.action, step.target)
 		}
 		if got != nil {
-			kept := h.p.st.AuditEntries(h.p.st.AuditNewest() - 1)
+			kept := h.p.st.Audit.After(h.p.st.Audit.Newest() - 1)
 			if len(kept) != 1 || kept[0].AtMillis != h.now || kept[0].Action != got.Action || kept[0].Who != got.Who {
 				t.Errorf("step %d: the state keeps %+v", i, kept)
 			}
@@ -98,7 +98,7 @@ func TestAuditTextsAreBounded(t *testing.T) {
 	}
 	h.p.Plan(h.now, input.Request{Caller: input.Caller{Who: long, From: long}, Input: in})
 	h.p.Plan(h.now, input.Request{Input: &input.Audit{Who: long, From: long, Action: long, Target: long, Result: long}})
-	kept := h.p.st.AuditEntries(0)
+	kept := h.p.st.Audit.After(0)
 	if len(kept) != 2 || !strings.Contains(kept[0].Target, "more: ") {
 		t.Fatalf("%d entries, %+v", len(kept), kept)
 	}

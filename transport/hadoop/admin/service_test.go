@@ -153,7 +153,7 @@ func TestUpdateNodeResource(t *testing.T) {
 	if h.node(t, "a").Total != yarn.NewResource(4096, 4) || h.node(t, "b").Total != yarn.NewResource(2048, 4) {
 		t.Errorf("a has %s, b %s", h.node(t, "a").Total, h.node(t, "b").Total)
 	}
-	audit := h.planner.State().AuditEntries(0)
+	audit := h.planner.State().Audit.After(0)
 	if len(audit) != 2 || audit[0].Who != root.Caller.User || audit[0].Action != "node resource" || !strings.HasPrefix(audit[0].Target, "a:45454") {
 		t.Errorf("the audit has %+v", audit)
 	}

@@ -57,7 +57,7 @@ func TestChangesAreAudited(t *testing.T) {
 		t.Fatal("an absent application was killed")
 	}
 	var got []string
-	for _, a := range h.planner.State().AuditEntries(0) {
+	for _, a := range h.planner.State().Audit.After(0) {
 		got = append(got, strings.Join([]string{a.Who, a.From, a.Action, a.Target}, " "))
 		if a.AtMillis == 0 || !a.Changed() {
 			t.Errorf("entry %+v", a)

@@ -17,8 +17,8 @@ type AuditFilter struct {
 
 // Audit returns the newest entries that pass the filter, oldest first.
 func (v *View) Audit(f AuditFilter) (d api.Audit, err error) {
-	d = api.Audit{Newest: v.State.AuditNewest(), Entries: []api.AuditEntry{}}
-	for _, a := range v.State.AuditEntries(f.After) {
+	d = api.Audit{Newest: v.State.Audit.Newest(), Entries: []api.AuditEntry{}}
+	for _, a := range v.State.Audit.After(f.After) {
 		if f.SinceMillis <= a.AtMillis && hasFold(a.Who, f.Who) && hasFold(a.Action, f.Action) {
 			d.Entries = append(d.Entries, auditDoc(a))
 		}
