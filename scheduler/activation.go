@@ -177,7 +177,7 @@ func (s *Scheduler) askForAM(app state.AppSlot) {
 		return
 	}
 	s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
-	if label := s.st.LabelName(a.AMLabel); label != "" {
+	if label := s.st.Labels.Name(a.AMLabel); label != "" {
 		s.Emit(&event.AskLabelled{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Label: label})
 	}
 	places := a.Details().AMPlaces

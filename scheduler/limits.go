@@ -238,7 +238,7 @@ func (s *Scheduler) ClusterNodes(a *state.App) uint32 {
 	if name == "" {
 		return uint32(s.st.Meta.UsableNodes)
 	}
-	if label := s.st.Label(name); label != 0 {
+	if label := s.st.Labels.Find(name); label != 0 {
 		return uint32(s.st.Labels.Get(label).Nodes)
 	}
 	return 0 // as in YARN

@@ -26,7 +26,7 @@ func (r *preemptionRound) followDebts() {
 }
 
 func (s *Scheduler) owe(leaf int32, p *partition, debt yarn.Debt) {
-	s.Emit(&event.GuaranteeOwed{Path: s.cfg.Queues[leaf].Path, Label: s.st.LabelName(p.label), Debt: debt})
+	s.Emit(&event.GuaranteeOwed{Path: s.cfg.Queues[leaf].Path, Label: s.st.Labels.Name(p.label), Debt: debt})
 }
 
 // endDebts removes all debts, because no round serves them.

@@ -99,7 +99,7 @@ func (s *Scheduler) Tree() *capacity.Tree {
 // TreeOf returns the effective capacities for the nodes of a label, or nil if the cluster does not
 // know the label.
 func (s *Scheduler) TreeOf(label string) *capacity.Tree {
-	id := s.st.Label(label)
+	id := s.st.Labels.Find(label)
 	if label != "" && id == 0 {
 		return nil
 	}

@@ -55,7 +55,7 @@ func (p *Planner) partitions() []partition {
 	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { unlabelled = unlabelled.Sub(l.Total); return true })
 	out := []partition{{tree: cfg.Compute(unlabelled), queues: cfg.Queues}}
 	for _, name := range slices.Sorted(maps.Keys(p.labels)) {
-		id, of := p.st.Label(name), cfg.Partition(name)
+		id, of := p.st.Labels.Find(name), cfg.Partition(name)
 		out = append(out, partition{label: name, id: id, tree: of.Compute(p.st.Labels.Get(id).Total), queues: of.Queues})
 	}
 	return out
@@ -98,7 +98,7 @@ func (o *observer) node(host string, n *state.Node) {
 		r := o.st.Reservations.Get(n.Reservation)
 		by = fmt.Sprintf(" reserved=%d/%s/%s", o.st.Apps.Get(r.App).ID.Seq, keyText(r.Key, r.IncreaseOf), o.text(r.Size))
 	}
-	o.line("node %s %s used=%s%s%s", host, o.text(n.Total), o.text(n.Allocated), by, label(o.st.LabelName(n.Label)))
+	o.line("node %s %s used=%s%s%s", host, o.text(n.Total), o.text(n.Allocated), by, label(o.st.Labels.Name(n.Label)))
 }
 
 func keyText(k yarn.SchedulerKey, grows state.ContainerSlot) string {
@@ -173,7 +173,7 @@ func (o *observer) app(seq uint32, slot state.AppSlot) {
 		waits = "active"
 	}
 	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d%s", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority,
-		label(o.st.LabelName(a.AMLabel)))
+		label(o.st.Labels.Name(a.AMLabel)))
 	for _, k := range o.st.Asks.Of(a) {
 		o.ask(seq, k)
 	}
@@ -211,7 +211,7 @@ func (o *observer) ask(seq uint32, k *state.Ask) {
 		if k.Missed > 0 {
 			fmt.Fprintf(&b, " waited=%d", k.Missed)
 		}
-		b.WriteString(label(o.st.LabelName(k.Label)))
+		b.WriteString(label(o.st.Labels.Name(k.Label)))
 	}
 	o.out = append(o.out, b.String())
 }

@@ -70,7 +70,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 	if fresh {
 		a.beginAttempt(e.Attempt, s.Meta.NowMillis)
 		if a.labelled {
-			a.AMLabel = s.Label(a.Details().AMLabel)
+			a.AMLabel = s.Labels.Find(a.Details().AMLabel)
 		} else {
 			a.AMLabel = 0
 		}

@@ -52,7 +52,7 @@ func (s *State) checkLabelTotals() error {
 	s.Labels.Each(func(slot LabelSlot, l *Label) bool {
 		w := *want.at(slot)
 		switch {
-		case l.Name == "" || s.Label(l.Name) != slot:
+		case l.Name == "" || s.Labels.Find(l.Name) != slot:
 			err = fmt.Errorf("label %d has no name, or that of another one", slot)
 		case l.Total != w.total || l.Nodes != w.nodes:
 			err = fmt.Errorf("label %s says %s on %d nodes; its nodes sum to %s on %d", l.Name, l.Total, l.Nodes, w.total, w.nodes)

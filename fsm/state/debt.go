@@ -47,7 +47,7 @@ func (s *State) DebtTo(queue QueueSlot, label LabelSlot) (debt Debt, ok bool) {
 var _ = applies((*State).guaranteeOwed)
 
 func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
-	slot, label := s.Queues.Find(e.Path), s.Label(e.Label)
+	slot, label := s.Queues.Find(e.Path), s.Labels.Find(e.Label)
 	if slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known() {
 		return broken(e, "no such queue, label or value")
 	}

@@ -45,27 +45,27 @@ type LabelledHost struct {
 	Label LabelSlot // 0 only for a NodeManager without a label on a host with one
 }
 
-// Label returns the number of a label, even if it was removed, or 0 if there never was one.
-func (s *State) Label(name string) LabelSlot {
+// Find returns the number of a label, even if it was removed, or 0 if there never was one.
+func (t *Labels) Find(name string) LabelSlot {
 	if name == "" {
 		return 0
 	}
-	return s.Labels.find(hashString(name), func(r *Label) bool { return r.Name == name })
+	return t.find(hashString(name), func(r *Label) bool { return r.Name == name })
 }
 
-// ListedLabel returns the number of a label. ok is false if the label is not in the cluster's
+// Listed returns the number of a label. ok is false if the label is not in the cluster's
 // collection. The empty name is the default partition.
-func (s *State) ListedLabel(name string) (id LabelSlot, ok bool) {
-	id = s.Label(name)
-	return id, name == "" || (id != 0 && s.Labels.Get(id).Listed)
+func (t *Labels) Listed(name string) (id LabelSlot, ok bool) {
+	id = t.Find(name)
+	return id, name == "" || (id != 0 && t.Get(id).Listed)
 }
 
-// LabelName returns the name of a label, or "" for 0.
-func (s *State) LabelName(id LabelSlot) string {
+// Name returns the name of a label, or "" for 0.
+func (t *Labels) Name(id LabelSlot) string {
 	if id == 0 {
 		return ""
 	}
-	return s.Labels.Get(id).Name
+	return t.Get(id).Name
 }
 
 // LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host
@@ -129,7 +129,7 @@ func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 	if s.AskedLabels.Len() == 0 {
 		return ""
 	}
-	return s.LabelName(s.AskedLabel(s.ContainerByID(id)))
+	return s.Labels.Name(s.AskedLabel(s.ContainerByID(id)))
 }
 
 var _ = applies((*State).labelsSet)
@@ -140,7 +140,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		if l.Name == "" {
 			return broken(e, "a label has no name")
 		}
-		if s.Label(l.Name) == 0 {
+		if s.Labels.Find(l.Name) == 0 {
 			unknown++
 		}
 	}
@@ -148,7 +148,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		return broken(e, "%d labels are known", s.Labels.Len())
 	}
 	for _, l := range e.Labels {
-		slot := s.Label(l.Name)
+		slot := s.Labels.Find(l.Name)
 		if slot == 0 {
 			slot, _ = s.Labels.alloc()
 			s.Labels.mut(slot).Name = l.Name
@@ -168,12 +168,12 @@ var _ = applies((*State).labelsRemoved)
 
 func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 	for _, name := range e.Names {
-		if _, ok := s.ListedLabel(name); !ok || name == "" {
+		if _, ok := s.Labels.Listed(name); !ok || name == "" {
 			return broken(e, "there is no label %q", name)
 		}
 	}
 	for _, name := range e.Names {
-		id := s.Label(name)
+		id := s.Labels.Find(name)
 		s.Labels.mut(id).Listed = false
 		s.fold(uint64(id))
 	}
@@ -210,12 +210,12 @@ var _ = applies((*State).nodesLabelled)
 
 func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 	for _, n := range e.Nodes {
-		if _, ok := s.ListedLabel(n.Label); !ok || n.ID.Host == "" {
+		if _, ok := s.Labels.Listed(n.Label); !ok || n.ID.Host == "" {
 			return broken(e, "there is no label %q, or no host %q", n.Label, n.ID.Host)
 		}
 	}
 	for _, n := range e.Nodes {
-		label := s.Label(n.Label)
+		label := s.Labels.Find(n.Label)
 		s.mapHost(n.ID, label)
 		s.fold(uint64(n.ID.Port)<<16 | uint64(label))
 		s.fold(hashString(n.ID.Host))
@@ -407,7 +407,7 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 	if err != nil {
 		return err
 	}
-	ask, to := s.Asks.Find(a, e.Key), s.Label(e.Label)
+	ask, to := s.Asks.Find(a, e.Key), s.Labels.Find(e.Label)
 	if ask == 0 || (to == 0 && e.Label != "") {
 		return broken(e, "nothing is asked under the key, or there was never such a label")
 	}
@@ -451,7 +451,7 @@ func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
 	if err != nil {
 		return err
 	}
-	am := s.Label(e.AMLabel)
+	am := s.Labels.Find(e.AMLabel)
 	if a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
 		return broken(e, "attempt is in state %d, or there was never such a label", a.AttemptState)
 	}

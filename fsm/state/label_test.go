@@ -42,7 +42,7 @@ func labelled(t failer) *State {
 func TestNodeLabels(t *testing.T) {
 	s := labelled(t)
 	at := func(host string, port uint16) string {
-		return s.LabelName(s.MappedLabel(yarn.NodeID{Host: host, Port: port}))
+		return s.Labels.Name(s.MappedLabel(yarn.NodeID{Host: host, Port: port}))
 	}
 	is := func(step string, want ...string) {
 		t.Helper()
@@ -60,7 +60,7 @@ func TestNodeLabels(t *testing.T) {
 		t.Errorf("%d entries say what three would", s.LabelledHosts.Len())
 	}
 	apply(t, s, nodeUp(3, "h9", gb(4)))
-	if n := s.Nodes.Get(3); s.LabelName(n.Label) != "ssd" || s.Labels.Get(n.Label).Total != gb(4) {
+	if n := s.Nodes.Get(3); s.Labels.Name(n.Label) != "ssd" || s.Labels.Get(n.Label).Total != gb(4) {
 		t.Errorf("h9 registers with label %d", n.Label)
 	}
 	apply(t, s, &event.LabelsRemoved{Names: []string{"ssd"}})
@@ -80,7 +80,7 @@ func TestNodeLabels(t *testing.T) {
 // TestReservationUnderALabel checks the sums of scenario 42.
 func TestReservationUnderALabel(t *testing.T) {
 	s := labelled(t)
-	x := s.Label("gpu")
+	x := s.Labels.Find("gpu")
 	apply(t, s, on("h1", "gpu"),
 		ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1), // the AM
 		ask(1, k2, 2, 4), &event.AskLabelled{App: 1, Key: k2, Label: "gpu"})
@@ -113,7 +113,7 @@ func TestReservationUnderALabel(t *testing.T) {
 // are charged to the node's new partition.
 func TestRelabelledNode(t *testing.T) {
 	s := labelled(t)
-	x, y := s.Label("gpu"), s.Label("ssd")
+	x, y := s.Labels.Find("gpu"), s.Labels.Find("ssd")
 	apply(t, s, submit(3, "ann", "root.a"), &event.ApplicationLabelled{App: 3, Label: "ssd", AMLabel: "gpu"}, on("h1", "gpu"),
 		&event.AttemptStarted{App: 3, Attempt: 1}, ask(3, k1, 1, 1), &event.AskLabelled{App: 3, Key: k1, Label: "gpu"}, &event.AttemptActivated{App: 3})
 	leaf, user := s.Queues.Find("root.a"), s.Apps.Get(s.Apps.Find(3)).UserSlot
@@ -155,11 +155,11 @@ func TestIncreaseOnARelabelledNode(t *testing.T) {
 	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(5)}, on("h1", "gpu"))
 	leaf := s.Queues.Find("root.a")
-	if got := s.QueueUse(leaf, s.Label("gpu")); got.Pending != gb(3) || got.Used != gb(2) || !s.Queues.Get(leaf).Pending.IsZero() {
+	if got := s.QueueUse(leaf, s.Labels.Find("gpu")); got.Pending != gb(3) || got.Used != gb(2) || !s.Queues.Get(leaf).Pending.IsZero() {
 		t.Errorf("gpu has %+v, %s waits without a label", got, s.Queues.Get(leaf).Pending)
 	}
 	apply(t, s, &event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)})
-	if got := s.QueueUse(leaf, s.Label("gpu")); got.Used != gb(1) {
+	if got := s.QueueUse(leaf, s.Labels.Find("gpu")); got.Used != gb(1) {
 		t.Errorf("gpu has %+v", got)
 	}
 }
@@ -168,7 +168,7 @@ func TestIncreaseOnARelabelledNode(t *testing.T) {
 // leaf.
 func TestMoveWithLabels(t *testing.T) {
 	s := labelled(t)
-	x := s.Label("gpu")
+	x := s.Labels.Find("gpu")
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 3, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
 		ask(1, k2, 1, 2), allocated(1, 2, k2, 2), &event.ApplicationMoved{App: 1, Queue: "root.b.y"})
 	if got := s.QueueUse(s.Queues.Find("root.a"), x); got != (Use{}) {
@@ -189,7 +189,7 @@ func TestRestoredAskKeepsLabel(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
 		&event.ContainerCompleted{Container: ref(1, 1), Restore: true})
-	if k := s.Asks.Find(s.Apps.Get(s.Apps.Find(1)), k1); k == 0 || s.LabelName(s.Asks.Get(k).Label) != "gpu" {
+	if k := s.Asks.Find(s.Apps.Get(s.Apps.Find(1)), k1); k == 0 || s.Labels.Name(s.Asks.Get(k).Label) != "gpu" {
 		t.Error("the ask was put back without its label")
 	}
 	if s.AskedLabels.Len() != 0 {
@@ -279,7 +279,7 @@ func TestRelabelManyNodes(t *testing.T) {
 		}
 	}
 	growth.InTime(t, "to relabel 100,000 nodes", func() { apply(t, s, e) })
-	if got := s.QueueUse(s.Queues.Root(), s.Label("gpu")).Used; got != gb(nodes) {
+	if got := s.QueueUse(s.Queues.Root(), s.Labels.Find("gpu")).Used; got != gb(nodes) {
 		t.Errorf("gpu has %s", got)
 	}
 }

@@ -134,10 +134,10 @@ func (w *world) describeAsks(a *state.App) string {
 	st := w.leads.core.State()
 	out := ", in " + st.Queues.Get(a.Queue).Path
 	for _, k := range st.Asks.Of(a) {
-		out += fmt.Sprintf(", %d of %s for label %q", k.Count, k.Size, st.LabelName(k.Label))
+		out += fmt.Sprintf(", %d of %s for label %q", k.Count, k.Size, st.Labels.Name(k.Label))
 	}
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
-		out += fmt.Sprintf("; %s is %s of label %q with %s of %s", n.ID.Host, n.State, st.LabelName(n.Label), n.Allocated, n.Total)
+		out += fmt.Sprintf("; %s is %s of label %q with %s of %s", n.ID.Host, n.State, st.Labels.Name(n.Label), n.Allocated, n.Total)
 		return true
 	})
 	return out

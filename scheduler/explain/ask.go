@@ -223,7 +223,7 @@ func (v view) withLabel(id state.LabelSlot) string {
 	if id == 0 {
 		return "without a label"
 	}
-	return "with label " + v.st.LabelName(id)
+	return "with label " + v.st.Labels.Name(id)
 }
 
 // are, run, have and ahead are subjects with their verbs.
@@ -294,8 +294,8 @@ func (v view) before(app state.AppSlot, ask state.AskSlot, all *survey) schedule
 
 // judgeLabel returns why a queue may not use nodes of the label of an ask, or NoReason.
 func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
-	if name := v.st.LabelName(k.Label); name != "" {
-		if _, listed := v.st.ListedLabel(name); !listed {
+	if name := v.st.Labels.Name(k.Label); name != "" {
+		if _, listed := v.st.Labels.Listed(name); !listed {
 			return scheduler.LabelUnknown
 		}
 		if !v.cfg.Queues[leaf].MayUse(name) {

@@ -111,7 +111,7 @@ func (v view) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision 
 	lent := n.Label != v.st.Asks.Get(ask).Label
 	cause, line := v.on(n.Label, lent).line(slot, e.Node)
 	if lent {
-		line = fmt.Sprintf("no ask for label %s could use the node, so it is lent; %s", v.st.LabelName(n.Label), line)
+		line = fmt.Sprintf("no ask for label %s could use the node, so it is lent; %s", v.st.Labels.Name(n.Label), line)
 	}
 	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free; %s", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()),
 		v.whyNode(e, ask, borrowed))}

@@ -47,7 +47,7 @@ func (v view) ofLabel(id state.LabelSlot) string {
 	if id == 0 {
 		return ""
 	}
-	return " of label " + v.st.LabelName(id)
+	return " of label " + v.st.Labels.Name(id)
 }
 
 // Application explains why an application waits, or that it does not wait, which rule placed it,

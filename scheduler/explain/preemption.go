@@ -194,7 +194,7 @@ func (v view) preemptionQueues(label state.LabelSlot) (out []PreemptionQueue) {
 		}
 		format := v.cfg.Kinds.Format
 		out = append(out, PreemptionQueue{
-			Path: v.cfg.Queues[i].Path, Label: v.st.LabelName(label),
+			Path: v.cfg.Queues[i].Path, Label: v.st.Labels.Name(label),
 			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Reserved: format(q.Reserved), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
 			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), ReservedAmount: v.amount(q.Reserved), PendingAmount: v.amount(q.Pending),
 			EntitledAmount: v.amount(entitled), GivesAmount: v.amount(gives),

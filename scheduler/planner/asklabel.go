@@ -63,7 +63,7 @@ func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
 			"Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
 			q.Name, label, q.AccessibleText())
 	}
-	if _, listed := p.st.ListedLabel(label); !listed {
+	if _, listed := p.st.Labels.Listed(label); !listed {
 		return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (p *Planner) labelAsk(slot state.AppSlot, leaf int, k *input.Ask) {
 	a := p.st.Apps.Get(slot)
 	ask := p.st.Asks.Find(a, k.Key)
 	label := p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label)
-	if p.st.LabelName(p.st.Asks.Get(ask).Label) != label {
+	if p.st.Labels.Name(p.st.Asks.Get(ask).Label) != label {
 		p.sched.Emit(&event.AskLabelled{App: a.ID.Seq, Key: k.Key, Label: label})
 	}
 }
@@ -101,7 +101,7 @@ func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
 	needs(strings.TrimSpace(a.DefaultLabel()))
 	for _, k := range p.st.Asks.Of(a) {
 		if k.Count > 0 {
-			needs(p.st.LabelName(k.Label))
+			needs(p.st.Labels.Name(k.Label))
 		}
 	}
 	if len(not) == 0 {

@@ -126,7 +126,7 @@ func TestEffectiveLabel(t *testing.T) {
 		}
 		w.tellAll("app one user=u queue=a am=1G" + told("label", c.app) + told("amlabel", c.am))
 		slot, app := w.app("one")
-		if got := w.p.st.LabelName(app.AMLabel); got != c.wantAM || app.Details().AMLabel != c.wantAM {
+		if got := w.p.st.Labels.Name(app.AMLabel); got != c.wantAM || app.Details().AMLabel != c.wantAM {
 			t.Errorf("%+v: the AM has label %q", c, got)
 		}
 		if c.wantAM != "" {
@@ -143,7 +143,7 @@ func TestEffectiveLabel(t *testing.T) {
 		if ask == 0 {
 			t.Fatalf("%+v: nothing is asked", c)
 		}
-		if got := w.p.st.LabelName(w.p.st.Asks.Get(ask).Label); got != c.wantAsk {
+		if got := w.p.st.Labels.Name(w.p.st.Asks.Get(ask).Label); got != c.wantAsk {
 			t.Errorf("%+v: the ask has label %q", c, got)
 		}
 	}

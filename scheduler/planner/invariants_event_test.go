@@ -236,7 +236,7 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 	m, st := w.m, w.st
 	i := must(m.p.Config().Lookup(e.Queue))
 	treeOf := func(label string) *capacity.Tree {
-		id := st.Label(label)
+		id := st.Labels.Find(label)
 		switch {
 		case label == "":
 			return m.p.Config().Compute(st.PartitionTotal(0))

@@ -32,7 +32,7 @@ func (m *machine) checkFirstNodes() error {
 	for label := range partitionsOf(st) {
 		cfg := m.p.Config()
 		if label != 0 {
-			cfg = cfg.Partition(st.LabelName(label))
+			cfg = cfg.Partition(st.Labels.Name(label))
 		}
 		for _, lent := range []bool{false, true} {
 			var err error
@@ -40,7 +40,7 @@ func (m *machine) checkFirstNodes() error {
 				if a := st.Apps.Get(k.App); k.Count > 0 && k.IncreaseOf == 0 && a.Activated() {
 					c := nodeChoice{m: m, cfg: cfg, app: a, ask: k, slot: slot, label: label, lent: lent}
 					if got, want := probe.FirstNode(label, slot, lent), c.best(); got != want {
-						err = fmt.Errorf("42: %s has node %d first for ask %d (%v) of label %q, reserved %v; in order %s node %d is the best", a.ID, got, slot, k.Size, st.LabelName(label), lent, c.order, want)
+						err = fmt.Errorf("42: %s has node %d first for ask %d (%v) of label %q, reserved %v; in order %s node %d is the best", a.ID, got, slot, k.Size, st.Labels.Name(label), lent, c.order, want)
 					}
 				}
 				return err == nil

@@ -99,7 +99,7 @@ func (m *machine) checkReservations() error {
 		case r.Members == 0 && st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
 			err = fmt.Errorf("10: r%d is for %v, %v is asked", r.Number, r.Size, st.Asks.Get(ask).Size)
 		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label && (st.Asks.Get(ask).Label != 0 || st.Labels.Get(n.Label).Exclusive):
-			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.LabelName(n.Label), st.LabelName(st.Asks.Get(ask).Label))
+			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.Labels.Name(n.Label), st.Labels.Name(st.Asks.Get(ask).Label))
 		case a.Blacklisted(n):
 			err = fmt.Errorf("17: r%d is on %s, which is blacklisted", r.Number, n.ID)
 		}
@@ -216,11 +216,11 @@ func (m *machine) checkQueues() error {
 			u, w := st.QueueUse(slot, label), want[part[state.QueueSlot]{slot, label}]
 			switch {
 			case u.Used != w.used:
-				err = fmt.Errorf("18, 19: %s uses %v of %q, its applications %v", q.Path, u.Used, st.LabelName(label), w.used)
+				err = fmt.Errorf("18, 19: %s uses %v of %q, its applications %v", q.Path, u.Used, st.Labels.Name(label), w.used)
 			case u.Reserved != w.reserved || u.Reserved.Negative() || !u.Reserved.Within(u.Used):
-				err = fmt.Errorf("20: %s has %v reserved of %v used of %q, its applications %v", q.Path, u.Reserved, u.Used, st.LabelName(label), w.reserved)
+				err = fmt.Errorf("20: %s has %v reserved of %v used of %q, its applications %v", q.Path, u.Reserved, u.Used, st.Labels.Name(label), w.reserved)
 			case u.Pending != w.pending:
-				err = fmt.Errorf("19, 22: %s has %v of %q pending, its applications %v", q.Path, u.Pending, st.LabelName(label), w.pending)
+				err = fmt.Errorf("19, 22: %s has %v of %q pending, its applications %v", q.Path, u.Pending, st.Labels.Name(label), w.pending)
 			}
 		}
 		return err == nil
@@ -253,7 +253,7 @@ func (m *machine) checkUsers() error {
 			used := st.UserUse(slot, label).Used
 			leaf[part[state.QueueSlot]{u.Queue, label}] = leaf[part[state.QueueSlot]{u.Queue, label}].Add(used)
 			if want := users[part[state.UserSlot]{slot, label}]; used != want {
-				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.Names.Text(u.Name), st.Queues.Get(u.Queue).Path, used, st.LabelName(label), want)
+				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.Names.Text(u.Name), st.Queues.Get(u.Queue).Path, used, st.Labels.Name(label), want)
 			}
 			return err == nil
 		})
@@ -262,9 +262,9 @@ func (m *machine) checkUsers() error {
 			switch {
 			case err != nil || !q.Leaf:
 			case leaf[p] != u.Used:
-				err = fmt.Errorf("21: the users of %s use %v of %q, it says %v", q.Path, leaf[p], st.LabelName(label), u.Used)
+				err = fmt.Errorf("21: the users of %s use %v of %q, it says %v", q.Path, leaf[p], st.Labels.Name(label), u.Used)
 			case am[p] != u.AMUsed || active[slot] != q.ActiveApps:
-				err = fmt.Errorf("28: %d AMs of %s take %v of %q, it says %d and %v", active[slot], q.Path, am[p], st.LabelName(label), q.ActiveApps, u.AMUsed)
+				err = fmt.Errorf("28: %d AMs of %s take %v of %q, it says %d and %v", active[slot], q.Path, am[p], st.Labels.Name(label), q.ActiveApps, u.AMUsed)
 			}
 			return err == nil
 		})
@@ -298,7 +298,7 @@ func (m *machine) checkStates() error {
 func (m *machine) checkCapacities() error {
 	for label := range partitionsOf(m.p.st) {
 		if err := checkCapacities(capacitiesOf(m.p.Config(), m.p.st, label)); err != nil {
-			return fmt.Errorf("of label %q: %w", m.p.st.LabelName(label), err)
+			return fmt.Errorf("of label %q: %w", m.p.st.Labels.Name(label), err)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func (p *Planner) setLabels(in *input.SetLabels) input.Reply {
 		return input.Refuse(in, fault)
 	}
 	labels = slices.DeleteFunc(labels, func(l event.Label) bool {
-		id, listed := p.st.ListedLabel(l.Name)
+		id, listed := p.st.Labels.Listed(l.Name)
 		return listed && p.st.Labels.Get(id).Exclusive == l.Exclusive
 	})
 	if len(labels) > 0 {
@@ -75,7 +75,7 @@ func (p *Planner) checkLabels(labels []event.Label, change bool) *input.Fault {
 	unknown := 0
 	exclusive := make(map[string]bool, len(labels)) // looked up by key only
 	for _, l := range labels {
-		id, listed := p.st.ListedLabel(l.Name)
+		id, listed := p.st.Labels.Listed(l.Name)
 		before, twice := exclusive[l.Name]
 		if twice && before != l.Exclusive || !change && listed && id != 0 && p.st.Labels.Get(id).Exclusive != l.Exclusive {
 			differ = append(differ, fmt.Sprintf("<%s:exclusivity=%t>", l.Name, l.Exclusive))
@@ -114,7 +114,7 @@ func (p *Planner) removeLabels(in *input.RemoveLabels) input.Reply {
 		return in.NewReply()
 	}
 	p.cancelRelabelled(func(n *state.Node) string {
-		name := p.st.LabelName(n.Label)
+		name := p.st.Labels.Name(n.Label)
 		if _, removed := slices.BinarySearch(names, name); removed {
 			return ""
 		}
@@ -142,7 +142,7 @@ func (p *Planner) checkRemoved(names []string) *input.Fault {
 		if name == "" {
 			return input.Faultf(input.InvalidLabel, "name a label", "Label to be removed is null or empty")
 		}
-		if _, listed := p.st.ListedLabel(name); !listed {
+		if _, listed := p.st.Labels.Listed(name); !listed {
 			return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
 		}
 	}
@@ -169,7 +169,7 @@ func (p *Planner) labelNodes(in *input.LabelNodes) input.Reply {
 		if label, ok := to[yarn.NodeID{Host: n.ID.Host}]; ok {
 			return label
 		}
-		return p.st.LabelName(n.Label)
+		return p.st.Labels.Name(n.Label)
 	})
 	p.sched.Emit(&event.NodesLabelled{Nodes: nodes})
 	p.sched.ActivateAll()
@@ -261,7 +261,7 @@ func (p *Planner) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
 	case len(labels) == 0:
 		return "", nil
 	}
-	if _, listed := p.st.ListedLabel(labels[0]); !listed {
+	if _, listed := p.st.Labels.Listed(labels[0]); !listed {
 		return "", input.Faultf(input.NoSuchLabel, "add it to the labels of the cluster first",
 			"Not all labels being replaced contained by known label collections, please check, new labels=[%s]", labels[0])
 	}
@@ -278,7 +278,7 @@ func tooManyLabels(n int, host string) *input.Fault {
 func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode {
 	host := "" // the last host whose label changes, and so those of its NodeManagers
 	return slices.DeleteFunc(nodes, func(n event.LabelledNode) bool {
-		if n.ID.Host == host || !p.st.Mapped(n.ID, p.st.Label(n.Label)) {
+		if n.ID.Host == host || !p.st.Mapped(n.ID, p.st.Labels.Find(n.Label)) {
 			if n.ID.Port == 0 {
 				host = n.ID.Host
 			}
@@ -293,7 +293,7 @@ func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode
 func (p *Planner) cancelRelabelled(to func(n *state.Node) string) {
 	var nodes []state.NodeSlot
 	p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
-		if n := p.st.Nodes.Get(r.Node); to(n) != p.st.LabelName(n.Label) {
+		if n := p.st.Nodes.Get(r.Node); to(n) != p.st.Labels.Name(n.Label) {
 			nodes = append(nodes, r.Node)
 		}
 		return true

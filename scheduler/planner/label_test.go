@@ -131,7 +131,7 @@ func TestHostAndItsNodeManagers(t *testing.T) {
 		w.plan(labelled("h:1=y", "h:2=y"))
 		w.plan(in)
 		for port, want := range []string{"x", "x", "y", ""} {
-			if got := w.p.st.LabelName(w.p.st.MappedLabel(yarn.NodeID{Host: "h", Port: uint16(port)})); got != want {
+			if got := w.p.st.Labels.Name(w.p.st.MappedLabel(yarn.NodeID{Host: "h", Port: uint16(port)})); got != want {
 				t.Errorf("%+v: h:%d has label %q, want %q", in, port, got, want)
 			}
 		}
@@ -146,8 +146,8 @@ func TestNodesTellTheirLabels(t *testing.T) {
 		t.Fatalf("heartbeat with label x: refusal %v and %d events, want none and some",
 			f, len(w.events))
 	}
-	if n := w.p.st.Nodes.Get(w.p.st.Nodes.Find(yarn.NodeID{Host: "n1", Port: 1})); w.p.st.LabelName(n.Label) != "x" {
-		t.Errorf("n1 has label %q, want \"x\"", w.p.st.LabelName(n.Label))
+	if n := w.p.st.Nodes.Get(w.p.st.Nodes.Find(yarn.NodeID{Host: "n1", Port: 1})); w.p.st.Labels.Name(n.Label) != "x" {
+		t.Errorf("n1 has label %q, want \"x\"", w.p.st.Labels.Name(n.Label))
 	}
 	if _, ok := w.events[len(w.events)-1].(*event.NodesLabelled); !ok {
 		t.Errorf("heartbeat with label x gave %v, want NodesLabelled as the last event",

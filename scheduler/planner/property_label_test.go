@@ -183,7 +183,7 @@ func (w *labelWalk) activated(a *state.App) {
 	used, limit := w.st.QueueUse(a.Queue, a.AMLabel).AMUsed, v.AMLimit(v.LeafOf(a))
 	first := a.Unmanaged || used == a.AM || w.st.Queues.Get(a.Queue).ActiveApps == 1
 	if !first && !w.cfg.Calculator.FitsIn(used, limit) {
-		w.fail("28: the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.LabelName(a.AMLabel), limit)
+		w.fail("28: the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.Labels.Name(a.AMLabel), limit)
 	}
 }
 
@@ -191,7 +191,7 @@ func (w *labelWalk) activated(a *state.App) {
 func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 	lent = k.Label != n.Label
 	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(n.Label).Exclusive) {
-		w.fail("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.LabelName(n.Label), w.st.LabelName(k.Label), k.AM)
+		w.fail("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.Labels.Name(n.Label), w.st.Labels.Name(k.Label), k.AM)
 	}
 	return lent
 }
@@ -199,7 +199,7 @@ func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 // capacitiesOf computes the configuration and the capacities of a partition from the records alone.
 func capacitiesOf(cfg *capacity.Config, st *state.State, label state.LabelSlot) (*capacity.Config, *capacity.Tree) {
 	if label != 0 {
-		cfg = cfg.Partition(st.LabelName(label))
+		cfg = cfg.Partition(st.Labels.Name(label))
 		return cfg, cfg.Compute(st.Labels.Get(label).Total)
 	}
 	total := st.Meta.Cluster
@@ -232,7 +232,7 @@ func (w *labelWalk) awaiting(queue state.QueueSlot, label state.LabelSlot) (sum 
 
 // granted is invariants 24 to 26 in the partition of a node.
 func (w *labelWalk) granted(k *state.Ask, n *state.Node) {
-	lent, name := w.mayUse(k, n), w.st.LabelName(n.Label)
+	lent, name := w.mayUse(k, n), w.st.Labels.Name(n.Label)
 	if lent && k.IncreaseOf == 0 && int32(k.Missed)+1 < w.st.Meta.UsableNodes {
 		w.fail("%s of %q is lent after %d missed offers, there are %d nodes", n.ID, name, k.Missed, w.st.Meta.UsableNodes)
 	}

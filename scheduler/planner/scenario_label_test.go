@@ -56,7 +56,7 @@ func doLabel(w *world, a args, out *strings.Builder) {
 
 // use LABEL QUEUE …: shows the usage of queues in a partition. "none" is the default partition.
 func doUse(w *world, a args, out *strings.Builder) {
-	label := w.p.st.Label(strings.TrimSuffix(a.need(0), "none"))
+	label := w.p.st.Labels.Find(strings.TrimSuffix(a.need(0), "none"))
 	for i := 1; a.word(i) != ""; i++ {
 		q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.word(i)))))
 		u := w.p.st.QueueUse(w.p.st.Queues.Find(q.Path), label)

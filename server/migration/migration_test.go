@@ -236,10 +236,10 @@ func TestLabels(t *testing.T) {
 	o.Properties = append(o.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	st := taken(t, s, o).State
 	got := st.Apps.Get(st.Apps.ByID(a.ID))
-	if got.DefaultLabel() != "x" || got.Details().AMLabel != "x" || st.LabelName(got.AMLabel) != "x" || st.LabelName(st.Asks.Get(got.Asks).Label) != "x" {
+	if got.DefaultLabel() != "x" || got.Details().AMLabel != "x" || st.Labels.Name(got.AMLabel) != "x" || st.Labels.Name(st.Asks.Get(got.Asks).Label) != "x" {
 		t.Errorf("labels %q, %+v", got.DefaultLabel(), got.Details())
 	}
-	if _, listed := st.ListedLabel("x"); listed || st.Label("x") == 0 {
+	if _, listed := st.Labels.Listed("x"); listed || st.Labels.Find("x") == 0 {
 		t.Error("the label is in the collection, or not known")
 	}
 }

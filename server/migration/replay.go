@@ -99,7 +99,7 @@ func (b *builder) labelled(a application) {
 	}
 	e := &event.ApplicationLabelled{App: a.ID.Seq}
 	e.Label, e.AMLabel = b.conf.ApplicationLabels(&b.conf.Queues[leaf], a.in.Label, a.in.AMLabel, a.in.Unmanaged)
-	if e.AMLabel != "" && b.st.Label(e.AMLabel) == 0 {
+	if e.AMLabel != "" && b.st.Labels.Find(e.AMLabel) == 0 {
 		b.apply(&event.LabelsSet{Labels: []event.Label{{Name: e.AMLabel, Exclusive: true}}})
 		b.apply(&event.LabelsRemoved{Names: []string{e.AMLabel}})
 	}

@@ -189,7 +189,7 @@ func (r *record) relabelled(st *state.State, c *state.Change) {
 	}
 	for i := len(j.ops) - 1; i >= 0; i-- {
 		if o := &j.ops[i]; o.ask.Key == c.Key && o.ask.Name == yarn.Any {
-			o.label = st.LabelName(st.Asks.Get(c.Ask).Label)
+			o.label = st.Labels.Name(st.Asks.Get(c.Ask).Label)
 			return
 		}
 	}

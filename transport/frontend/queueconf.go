@@ -65,7 +65,7 @@ func (q *QueueConf) At(st *state.State, label state.LabelSlot) Partition {
 	if conf == nil {
 		return Partition{}
 	}
-	name, total := st.LabelName(label), st.PartitionTotal(label)
+	name, total := st.Labels.Name(label), st.PartitionTotal(label)
 	p := q.partitions[name]
 	if p.Conf == nil {
 		p.Conf = conf.Partition(name)

@@ -208,7 +208,7 @@ func TestLabelsTried(t *testing.T) {
 	for _, r := range b.d.asked() {
 		t.Errorf("%T was submitted", r.Input)
 	}
-	if st, _ := b.h.Fork(); st.LabelName(st.Nodes.Get(2).Label) != "gpu" {
+	if st, _ := b.h.Fork(); st.Labels.Name(st.Nodes.Get(2).Label) != "gpu" {
 		t.Error("the state changed")
 	}
 	b.into(200, &d, "POST", "/v1/labels:map", `{"nodes":[{"node":"nowhere","label":"gpu"}]}`)

@@ -75,7 +75,7 @@ func (d *differ) containers() {
 
 func (d *differ) nodes() {
 	d.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
-		got := ledger.Node{ID: n.ID, Label: d.st.LabelName(n.Label), Total: n.Total, Used: n.Allocated}
+		got := ledger.Node{ID: n.ID, Label: d.st.Labels.Name(n.Label), Total: n.Total, Used: n.Allocated}
 		if n.Reservation != 0 {
 			got.Reservation = d.st.Reservations.Get(n.Reservation).Number
 		}
@@ -95,8 +95,8 @@ func (d *differ) queues() {
 	d.st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		for _, label := range labels {
 			has := d.st.QueueUse(slot, label)
-			if used, reserved, _ := d.l.Queue(q.Path, d.st.LabelName(label)); used != has.Used || reserved != has.Reserved {
-				d.report("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path, has.Used, has.Reserved, d.st.LabelName(label), used, reserved)
+			if used, reserved, _ := d.l.Queue(q.Path, d.st.Labels.Name(label)); used != has.Used || reserved != has.Reserved {
+				d.report("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path, has.Used, has.Reserved, d.st.Labels.Name(label), used, reserved)
 			}
 		}
 		return true
@@ -127,8 +127,8 @@ func (d *differ) compareAskLabels() {
 			return true
 		}
 		seq := d.st.Apps.Get(k.App).ID.Seq
-		if want, ok := d.l.AskLabel(seq, k.Key); !ok || want != d.st.LabelName(k.Label) {
-			d.report("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key, d.st.LabelName(k.Label), want)
+		if want, ok := d.l.AskLabel(seq, k.Key); !ok || want != d.st.Labels.Name(k.Label) {
+			d.report("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key, d.st.Labels.Name(k.Label), want)
 		}
 		return true
 	})

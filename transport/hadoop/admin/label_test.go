@@ -49,7 +49,7 @@ func at(host string, port uint16, labels ...string) *proto.NodeIdToLabelsProto {
 func (h *house) names(t *testing.T) string {
 	t.Helper()
 	st := h.planner.State()
-	return st.LabelName(h.node(t, "a").Label) + " " + st.LabelName(h.node(t, "b").Label)
+	return st.Labels.Name(h.node(t, "a").Label) + " " + st.Labels.Name(h.node(t, "b").Label)
 }
 
 func TestLabels(t *testing.T) {
@@ -66,7 +66,7 @@ func TestLabels(t *testing.T) {
 	must(h.add(label("gpu", true)))
 	st := h.planner.State()
 	for name, exclusive := range map[string]bool{"old": true, "gpu": true, "spot": false, "plain": true} {
-		if id, ok := st.ListedLabel(name); !ok || st.Labels.Get(id).Exclusive != exclusive {
+		if id, ok := st.Labels.Listed(name); !ok || st.Labels.Get(id).Exclusive != exclusive {
 			t.Errorf("label %s: listed %v", name, ok)
 		}
 	}
@@ -75,7 +75,7 @@ func TestLabels(t *testing.T) {
 		t.Errorf("the nodes have %s", got)
 	}
 	must(h.replace(false, at("a", 45454), at("later", 0, "gpu")))
-	if got := h.names(t); got != " spot" || st.MappedLabel(yarn.NodeID{Host: "later", Port: 1}) != st.Label("gpu") {
+	if got := h.names(t); got != " spot" || st.MappedLabel(yarn.NodeID{Host: "later", Port: 1}) != st.Labels.Find("gpu") {
 		t.Errorf("the nodes have %s", got)
 	}
 	must(h.remove("old", "spot"))

@@ -45,7 +45,7 @@ func (s *Service) labelsToNodes(ctx context.Context, c *ipc.Call, req *proto.Get
 	out := &proto.GetLabelsToNodesResponseProto{}
 	at := map[string]*proto.LabelsToNodeIdsProto{} // no iteration, so the order does not matter
 	for _, n := range v.st.LabelledNodes() {
-		name := v.st.LabelName(n.Label)
+		name := v.st.Labels.Name(n.Label)
 		if len(asked) > 0 && !slices.Contains(asked, name) {
 			continue
 		}

@@ -128,7 +128,7 @@ func TestLabelsOfApplications(t *testing.T) {
 		if r.GetAppNodeLabelExpression() != c.app || r.GetAmNodeLabelExpression() != c.am {
 			t.Errorf("%s: application %s, AM %s", c.name, r.GetAppNodeLabelExpression(), r.GetAmNodeLabelExpression())
 		}
-		if got := h.st.LabelName(h.record(t, id).AMLabel); got != strings.Trim(strings.TrimPrefix(c.am, "<DEFAULT_PARTITION>"), "<>") {
+		if got := h.st.Labels.Name(h.record(t, id).AMLabel); got != strings.Trim(strings.TrimPrefix(c.am, "<DEFAULT_PARTITION>"), "<>") {
 			t.Errorf("%s: the AM has label %q", c.name, got)
 		}
 	}

@@ -71,7 +71,7 @@ func (v *view) held(a *state.App) *proto.ApplicationResourceUsageReportProto {
 	}
 	total := v.st.Meta.Cluster
 	r.ClusterUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, total)))
-	guarantee := v.queue(a.Queue).partition(v.st.LabelName(a.AMLabel)).EffectiveMin // as in YARN, also if the application uses other labels
+	guarantee := v.queue(a.Queue).partition(v.st.Labels.Name(a.AMLabel)).EffectiveMin // as in YARN, also if the application uses other labels
 	r.QueueUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, guarantee)))
 	return r
 }

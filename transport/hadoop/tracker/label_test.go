@@ -48,7 +48,7 @@ func (n *nm) beatWith(p *proto.NodeLabelsProto) *proto.NodeHeartbeatResponseProt
 // they are refused, the node keeps its previous label and is told the reason.
 func TestLabelsOfANode(t *testing.T) {
 	c, _, n := newLabelled(t, "distributed")
-	label := func() string { return c.Fork().LabelName(c.node(n.id).Label) }
+	label := func() string { return c.Fork().Labels.Name(c.node(n.id).Label) }
 	if out := n.registerWith(t, labels("gpu")); !out.GetAreNodeLabelsAcceptedByRM() || out.DiagnosticsMessage != nil || label() != "gpu" {
 		t.Fatalf("it has %q and is answered %v", label(), out)
 	}
@@ -119,7 +119,7 @@ func TestLabelsWithoutLeader(t *testing.T) {
 		t.Fatalf("answered %v", out)
 	}
 	c.fail(nil, nil)
-	if out := n.beat(); !out.GetAreNodeLabelsAcceptedByRM() || c.Fork().LabelName(c.node(n.id).Label) != "gpu" {
+	if out := n.beat(); !out.GetAreNodeLabelsAcceptedByRM() || c.Fork().Labels.Name(c.node(n.id).Label) != "gpu" {
 		t.Errorf("answered %v", out)
 	}
 }

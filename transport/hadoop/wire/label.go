@@ -38,5 +38,5 @@ func NodeLabels(st *state.State, label state.LabelSlot) []string {
 	if label == 0 {
 		return nil
 	}
-	return []string{st.LabelName(label)}
+	return []string{st.Labels.Name(label)}
 }

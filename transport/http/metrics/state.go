@@ -413,7 +413,7 @@ func (g *gauges) nodes() {
 		counts[0][n.State]++
 	}
 	for label, count := range counts { // the registry sorts
-		partition := g.v.State.LabelName(label)
+		partition := g.v.State.Labels.Name(label)
 		for s := yarn.NodeRunning; s <= yarn.NodeShutdown; s++ {
 			g.set(descNodes, float64(count[s]), s.String(), partition)
 		}

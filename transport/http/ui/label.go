@@ -89,7 +89,7 @@ func newLabelShareRow(s api.LabelShare, total api.Resource) labelShareRow {
 // labelShares returns a queue's share of each label.
 func (q *query) labelShares(k *api.Queue) (out []labelShareRow) {
 	for _, s := range k.Labels {
-		out = append(out, newLabelShareRow(s, q.v.Size(q.v.State.PartitionTotal(q.v.State.Label(s.Label)))))
+		out = append(out, newLabelShareRow(s, q.v.Size(q.v.State.PartitionTotal(q.v.State.Labels.Find(s.Label)))))
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func (v *View) App(a *state.App) api.App {
 		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
 		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a), WaitingMillis: v.State.WaitingMillis(a),
 		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
-		AM: v.Size(a.AM), Label: about.Label, AMLabel: v.State.LabelName(a.AMLabel), Used: v.Size(a.Used), Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
+		AM: v.Size(a.AM), Label: about.Label, AMLabel: v.State.Labels.Name(a.AMLabel), Used: v.Size(a.Used), Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
 		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
 		Host: about.Host, RPCPort: a.RPCPort, TrackingURL: about.TrackingURL, Diagnostics: about.Diagnostics,
 	}

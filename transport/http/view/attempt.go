@@ -34,7 +34,7 @@ func (v *View) Asks(a *state.App) []api.Ask {
 	out := []api.Ask{}
 	for _, k := range v.State.Asks.Of(a) {
 		relax := k.Relax
-		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count, Size: v.Size(k.Size), Relax: &relax, Label: v.State.LabelName(k.Label),
+		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count, Size: v.Size(k.Size), Relax: &relax, Label: v.State.Labels.Name(k.Label),
 			AM: k.AM, Opportunities: k.Opportunities, ReReservations: k.ReReservations, Reservations: k.Reservations}
 		for _, l := range v.State.Locations.Of(k) {
 			d.Locations = append(d.Locations, api.Location{Name: v.State.Names.Text(l.Name), Count: l.Count, Relax: l.Relax})

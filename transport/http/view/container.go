@@ -36,7 +36,7 @@ func (v *View) Container(k *state.Container) api.Container {
 	}
 	if v.State.Nodes.Has(k.Node) {
 		n := v.State.Nodes.Get(k.Node)
-		d.NodeHTTPAddress, d.Label = HTTPAddress(n), v.State.LabelName(n.Label)
+		d.NodeHTTPAddress, d.Label = HTTPAddress(n), v.State.Labels.Name(n.Label)
 		d.Lent = v.lent(k, n)
 	}
 	if k.Diagnostics != 0 && v.State.Diagnostics.Has(k.Diagnostics) {

@@ -178,7 +178,7 @@ func (v *View) LabelMap(pass func(h *state.LabelledHost) bool) []*state.Labelled
 
 // MappedNode returns the document of an entry of the label map.
 func (v *View) MappedNode(h *state.LabelledHost) api.MappedNode {
-	d := api.MappedNode{Node: HostOrNode(h.ID), Label: v.State.LabelName(h.Label)}
+	d := api.MappedNode{Node: HostOrNode(h.ID), Label: v.State.Labels.Name(h.Label)}
 	for _, slot := range v.registered(h.ID) {
 		if v.State.Nodes.Get(slot).Label == h.Label {
 			d.Registered++
@@ -222,7 +222,7 @@ func (v *View) Relabelled(after *state.State) api.LabelChange {
 	d := api.LabelChange{DryRun: true}
 	for _, slot := range v.Summary().Nodes() {
 		n := v.State.Nodes.Get(slot)
-		from, to := v.State.LabelName(n.Label), after.LabelName(after.Nodes.Get(slot).Label)
+		from, to := v.State.Labels.Name(n.Label), after.Labels.Name(after.Nodes.Get(slot).Label)
 		if from == to {
 			continue
 		}

@@ -42,7 +42,7 @@ func (v *View) Partition(label state.LabelSlot) *Partition {
 // TreeOf returns the capacities of the queues for a label, or nil for a label that the cluster does
 // not have.
 func (v *View) TreeOf(label string) *capacity.Tree {
-	id := v.State.Label(label)
+	id := v.State.Labels.Find(label)
 	if label != "" && id == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (v *View) Partitions() []*Partition {
 }
 
 // Name returns the name of the label; it is empty for the default partition.
-func (p *Partition) Name() string { return p.v.State.LabelName(p.Label) }
+func (p *Partition) Name() string { return p.v.State.Labels.Name(p.Label) }
 
 // Shows reports whether the partition is shown for a queue: the queue may use the label, or uses
 // it.

@@ -270,7 +270,7 @@ func (v *docs) wsRequests(a *state.App) []obj {
 		}
 		one := func(name string, count int64, relax bool) {
 			out = append(out, obj{{"priority", k.Key.Priority}, {"allocationRequestId", k.Key.AllocationID}, {"resourceName", name}, {"capability", v.wsResource(k.Size)},
-				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", v.State.LabelName(k.Label)}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
+				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", v.State.Labels.Name(k.Label)}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
 		}
 		one(yarn.Any, k.Count, k.Relax)
 		for _, l := range v.State.Locations.Of(k) {

@@ -34,7 +34,7 @@ func (v *docs) listedLabels() []state.LabelSlot {
 		}
 		return true
 	})
-	slices.SortFunc(out, func(x, y state.LabelSlot) int { return strings.Compare(v.State.LabelName(x), v.State.LabelName(y)) })
+	slices.SortFunc(out, func(x, y state.LabelSlot) int { return strings.Compare(v.State.Labels.Name(x), v.State.Labels.Name(y)) })
 	return out
 }
 
@@ -90,7 +90,7 @@ func (s *API) wsLabelMappings(c *route.Call) error {
 	}
 	var list []obj
 	for _, id := range v.listedLabels() {
-		if len(nodes[id]) > 0 && (len(asked) == 0 || slices.Contains(asked, v.State.LabelName(id))) {
+		if len(nodes[id]) > 0 && (len(asked) == 0 || slices.Contains(asked, v.State.Labels.Name(id))) {
 			list = append(list, obj{{"key", v.wsLabel(id)}, {"value", obj{{"nodes", listOrText(nodes[id])}, v.wsPartitionInfo(id)}}})
 		}
 	}
@@ -148,7 +148,7 @@ func (v *docs) wsAppUsages(a *state.App) obj {
 	none := v.wsResource(yarn.Resource{})
 	var list []obj
 	for label, u := range v.appUses(a) {
-		name := v.State.LabelName(state.LabelSlot(label))
+		name := v.State.Labels.Name(state.LabelSlot(label))
 		if u == (state.Use{}) && label != 0 {
 			continue
 		}

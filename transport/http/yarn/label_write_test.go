@@ -40,7 +40,7 @@ func (h *house) labels() string {
 		return true
 	})
 	for _, n := range st.LabelledNodes() {
-		out += n.ID.String() + "=" + st.LabelName(n.Label) + " "
+		out += n.ID.String() + "=" + st.Labels.Name(n.Label) + " "
 	}
 	return out
 }
@@ -68,7 +68,7 @@ func TestLabelWrites(t *testing.T) {
 			t.Errorf("%s %s: %q, then %s", c.path, c.body, r.body, h.labels())
 		}
 	}
-	if st := h.planner.State(); !st.Labels.Get(st.Label("gpu")).Exclusive || st.Labels.Get(st.Label("bare")).Exclusive {
+	if st := h.planner.State(); !st.Labels.Get(st.Labels.Find("gpu")).Exclusive || st.Labels.Get(st.Labels.Find("bare")).Exclusive {
 		t.Error("exclusivity is lost")
 	}
 }

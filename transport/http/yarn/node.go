@@ -86,7 +86,7 @@ func (v *docs) wsNode(n *state.Node, now int64) obj {
 		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},
 		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0},
 	}
-	if label := v.State.LabelName(n.Label); label != "" {
+	if label := v.State.Labels.Name(n.Label); label != "" {
 		d = append(d, field{"nodeLabels", []string{label}})
 	}
 	d = append(d, obj{

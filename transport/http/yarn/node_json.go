@@ -63,7 +63,7 @@ func (v *docs) wsNodeJSON(b []byte, n *state.Node, now int64) []byte {
 	w.number(`,"usedVirtualCores":`, n.Allocated[yarn.VCores])
 	w.number(`,"availableVirtualCores":`, free[yarn.VCores])
 	w.raw(wsNodeStill)
-	if label := v.State.LabelName(n.Label); label != "" {
+	if label := v.State.Labels.Name(n.Label); label != "" {
 		w.text(`,"nodeLabels":[`, label)
 		w.raw("]")
 	}
