@@ -40,7 +40,7 @@ func (s *State) checkLabelTotals() error {
 	var want scratch[LabelSlot, sums]
 	var err error
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
-		if to := s.MappedLabel(n.ID); n.Label != to {
+		if to := s.LabelledHosts.LabelOf(n.ID); n.Label != to {
 			err = fmt.Errorf("node %s has label %d and is mapped to %d", n.ID, n.Label, to)
 		}
 		if n.State.Usable() {
@@ -68,10 +68,10 @@ func (s *State) checkLabelledHosts() error {
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		usual := LabelSlot(0)
 		if h.ID.Port != 0 {
-			usual = s.hostLabel(h.ID.Host)
+			usual = s.LabelledHosts.hostLabel(h.ID.Host)
 		}
 		switch {
-		case s.labelledHost(h.ID) != slot:
+		case s.LabelledHosts.at(h.ID) != slot:
 			err = fmt.Errorf("%s is mapped twice", h.ID)
 		case h.Label != 0 && !s.Labels.Get(h.Label).Listed:
 			err = fmt.Errorf("%s is mapped to a label that was removed", h.ID)

@@ -196,13 +196,13 @@ func (s *State) dropUnlisted() {
 		s.LabelledHosts.mut(slot).Label = 0
 	}
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
-		if h.ID.Port != 0 && h.Label == s.hostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
+		if h.ID.Port != 0 && h.Label == s.LabelledHosts.hostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
 			same = append(same, slot)
 		}
 		return true
 	})
 	for _, slot := range same {
-		s.unmapHost(slot)
+		s.LabelledHosts.drop(slot)
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 	}
 	for _, n := range e.Nodes {
 		label := s.Labels.Find(n.Label)
-		s.mapHost(n.ID, label)
+		s.LabelledHosts.put(n.ID, label)
 		s.fold(uint64(n.ID.Port)<<16 | uint64(label))
 		s.fold(hashString(n.ID.Host))
 	}
@@ -224,70 +224,70 @@ func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 	return nil
 }
 
-// mapHost maps a host, or one NodeManager, to a label. The mapping of a host replaces those of its
+// put maps a host, or one NodeManager, to a label. The mapping of a host replaces those of its
 // NodeManagers.
-func (s *State) mapHost(id yarn.NodeID, label LabelSlot) {
+func (t *LabelledHosts) put(id yarn.NodeID, label LabelSlot) {
 	usual := LabelSlot(0)
 	if id.Port == 0 {
-		for slot := s.anyOfHost(id.Host); slot != 0; slot = s.anyOfHost(id.Host) {
-			s.unmapHost(slot)
+		for slot := t.anyOfHost(id.Host); slot != 0; slot = t.anyOfHost(id.Host) {
+			t.drop(slot)
 		}
 	} else {
-		if slot := s.labelledHost(id); slot != 0 {
-			s.unmapHost(slot)
+		if slot := t.at(id); slot != 0 {
+			t.drop(slot)
 		}
-		usual = s.hostLabel(id.Host)
+		usual = t.hostLabel(id.Host)
 	}
 	if label != usual {
-		slot, h := s.LabelledHosts.alloc()
+		slot, h := t.alloc()
 		*h = LabelledHost{ID: id, Label: label}
-		s.LabelledHosts.insert(slot)
+		t.insert(slot)
 	}
 }
 
-func (s *State) unmapHost(slot LabelledHostSlot) {
-	s.LabelledHosts.release(slot)
+func (t *LabelledHosts) drop(slot LabelledHostSlot) {
+	t.release(slot)
 }
 
-// labelledHost returns the slot of the entry for exactly this host or NodeManager, or 0.
-func (s *State) labelledHost(id yarn.NodeID) LabelledHostSlot {
-	return s.LabelledHosts.find(hashString(id.Host), func(r *LabelledHost) bool { return r.ID == id })
+// at returns the slot of the entry for exactly this host or NodeManager, or 0.
+func (t *LabelledHosts) at(id yarn.NodeID) LabelledHostSlot {
+	return t.find(hashString(id.Host), func(r *LabelledHost) bool { return r.ID == id })
 }
 
 // anyOfHost returns the slot of an entry for a host or one of its NodeManagers, or 0.
-func (s *State) anyOfHost(host string) LabelledHostSlot {
-	return s.LabelledHosts.find(hashString(host), func(r *LabelledHost) bool { return r.ID.Host == host })
+func (t *LabelledHosts) anyOfHost(host string) LabelledHostSlot {
+	return t.find(hashString(host), func(r *LabelledHost) bool { return r.ID.Host == host })
 }
 
 // hostLabel returns the label of a host's NodeManagers that have no entry of their own.
-func (s *State) hostLabel(host string) LabelSlot {
-	if slot := s.labelledHost(yarn.NodeID{Host: host}); slot != 0 {
-		return s.LabelledHosts.Get(slot).Label
+func (t *LabelledHosts) hostLabel(host string) LabelSlot {
+	if slot := t.at(yarn.NodeID{Host: host}); slot != 0 {
+		return t.Get(slot).Label
 	}
 	return 0
 }
 
-// MappedLabel returns the label that a node has, or will have when it registers.
-func (s *State) MappedLabel(id yarn.NodeID) LabelSlot {
-	if s.LabelledHosts.Len() == 0 {
+// LabelOf returns the label that a node has, or will have when it registers.
+func (t *LabelledHosts) LabelOf(id yarn.NodeID) LabelSlot {
+	if t.Len() == 0 {
 		return 0
 	}
-	if slot := s.labelledHost(id); slot != 0 {
-		return s.LabelledHosts.Get(slot).Label
+	if slot := t.at(id); slot != 0 {
+		return t.Get(slot).Label
 	}
-	return s.hostLabel(id.Host)
+	return t.hostLabel(id.Host)
 }
 
 // Mapped reports whether a mapping of a host, or of one NodeManager, to a label would change
 // nothing.
-func (s *State) Mapped(id yarn.NodeID, label LabelSlot) bool {
+func (t *LabelledHosts) Mapped(id yarn.NodeID, label LabelSlot) bool {
 	if id.Port != 0 {
-		return s.MappedLabel(id) == label
+		return t.LabelOf(id) == label
 	}
-	others := s.LabelledHosts.find(hashString(id.Host), func(h *LabelledHost) bool {
+	others := t.find(hashString(id.Host), func(h *LabelledHost) bool {
 		return h.ID.Host == id.Host && h.ID.Port != 0
 	})
-	return s.hostLabel(id.Host) == label && others == 0
+	return t.hostLabel(id.Host) == label && others == 0
 }
 
 // relabelNodes gives every node the label to which it is mapped.
@@ -295,7 +295,7 @@ func (s *State) relabelNodes() {
 	s.change(LabelsChanged)
 	r := relabelling{sum: map[relabelled]int{}}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
-		if to := s.MappedLabel(n.ID); to != n.Label {
+		if to := s.LabelledHosts.LabelOf(n.ID); to != n.Label {
 			s.relabel(slot, to, &r)
 		}
 		return true
@@ -470,7 +470,7 @@ func (s *State) linkLabels() {
 		return
 	}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
-		if to := s.MappedLabel(n.ID); to != 0 {
+		if to := s.LabelledHosts.LabelOf(n.ID); to != 0 {
 			s.Nodes.mut(slot).Label = to
 		}
 		return true

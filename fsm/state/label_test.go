@@ -42,7 +42,7 @@ func labelled(t failer) *State {
 func TestNodeLabels(t *testing.T) {
 	s := labelled(t)
 	at := func(host string, port uint16) string {
-		return s.Labels.Name(s.MappedLabel(yarn.NodeID{Host: host, Port: port}))
+		return s.Labels.Name(s.LabelledHosts.LabelOf(yarn.NodeID{Host: host, Port: port}))
 	}
 	is := func(step string, want ...string) {
 		t.Helper()
@@ -248,7 +248,7 @@ func TestCheckSeesLabels(t *testing.T) {
 		"an ask's label":          func(s *State) { s.Asks.mut(s.Apps.Get(1).Asks).Label = 2 },
 		"a label not there":       func(s *State) { s.Asks.mut(s.Apps.Get(1).Asks).Label = 9 },
 		"a removed label":         func(s *State) { s.Labels.mut(1).Listed = false },
-		"a superfluous host":      func(s *State) { s.mapHost(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.mut(2).Label = 0 },
+		"a superfluous host":      func(s *State) { s.LabelledHosts.put(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.mut(2).Label = 0 },
 		"a label of no container": func(s *State) { *s.AskedLabels.place(40) = 1 },
 	} {
 		s := labelled(t)

@@ -68,7 +68,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 
 // noteKnown fills in a new node's record.
 func (s *State) noteKnown(n *Node, id yarn.NodeID) {
-	n.ID, n.Label = id, s.MappedLabel(id)
+	n.ID, n.Label = id, s.LabelledHosts.LabelOf(id)
 	n.KnownMillis = s.Meta.NowMillis
 }
 

@@ -278,7 +278,7 @@ func tooManyLabels(n int, host string) *input.Fault {
 func (p *Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode {
 	host := "" // the last host whose label changes, and so those of its NodeManagers
 	return slices.DeleteFunc(nodes, func(n event.LabelledNode) bool {
-		if n.ID.Host == host || !p.st.Mapped(n.ID, p.st.Labels.Find(n.Label)) {
+		if n.ID.Host == host || !p.st.LabelledHosts.Mapped(n.ID, p.st.Labels.Find(n.Label)) {
 			if n.ID.Port == 0 {
 				host = n.ID.Host
 			}

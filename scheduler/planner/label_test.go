@@ -131,7 +131,7 @@ func TestHostAndItsNodeManagers(t *testing.T) {
 		w.plan(labelled("h:1=y", "h:2=y"))
 		w.plan(in)
 		for port, want := range []string{"x", "x", "y", ""} {
-			if got := w.p.st.Labels.Name(w.p.st.MappedLabel(yarn.NodeID{Host: "h", Port: uint16(port)})); got != want {
+			if got := w.p.st.Labels.Name(w.p.st.LabelledHosts.LabelOf(yarn.NodeID{Host: "h", Port: uint16(port)})); got != want {
 				t.Errorf("%+v: h:%d has label %q, want %q", in, port, got, want)
 			}
 		}

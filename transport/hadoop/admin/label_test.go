@@ -75,7 +75,7 @@ func TestLabels(t *testing.T) {
 		t.Errorf("the nodes have %s", got)
 	}
 	must(h.replace(false, at("a", 45454), at("later", 0, "gpu")))
-	if got := h.names(t); got != " spot" || st.MappedLabel(yarn.NodeID{Host: "later", Port: 1}) != st.Labels.Find("gpu") {
+	if got := h.names(t); got != " spot" || st.LabelledHosts.LabelOf(yarn.NodeID{Host: "later", Port: 1}) != st.Labels.Find("gpu") {
 		t.Errorf("the nodes have %s", got)
 	}
 	must(h.remove("old", "spot"))

@@ -74,7 +74,7 @@ func (v *view) listedUnknown() []*state.Node {
 // -1.
 func (v *view) unknownReport(n *state.Node) *proto.NodeReportProto {
 	r := v.nodeReport(n)
-	r.NodeLabels = wire.NodeLabels(v.st, v.st.MappedLabel(n.ID))
+	r.NodeLabels = wire.NodeLabels(v.st, v.st.LabelledHosts.LabelOf(n.ID))
 	r.NodeId.Port, r.HttpAddress, r.RackName = new(int32(-1)), new(n.ID.Host+":-1"), nil
 	return r
 }

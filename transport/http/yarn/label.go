@@ -124,7 +124,7 @@ func (s *API) wsNodeLabels(c *route.Call) error {
 		return err
 	}
 	var list []obj
-	if label := v.State.MappedLabel(id); label != 0 {
+	if label := v.State.LabelledHosts.LabelOf(id); label != 0 {
 		list = append(list, v.wsLabel(label))
 	}
 	return s.writeBare(c, "nodeLabelsInfo", filled("nodeLabelInfo", list))
