@@ -59,7 +59,7 @@ func (s *Scheduler) refreshQueue(p *partition, i int32) {
 	v, parent := &p.queues[i], s.queues[i].parent
 	pending := &s.Queue(i).Pending
 	if p.label != 0 {
-		p.uses[i] = s.st.QueueUseSlot(s.queues[i].slot, p.label, p.uses[i])
+		p.uses[i] = s.st.LabelUses.QueueSlot(s.queues[i].slot, p.label, p.uses[i])
 		pending = &s.labelUse(p.uses[i]).Pending
 	}
 	if parent < 0 {

@@ -181,7 +181,7 @@ func (s *Scheduler) follow() {
 		}
 		return
 	}
-	s.setChanged(s.st.ChangedUses())
+	s.setChanged(s.st.LabelUses.Changed())
 	if t.warnings || t.created != 0 {
 		s.forgetAwaiting()
 	}
@@ -390,7 +390,7 @@ func (s *Scheduler) refreshShare(p *partition, slot state.UserSlot, v, next *use
 	}
 	used := &s.st.Users.Get(slot).Used
 	if p.label != 0 {
-		share.use = s.st.UserUseSlot(slot, p.label, share.use)
+		share.use = s.st.LabelUses.UserSlot(slot, p.label, share.use)
 		used = &s.labelUse(share.use).Used
 	}
 	share.part = capacity.DominantPart(s.cfg.Calculator, p.total, *used)

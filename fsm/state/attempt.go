@@ -30,7 +30,7 @@ func (s *State) countAttempt(a *App, sign int32) {
 	case AttemptActive, AttemptRegistered, AttemptFinishing:
 		am := a.amCharge().Times(int64(sign))
 		if a.AMLabel != 0 {
-			s.chargeAM(a, am)
+			s.LabelUses.chargeAM(a, am)
 			am = yarn.Resource{}
 		}
 		q.ActiveApps += sign

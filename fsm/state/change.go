@@ -111,8 +111,8 @@ type changes []Change
 // that only report, count or acknowledge something do nothing that is listed.
 func (s *State) Changes() []Change { return s.changes }
 
-// ChangedUses returns the partitions whose use the last event changed: bit label%64.
-func (s *State) ChangedUses() uint64 { return s.changedUses }
+// Changed returns the partitions whose use the last event changed: bit label%64.
+func (t *LabelUses) Changed() uint64 { return t.changed }
 
 // change adds a change. The caller completes it before it adds another one.
 func (s *State) change(kind ChangeKind) *Change {

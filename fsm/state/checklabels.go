@@ -19,7 +19,7 @@ func (s *State) checkLabels() error {
 	var err error
 	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
 		switch {
-		case s.labelUse(u.labelUseKey) != slot:
+		case s.LabelUses.at(u.labelUseKey) != slot:
 			err = fmt.Errorf("the use of label %d by queue %d, user %d is there twice", u.Label, u.Queue, u.User)
 		case u.Use != want[u.labelUseKey] || u.Use == Use{}:
 			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use, u.Label, want[u.labelUseKey])

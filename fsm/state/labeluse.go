@@ -40,39 +40,39 @@ func (k labelUseKey) hash() uint64 {
 
 func (u *LabelUse) same(other *LabelUse) bool { return u.labelUseKey == other.labelUseKey }
 
-func (s *State) labelUse(k labelUseKey) LabelUseSlot {
-	return s.LabelUses.find(k.hash(), func(r *LabelUse) bool { return r.labelUseKey == k })
+func (t *LabelUses) at(k labelUseKey) LabelUseSlot {
+	return t.find(k.hash(), func(r *LabelUse) bool { return r.labelUseKey == k })
 }
 
-func (s *State) useOf(k labelUseKey) Use {
-	if slot := s.labelUse(k); slot != 0 {
-		return s.LabelUses.Get(slot).Use
+func (t *LabelUses) of(k labelUseKey) Use {
+	if slot := t.at(k); slot != 0 {
+		return t.Get(slot).Use
 	}
 	return Use{}
 }
 
-// QueueUseSlot returns the slot of a queue's LabelUse, or 0 if there is none. If guess is the right
+// QueueSlot returns the slot of a queue's LabelUse, or 0 if there is none. If guess is the right
 // slot, no search is needed. Callers pass the previous result as guess.
-func (s *State) QueueUseSlot(queue QueueSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
-	return s.labelUseNear(guess, labelUseKey{Label: label, Queue: queue})
+func (t *LabelUses) QueueSlot(queue QueueSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
+	return t.near(guess, labelUseKey{Label: label, Queue: queue})
 }
 
-// UserUseSlot is like QueueUseSlot for a user of a leaf.
-func (s *State) UserUseSlot(user UserSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
-	return s.labelUseNear(guess, labelUseKey{Label: label, User: user})
+// UserSlot is like QueueUseSlot for a user of a leaf.
+func (t *LabelUses) UserSlot(user UserSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
+	return t.near(guess, labelUseKey{Label: label, User: user})
 }
 
-func (s *State) labelUseNear(guess LabelUseSlot, k labelUseKey) LabelUseSlot {
-	if guess != 0 && s.LabelUses.Get(guess).labelUseKey == k {
+func (t *LabelUses) near(guess LabelUseSlot, k labelUseKey) LabelUseSlot {
+	if guess != 0 && t.Get(guess).labelUseKey == k {
 		return guess
 	}
-	return s.labelUse(k)
+	return t.at(k)
 }
 
 // QueueUse returns what a queue uses and wants of a partition.
 func (s *State) QueueUse(queue QueueSlot, label LabelSlot) Use {
 	if label != 0 {
-		return s.useOf(labelUseKey{Label: label, Queue: queue})
+		return s.LabelUses.of(labelUseKey{Label: label, Queue: queue})
 	}
 	q := s.Queues.Get(queue)
 	return Use{Used: q.Used, Reserved: q.Reserved, Pending: q.Pending, AMUsed: q.AMUsed, ActiveUsed: q.ActiveUsed}
@@ -93,47 +93,47 @@ func (s *State) TotalUse(queue QueueSlot) Use {
 // UserUse returns what a user of a leaf uses of a partition.
 func (s *State) UserUse(user UserSlot, label LabelSlot) Use {
 	if label != 0 {
-		return s.useOf(labelUseKey{Label: label, User: user})
+		return s.LabelUses.of(labelUseKey{Label: label, User: user})
 	}
 	u := s.Users.Get(user)
 	return Use{Used: u.Used, AMUsed: u.AMUsed}
 }
 
-// changeUse calls f to change the LabelUse with the given key. It creates the record if there is
+// change calls f to change the LabelUse with the given key. It creates the record if there is
 // none, and removes it if it becomes zero.
-func (s *State) changeUse(k labelUseKey, f func(u *Use)) {
-	slot := s.labelUse(k)
+func (t *LabelUses) change(k labelUseKey, f func(u *Use)) {
+	slot := t.at(k)
 	if slot == 0 {
 		var r *LabelUse
-		slot, r = s.LabelUses.alloc()
+		slot, r = t.alloc()
 		r.labelUseKey = k
-		s.LabelUses.insert(slot)
+		t.insert(slot)
 	}
-	s.changedUses |= 1 << (k.Label % 64)
-	r := s.LabelUses.mut(slot)
+	t.changed |= 1 << (k.Label % 64)
+	r := t.mut(slot)
 	f(&r.Use)
 	if r.Used.IsZero() && r.Use == (Use{}) {
-		s.LabelUses.release(slot)
+		t.release(slot)
 	}
 }
 
 // chainUse calls f to change the use of a queue and of all its ancestors.
 func (s *State) chainUse(label LabelSlot, queue QueueSlot, f func(u *Use)) {
 	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
-		s.changeUse(labelUseKey{Label: label, Queue: slot}, f)
+		s.LabelUses.change(labelUseKey{Label: label, Queue: slot}, f)
 	}
 }
 
 // chargeLabel is charge for a label's partition.
 func (s *State) chargeLabel(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
-	s.changeUse(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
+	s.LabelUses.change(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
 	var ofActive, ofLeaf yarn.Resource
 	if s.Users.Get(a.UserSlot).IsActive() {
 		ofActive = used
 	}
 	for slot := a.Queue; slot != 0; slot = s.Queues.Get(slot).Parent {
 		s.Queues.mut(slot).Containers += containers
-		s.changeUse(labelUseKey{Label: label, Queue: slot}, func(u *Use) {
+		s.LabelUses.change(labelUseKey{Label: label, Queue: slot}, func(u *Use) {
 			u.Used = u.Used.Add(used)
 			u.Reserved = u.Reserved.Add(reserved)
 			if slot == a.Queue {
@@ -146,10 +146,10 @@ func (s *State) chargeLabel(a *App, label LabelSlot, used, reserved yarn.Resourc
 }
 
 // chargeAM adds am to the AMUsed of the leaf and the user in the partition of the AM's label.
-func (s *State) chargeAM(a *App, am yarn.Resource) {
+func (t *LabelUses) chargeAM(a *App, am yarn.Resource) {
 	add := func(u *Use) { u.AMUsed = u.AMUsed.Add(am) }
-	s.changeUse(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, add)
-	s.changeUse(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, add)
+	t.change(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, add)
+	t.change(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, add)
 }
 
 // activateUses adds a user's use of labels' partitions to ActiveUsed of the leaf, or subtracts it
@@ -165,7 +165,7 @@ func (s *State) activateUses(user UserSlot, active bool) {
 			used = yarn.Resource{}.Sub(used)
 		}
 		if !used.IsZero() {
-			s.changeUse(labelUseKey{Label: label, Queue: leaf}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
+			s.LabelUses.change(labelUseKey{Label: label, Queue: leaf}, func(u *Use) { u.ActiveUsed = u.ActiveUsed.Add(used) })
 		}
 		return true
 	})

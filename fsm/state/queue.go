@@ -223,7 +223,7 @@ func (q *Queue) same(other *Queue) bool { return q.Path == other.Path }
 
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *State) chain(queue QueueSlot, f func(q *Queue)) {
-	s.changedUses |= 1
+	s.LabelUses.changed |= 1
 	for slot := queue; slot != 0; {
 		q := s.Queues.mut(slot)
 		f(q)

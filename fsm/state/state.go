@@ -93,7 +93,7 @@ func New() *State {
 func (s *State) Fork() *State {
 	f := new(State)
 	*f = *s
-	f.writer, f.changes, f.changedUses = new(writer), nil, 0
+	f.writer, f.changes, f.LabelUses.changed = new(writer), nil, 0
 	f.byLocation = s.byLocation.fork()
 	for _, p := range parts {
 		p.fork(s, f)
@@ -140,7 +140,7 @@ func broken(e event.Event, format string, args ...any) error {
 // Apply applies one event. If the event does not fit the state, Apply returns a BrokenError and
 // leaves the state unchanged.
 func (s *State) Apply(e event.Event) error {
-	s.changes, s.changedUses = s.changes[:0], 0
+	s.changes, s.LabelUses.changed = s.changes[:0], 0
 	if l, ok := e.(event.Later); ok && s.Meta.Level < l.Since() {
 		return broken(e, "the feature level is %d", s.Meta.Level)
 	}
