@@ -182,7 +182,7 @@ func (e *lengthGuesses) endOf(c *state.Container) int64 {
 }
 
 // usualLength returns the median length of all containers.
-func (s *Scheduler) usualLength() int64 { return medianLength(s.st.LengthsOfAll(), 0) }
+func (s *Scheduler) usualLength() int64 { return medianLength(s.st.Lengths.OfAll(), 0) }
 
 // medianLength returns the median of those lengths of a history that are longer than age. If there
 // are none, it returns twice the age, but at least unknownLengthMillis.

@@ -69,7 +69,7 @@ func lengthFrom(bucket int) int64 {
 // nil if there is none yet.
 func (s *State) LengthsOf(a *App) (best *Lengths) {
 	for _, key := range s.lengthKeys(a) {
-		if slot := s.findLengths(key); slot != 0 {
+		if slot := s.Lengths.at(key); slot != 0 {
 			if l := s.Lengths.Get(slot); best == nil || l.Total() >= enoughLengths {
 				best = l
 			}
@@ -78,10 +78,10 @@ func (s *State) LengthsOf(a *App) (best *Lengths) {
 	return best
 }
 
-// LengthsOfAll returns the history of all containers, or nil if there is none yet.
-func (s *State) LengthsOfAll() *Lengths {
-	if slot := s.findLengths(lengthsOfAll); slot != 0 {
-		return s.Lengths.Get(slot)
+// OfAll returns the history of all containers, or nil if there is none yet.
+func (h *Histories) OfAll() *Lengths {
+	if slot := h.at(lengthsOfAll); slot != 0 {
+		return h.Get(slot)
 	}
 	return nil
 }
@@ -112,11 +112,11 @@ func hashOfAppName(name string) uint64 {
 	return h
 }
 
-// findLengths returns the slot of a history, or 0 if there is none.
-func (s *State) findLengths(key uint64) LengthsSlot {
+// at returns the slot of a history, or 0 if there is none.
+func (h *Histories) at(key uint64) LengthsSlot {
 	first := firstLengths(key)
 	for slot := first; slot < first+lengthWays; slot++ {
-		if s.Lengths.Has(slot) && s.Lengths.Get(slot).Key == key {
+		if h.Has(slot) && h.Get(slot).Key == key {
 			return slot
 		}
 	}
@@ -134,9 +134,9 @@ func (s *State) recordLength(a *App, c *Container) {
 	}
 	bucket := LengthBucket(s.Meta.NowMillis - c.AllocatedMillis)
 	for _, key := range s.lengthKeys(a) {
-		slot := s.findLengths(key)
+		slot := s.Lengths.at(key)
 		if slot == 0 {
-			slot = s.addLengths(key)
+			slot = s.Lengths.add(key)
 		}
 		l := s.Lengths.mut(slot)
 		l.Used = s.Meta.Completed
@@ -154,20 +154,20 @@ func (l *Lengths) count(bucket int) {
 	l.Counts[bucket]++
 }
 
-// addLengths adds a history and returns its slot.
-func (s *State) addLengths(key uint64) LengthsSlot {
+// add adds a history and returns its slot.
+func (h *Histories) add(key uint64) LengthsSlot {
 	first := firstLengths(key)
 	oldest := first
 	for slot := first; slot < first+lengthWays; slot++ {
-		if !s.Lengths.Has(slot) {
-			s.Lengths.place(slot).Key = key
+		if !h.Has(slot) {
+			h.place(slot).Key = key
 			return slot
 		}
-		if s.Lengths.Get(slot).Used < s.Lengths.Get(oldest).Used {
+		if h.Get(slot).Used < h.Get(oldest).Used {
 			oldest = slot
 		}
 	}
-	*s.Lengths.mut(oldest) = Lengths{Key: key}
+	*h.mut(oldest) = Lengths{Key: key}
 	return oldest
 }
 

@@ -87,7 +87,7 @@ func TestLengthsAreBounded(t *testing.T) {
 		t.Errorf("%d histories", n)
 	}
 	for _, key := range s.lengthKeys(&a) {
-		if s.findLengths(key) == 0 {
+		if s.Lengths.at(key) == 0 {
 			t.Errorf("history %x is not kept", key)
 		}
 	}
