@@ -67,7 +67,7 @@ func (p *pass) offerKey(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 		return refuse(statePrioritySkipped, NoAsks)
 	case p.loan.lends() && !p.mayLease(a, k, n):
 		return refuse(statePrioritySkipped, NodeReservedByOther)
-	case p.st.HoldsBack(k):
+	case p.st.Gangs.HoldsBack(k):
 		return p.offerGang(app, ask, node, l)
 	case p.leavesOut(k, node):
 		return refuse(statePrioritySkipped, NoReason)

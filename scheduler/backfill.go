@@ -103,7 +103,7 @@ func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 
 func (v *View) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
 	policy := v.cfg.Queues[v.LeafOf(a)].Backfill
 	switch {
-	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.st.HoldsBack(k) || !v.cfg.Calculator.FitsIn(k.Size, n.Unallocated()):
+	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.st.Gangs.HoldsBack(k) || !v.cfg.Calculator.FitsIn(k.Size, n.Unallocated()):
 		return 0, false
 	case v.fitsBeside(k.Size, n):
 		return event.NoLease, true

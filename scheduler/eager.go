@@ -145,7 +145,7 @@ func (r *eagerRun) serveAsk(p *partition, ask state.AskSlot) bool {
 func (s *Scheduler) nodeToReserve(p *partition, ask state.AskSlot) state.NodeSlot {
 	k := s.st.Asks.Get(ask)
 	a := s.st.Apps.Get(k.App)
-	if !s.needsMore(a, k) || s.st.HoldsBack(k) {
+	if !s.needsMore(a, k) || s.st.Gangs.HoldsBack(k) {
 		return 0
 	}
 	for node := range s.reservableNodes(p, a, ask, yarn.OffSwitch) {

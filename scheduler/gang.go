@@ -339,7 +339,7 @@ func (s *Scheduler) DeclareGang(app state.AppSlot, g yarn.Gang) {
 // gangComplete reports whether an ask does not belong to a gang that lacks asks for some of its
 // members.
 func (s *Scheduler) gangComplete(k *state.Ask) bool {
-	g := s.st.GangOf(k)
+	g := s.st.Gangs.Of(k)
 	return g == nil || g.State != state.GangAsking
 }
 

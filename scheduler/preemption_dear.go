@@ -29,7 +29,7 @@ type DearSet struct {
 func (s *Scheduler) TooDear(app state.AppSlot, ask state.AskSlot) (dear DearSet, ok bool) {
 	set := &s.cfg.Preemption
 	a, k := s.st.Apps.Get(app), s.st.Asks.Get(ask)
-	if set.Selector == preempt.YARN || set.MaxLostMillis < 0 || k.Count == 0 || s.st.HoldsBack(k) {
+	if set.Selector == preempt.YARN || set.MaxLostMillis < 0 || k.Count == 0 || s.st.Gangs.HoldsBack(k) {
 		return dear, false
 	}
 	now := s.now

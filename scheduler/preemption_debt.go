@@ -56,7 +56,7 @@ func (r *preemptionRound) waitsForGuarantee(leaf int32) bool {
 			continue
 		}
 		for slot, k := range st.Asks.Of(a) {
-			if k.Count > 0 && k.Label == r.s.at.label && !st.HoldsBack(k) && r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
+			if k.Count > 0 && k.Label == r.s.at.label && !st.Gangs.HoldsBack(k) && r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
 				return true
 			}
 		}

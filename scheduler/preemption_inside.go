@@ -188,7 +188,7 @@ func (r *preemptionRound) chooseForAppInside(whole *preemptionRound, app state.A
 	st := r.s.st
 	a := st.Apps.Get(app)
 	for slot, k := range st.Asks.Of(a) {
-		if k.Count == 0 || k.Label != r.s.at.label || st.HoldsBack(k) || !r.mayGain(r.inside.leaf, k.Size) {
+		if k.Count == 0 || k.Label != r.s.at.label || st.Gangs.HoldsBack(k) || !r.mayGain(r.inside.leaf, k.Size) {
 			continue
 		}
 		if r.spent() {

@@ -51,7 +51,7 @@ func (r *preemptionRound) chooseForApp(leaf int32, app state.AppSlot) {
 		return
 	}
 	for slot, k := range r.s.st.Asks.Of(a) {
-		if k.Count > 0 && k.Label == r.s.at.label && !r.spent() && !r.s.st.HoldsBack(k) {
+		if k.Count > 0 && k.Label == r.s.at.label && !r.spent() && !r.s.st.Gangs.HoldsBack(k) {
 			w := beneficiary{leaf: leaf, app: app, ask: slot}
 			r.chooseForReservations(w)
 			r.chooseForAsk(w)

@@ -126,7 +126,7 @@ func (r *preemptionRound) waitingByRank() (waiting []rankedReservation) {
 			r.gained(res)
 			continue
 		}
-		if ask, ok := r.s.askOfReservation(res); ok && !st.HoldsBack(st.Asks.Get(ask)) {
+		if ask, ok := r.s.askOfReservation(res); ok && !st.Gangs.HoldsBack(st.Asks.Get(ask)) {
 			waiting = append(waiting, rankedReservation{beneficiary{leaf: leaf, app: res.App, ask: ask}, number})
 		}
 	}

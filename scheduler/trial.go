@@ -89,7 +89,7 @@ func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 		return NodeTooSmall
 	case !s.cfg.Calculator.FitsIn(k.Size, n.Unallocated()) || !fulfills && !s.hasRoom(n):
 		return NodeTooSmallFree
-	case s.st.HoldsBack(k):
+	case s.st.Gangs.HoldsBack(k):
 		return NoReason // the gang decides; see WhyGangWaits
 	case fulfills:
 		return t.decided(p, p.place(t.app, t.ask, node, &Limits{}, true))

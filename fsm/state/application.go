@@ -86,7 +86,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	}
 	s.leaveUser(a.UserSlot)
 	a.UserSlot = 0
-	s.dropGang(slot)
+	s.Gangs.drop(slot)
 	s.endNodeApplications(a)
 	s.Meta.EndedApps++
 	s.fold(uint64(slot)<<8 | uint64(e.State))

@@ -108,7 +108,7 @@ func (s *State) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
 	before := a.Outstanding
 	a.Outstanding += count - k.Count
 	k.Count, k.Size = count, size
-	s.followGang(k)
+	s.Gangs.follow(&s.Meta, k)
 	s.addPending(a, k.Label, delta)
 	s.demandChanged(a, before)
 }
@@ -165,7 +165,7 @@ func (s *State) dropAsks(a *App) {
 	for slot := range s.Asks.Of(a) {
 		k := s.Asks.mut(slot)
 		k.Count = 0
-		s.followGang(k)
+		s.Gangs.follow(&s.Meta, k)
 		s.leaveResize(k)
 		s.dropLocations(k)
 		s.Asks.release(slot)

@@ -102,7 +102,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 		return 0, broken(of, "node %s is reserved", n.ID)
 	case !s.Versions.fits(k.Size, n.Unallocated()):
 		return 0, broken(of, "%s does not fit the %s free on %s", k.Size, n.Unallocated(), n.ID)
-	case s.HoldsBack(k):
+	case s.Gangs.HoldsBack(k):
 		return 0, broken(of, "its gang has not started")
 	}
 	a.NextNumber = e.Number

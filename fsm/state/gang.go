@@ -41,33 +41,33 @@ type Gang struct {
 // HoldsBack reports whether containers of the gang's ask must not be allocated one by one.
 func (g *Gang) HoldsBack() bool { return g.State == GangAsking || g.State == GangWaiting }
 
-// GangOf returns the gang to which an ask belongs, or nil.
-func (s *State) GangOf(k *Ask) *Gang {
-	if s.Gangs.Len() == 0 || k.AM || k.IncreaseOf != 0 || !s.Gangs.Has(k.App) {
+// Of returns the gang to which an ask belongs, or nil.
+func (t *Gangs) Of(k *Ask) *Gang {
+	if t.Len() == 0 || k.AM || k.IncreaseOf != 0 || !t.Has(k.App) {
 		return nil
 	}
-	if g := s.Gangs.Get(k.App); g.Bound && g.Key == k.Key {
+	if g := t.Get(k.App); g.Bound && g.Key == k.Key {
 		return g
 	}
 	return nil
 }
 
 // HoldsBack reports whether an ask belongs to a gang that has not started.
-func (s *State) HoldsBack(k *Ask) bool {
-	g := s.GangOf(k)
+func (t *Gangs) HoldsBack(k *Ask) bool {
+	g := t.Of(k)
 	return g != nil && g.HoldsBack()
 }
 
-// followGang updates an application's gang after the count of an ask has changed.
-func (s *State) followGang(k *Ask) {
-	if s.Gangs.Len() == 0 || k.AM || k.IncreaseOf != 0 || !s.Gangs.Has(k.App) {
+// follow updates an application's gang after the count of an ask has changed.
+func (t *Gangs) follow(m *Meta, k *Ask) {
+	if t.Len() == 0 || k.AM || k.IncreaseOf != 0 || !t.Has(k.App) {
 		return
 	}
-	if g := s.Gangs.Get(k.App); g.Spec.IsOf(k.Key) && (!g.Bound || g.Key == k.Key) {
-		g = s.Gangs.mut(k.App)
-		g.follow(k, s.Meta.NowMillis)
-		s.fold(uint64(k.App)<<8 | uint64(g.State))
-		s.fold(uint64(g.SinceMillis))
+	if g := t.Get(k.App); g.Spec.IsOf(k.Key) && (!g.Bound || g.Key == k.Key) {
+		g = t.mut(k.App)
+		g.follow(k, m.NowMillis)
+		m.fold(uint64(k.App)<<8 | uint64(g.State))
+		m.fold(uint64(g.SinceMillis))
 	}
 }
 
@@ -111,10 +111,10 @@ func (s *State) gangAttemptEnded(app AppSlot, a *App) {
 	s.fold(uint64(app))
 }
 
-// dropGang removes the gang of an application.
-func (s *State) dropGang(app AppSlot) {
-	if s.Gangs.Has(app) {
-		s.Gangs.release(app)
+// drop removes the gang of an application.
+func (t *Gangs) drop(app AppSlot) {
+	if t.Has(app) {
+		t.release(app)
 	}
 }
 
@@ -156,13 +156,13 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 			return broken(e, "reservation r%d is of what is to be a gang's ask", r.Number)
 		}
 	}
-	s.dropGang(slot)
+	s.Gangs.drop(slot)
 	*s.Gangs.place(slot) = Gang{Spec: e.Gang}
 	s.changeApp(GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
 	s.fold(hashString(e.Gang.String()))
 	for _, k := range s.Asks.Of(a) {
-		s.followGang(k)
+		s.Gangs.follow(&s.Meta, k)
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (s *State) gangEnded(e *event.GangEnded) error {
 	}
 	s.changeApp(GangPhase, slot, a).GangState = GangOver
 	if e.Cause == yarn.GangWithdrawn {
-		s.dropGang(slot)
+		s.Gangs.drop(slot)
 	} else {
 		g := s.Gangs.mut(slot)
 		g.State, g.SinceMillis, g.ExpectedMillis = GangOver, 0, 0

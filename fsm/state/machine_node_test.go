@@ -82,7 +82,7 @@ func (m *machine) ResizeNode(t *rapid.T) {
 // wanting draws an ask for which a container may be allocated, with its application.
 func (m *machine) wanting(t *rapid.T) (*App, *Ask) {
 	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool {
-		return k.IncreaseOf == 0 && k.Count > 0 && !m.s.HoldsBack(k) && m.s.Apps.Get(k.App).Activated()
+		return k.IncreaseOf == 0 && k.Count > 0 && !m.s.Gangs.HoldsBack(k) && m.s.Apps.Get(k.App).Activated()
 	})
 	return m.s.Apps.Get(k.App), k
 }

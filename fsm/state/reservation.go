@@ -99,7 +99,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
 	}
-	if s.HoldsBack(s.Asks.Get(ask)) {
+	if s.Gangs.HoldsBack(s.Asks.Get(ask)) {
 		return broken(e, "its gang is served at once")
 	}
 	s.Meta.NextReservation = e.Reservation
@@ -194,7 +194,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if s.awaitsPreemption(r) {
 		return broken(e, "containers are still to end for it")
 	}
-	if s.HoldsBack(s.Asks.Get(ask)) {
+	if s.Gangs.HoldsBack(s.Asks.Get(ask)) {
 		return broken(e, "its gang is served at once")
 	}
 	s.changeReservation(ReservationClosed, slot, r).Ask = ask

@@ -43,7 +43,7 @@ func (v view) explainIfs(x *Explanation, app state.AppSlot, a *state.App) {
 	case scheduler.NodeSilent:
 		v.suppose(x, app, "the silent nodes sent heartbeats", v.hear)
 	case scheduler.NodeTooSmall, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.ReservedElsewhere:
-		if !v.st.HoldsBack(k) {
+		if !v.st.Gangs.HoldsBack(k) {
 			v.explainRoom(x, app, ask)
 		}
 	}

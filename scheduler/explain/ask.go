@@ -43,7 +43,7 @@ func (v view) explainAsk(x *Explanation, slot state.AppSlot, a *state.App) {
 func (v view) explainOne(x *Explanation, slot state.AppSlot, ask state.AskSlot) {
 	all, k := v.survey(slot, ask), v.st.Asks.Get(ask)
 	x.tellNodes(v, &all)
-	if v.st.HoldsBack(k) && v.judgeLabel(v.LeafOf(v.st.Apps.Get(slot)), k) == scheduler.NoReason {
+	if v.st.Gangs.HoldsBack(k) && v.judgeLabel(v.LeafOf(v.st.Apps.Get(slot)), k) == scheduler.NoReason {
 		v.explainGang(x, slot, ask, &all)
 		return
 	}
@@ -392,7 +392,7 @@ const openNodes = 32
 func (v view) survey(app state.AppSlot, ask state.AskSlot) survey {
 	var out survey
 	t, label := v.NewTrial(app, ask, true), v.st.Asks.Get(ask).Label
-	gang := v.st.HoldsBack(v.st.Asks.Get(ask)) // it starts with the pass on any node
+	gang := v.st.Gangs.HoldsBack(v.st.Asks.Get(ask)) // it starts with the pass on any node
 	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch {
 		case !n.Serving():
