@@ -19,7 +19,7 @@ type preference struct {
 
 // avoids reports whether an ask prefers other nodes.
 func (s *Scheduler) avoids(k *state.Ask, node state.NodeSlot) bool {
-	return k.IncreaseOf == 0 && s.st.Avoids(s.st.Apps.Get(k.App).ID.Seq, k.Key, node, s.now)
+	return k.IncreaseOf == 0 && s.st.Avoided.Avoids(s.st.Apps.Get(k.App).ID.Seq, k.Key, node, s.now)
 }
 
 // preferOthers runs the eager passes without asks on nodes that they avoid, and records the

@@ -35,9 +35,9 @@ type Avoided struct {
 type AvoidedNodes []Avoided
 
 // Avoids reports whether an application avoids a node for the containers under a key.
-func (s *State) Avoids(app uint32, key yarn.SchedulerKey, node NodeSlot, nowMillis int64) bool {
-	for i := range s.Avoided {
-		if v := &s.Avoided[i]; v.Node == node && v.App == app && v.Key == key {
+func (t *AvoidedNodes) Avoids(app uint32, key yarn.SchedulerKey, node NodeSlot, nowMillis int64) bool {
+	for i := range *t {
+		if v := &(*t)[i]; v.Node == node && v.App == app && v.Key == key {
 			return v.UntilMillis > nowMillis
 		}
 	}
@@ -75,11 +75,11 @@ func (s *State) noteEnd(c *Container, exit int32) {
 	s.fold(uint64(v.UntilMillis))
 }
 
-// dropAvoided removes the entries of a node that is forgotten, because another node may get its
+// drop removes the entries of a node that is forgotten, because another node may get its
 // number.
-func (s *State) dropAvoided(node NodeSlot) {
-	if slices.ContainsFunc(s.Avoided, func(v Avoided) bool { return v.Node == node }) {
-		s.Avoided = slices.DeleteFunc(slices.Clone(s.Avoided), func(v Avoided) bool { return v.Node == node })
+func (t *AvoidedNodes) drop(node NodeSlot) {
+	if slices.ContainsFunc(*t, func(v Avoided) bool { return v.Node == node }) {
+		*t = slices.DeleteFunc(slices.Clone(*t), func(v Avoided) bool { return v.Node == node })
 	}
 }
 
@@ -95,8 +95,8 @@ func (s *State) checkAvoided() error {
 	return nil
 }
 
-func (s *State) codeAvoided(c *codec.Coder) {
-	codec.List(c, (*[]Avoided)(&s.Avoided), func(c *codec.Coder, v *Avoided) {
+func (t *AvoidedNodes) code(c *codec.Coder) {
+	codec.List(c, (*[]Avoided)(t), func(c *codec.Coder, v *Avoided) {
 		c.U32(&v.App)
 		c.Key(&v.Key)
 		codec.Slot(c, &v.Node)

@@ -50,13 +50,13 @@ func TestWhatIsAvoided(t *testing.T) {
 			s := giver(t)
 			before := s.Meta.NowMillis + c.after
 			give(t, s, 1, k1, c.exit, c.after, c.launch)
-			if got := s.Avoids(1, k1, 3, before); got != c.want {
+			if got := s.Avoided.Avoids(1, k1, 3, before); got != c.want {
 				t.Errorf("avoided: %v", got)
 			}
-			if s.Avoids(1, k2, 3, before) || s.Avoids(2, k1, 3, before) || s.Avoids(1, k1, 2, before) {
+			if s.Avoided.Avoids(1, k2, 3, before) || s.Avoided.Avoids(2, k1, 3, before) || s.Avoided.Avoids(1, k1, 2, before) {
 				t.Error("another key, application or node is avoided")
 			}
-			if s.Avoids(1, k1, 3, before+AvoidMillis) {
+			if s.Avoided.Avoids(1, k1, 3, before+AvoidMillis) {
 				t.Error("it is avoided for too long")
 			}
 			r, err := decode(encode(s))
@@ -88,7 +88,7 @@ func TestAvoidedIsBounded(t *testing.T) {
 		number++
 		apply(t, s, ask(1, key, 1, 1), allocated(1, number, key, 3), &event.ContainerCompleted{Container: ref(1, number), ExitStatus: yarn.ExitAborted})
 	}
-	if len(s.Avoided) != avoidedMax || s.Avoids(1, k1, 5+avoidedByKey, s.Meta.NowMillis) {
+	if len(s.Avoided) != avoidedMax || s.Avoided.Avoids(1, k1, 5+avoidedByKey, s.Meta.NowMillis) {
 		t.Errorf("%d entries", len(s.Avoided))
 	}
 	if err := s.Check(); err != nil {

@@ -37,7 +37,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	}
 	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 	s.forgetMasters(e.Node)
-	s.dropAvoided(e.Node)
+	s.Avoided.drop(e.Node)
 	s.Names.unretain(&s.Meta, n.Host)
 	s.Names.unretain(&s.Meta, n.RackID)
 	s.changeNode(NodeChanged, e.Node)

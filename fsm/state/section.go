@@ -176,7 +176,7 @@ var parts = []part{
 	table(36, "leases", func(s *State) *Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
 	table(37, "former-queues", func(s *State) *Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
 	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
-	single(39, "avoided", (*State).codeAvoided),
+	single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.code(c) }),
 	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
 }
 
