@@ -43,7 +43,7 @@ func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
 	const again = "create one with \"rmd cluster token create\""
 	st, _ := r.machine.Fork()
-	t, ok := st.JoinToken(hash)
+	t, ok := st.JoinTokens.Find(hash)
 	switch {
 	case !ok:
 		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: tokenUnknown, Do: again}

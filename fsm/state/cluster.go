@@ -61,9 +61,9 @@ func (s *State) epochRaised(e *event.EpochRaised) error {
 // JoinTokens are the tokens with which replicas join. A changed list is a new list.
 type JoinTokens []JoinToken
 
-// JoinToken returns the token with the given hash.
-func (s *State) JoinToken(hash []byte) (JoinToken, bool) {
-	for _, t := range s.JoinTokens {
+// Find returns the token with the given hash.
+func (j *JoinTokens) Find(hash []byte) (JoinToken, bool) {
+	for _, t := range *j {
 		if bytes.Equal(t.Hash, hash) {
 			return t, true
 		}
@@ -71,43 +71,43 @@ func (s *State) JoinToken(hash []byte) (JoinToken, bool) {
 	return JoinToken{}, false
 }
 
-var _ = applies((*State).joinTokenCreated)
+var _ = applies(func(s *State, e *event.JoinTokenCreated) error { return s.JoinTokens.created(&s.Meta, e) })
 
-func (s *State) joinTokenCreated(e *event.JoinTokenCreated) error {
-	if _, ok := s.JoinToken(e.Hash); ok {
+func (j *JoinTokens) created(m *Meta, e *event.JoinTokenCreated) error {
+	if _, ok := j.Find(e.Hash); ok {
 		return broken(e, "there is such a token")
 	}
 	t := JoinToken{Hash: e.Hash, Voter: e.Voter, ExpiresMillis: e.ExpiresMillis, CreatedBy: e.CreatedBy}
-	s.JoinTokens = append(append(JoinTokens(nil), s.JoinTokens...), t)
-	s.fold(hashString(string(e.Hash)))
+	*j = append(append(JoinTokens(nil), *j...), t)
+	m.fold(hashString(string(e.Hash)))
 	return nil
 }
 
-var _ = applies((*State).joinTokenUsed)
+var _ = applies(func(s *State, e *event.JoinTokenUsed) error { return s.JoinTokens.used(&s.Meta, e) })
 
-func (s *State) joinTokenUsed(e *event.JoinTokenUsed) error {
-	tokens := append(JoinTokens(nil), s.JoinTokens...)
+func (j *JoinTokens) used(m *Meta, e *event.JoinTokenUsed) error {
+	tokens := append(JoinTokens(nil), *j...)
 	for i := range tokens {
 		if bytes.Equal(tokens[i].Hash, e.Hash) && tokens[i].UsedBy == "" {
 			tokens[i].UsedBy = e.By
-			s.JoinTokens = tokens
-			s.fold(uint64(i))
+			*j = tokens
+			m.fold(uint64(i))
 			return nil
 		}
 	}
 	return broken(e, "no unused token has this hash")
 }
 
-var _ = applies((*State).joinTokensExpired)
+var _ = applies(func(s *State, e *event.JoinTokensExpired) error { return s.JoinTokens.expired(&s.Meta, e) })
 
-func (s *State) joinTokensExpired(_ *event.JoinTokensExpired) error {
+func (j *JoinTokens) expired(m *Meta, _ *event.JoinTokensExpired) error {
 	var keep JoinTokens
-	for _, t := range s.JoinTokens {
-		if t.ExpiresMillis > s.Meta.NowMillis {
+	for _, t := range *j {
+		if t.ExpiresMillis > m.NowMillis {
 			keep = append(keep, t)
 		}
 	}
-	s.JoinTokens = keep
-	s.fold(uint64(len(keep)))
+	*j = keep
+	m.fold(uint64(len(keep)))
 	return nil
 }

@@ -138,7 +138,7 @@ func more[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], 
 var parts = []part{
 	single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
 	single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.code(c) }),
-	single(3, "join-tokens", (*State).codeTokens),
+	single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.code(c) }),
 	keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
 	keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
 	keyedTable(6, "users", func(s *State) *Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
@@ -265,8 +265,8 @@ func (t *QueueVersions) code(c *codec.Coder) {
 	})
 }
 
-func (s *State) codeTokens(c *codec.Coder) {
-	codec.List(c, (*[]JoinToken)(&s.JoinTokens), func(c *codec.Coder, t *JoinToken) {
+func (j *JoinTokens) code(c *codec.Coder) {
+	codec.List(c, (*[]JoinToken)(j), func(c *codec.Coder, t *JoinToken) {
 		c.Raw(&t.Hash)
 		c.Bool(&t.Voter)
 		c.I64(&t.ExpiresMillis)

@@ -322,13 +322,13 @@ func TestJoinTokens(t *testing.T) {
 		&event.JoinTokenUsed{Hash: []byte{2}, By: "r2"})
 	f := s.Fork()
 	apply(t, s, &event.TimeAdvanced{NowMillis: 1500}, &event.JoinTokensExpired{})
-	if _, ok := s.JoinToken([]byte{1}); ok {
+	if _, ok := s.JoinTokens.Find([]byte{1}); ok {
 		t.Error("an expired token is still there")
 	}
-	if tok, ok := s.JoinToken([]byte{2}); !ok || tok.UsedBy != "r2" {
+	if tok, ok := s.JoinTokens.Find([]byte{2}); !ok || tok.UsedBy != "r2" {
 		t.Errorf("join token 2: %+v, found %v, want it used by r2", tok, ok)
 	}
-	if _, ok := f.JoinToken([]byte{1}); !ok {
+	if _, ok := f.JoinTokens.Find([]byte{1}); !ok {
 		t.Error("a fork lost its token")
 	}
 }

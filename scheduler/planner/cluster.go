@@ -52,7 +52,7 @@ func (p *Planner) lifetimesDue() {
 
 func (p *Planner) createJoinToken(in *input.CreateJoinToken) input.Reply {
 	const day = 24 * 60 * 60 * 1000
-	switch _, known := p.st.JoinToken(in.Hash); {
+	switch _, known := p.st.JoinTokens.Find(in.Hash); {
 	case len(in.Hash) != 32 || known:
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256"))
 	case in.TTLMillis < 1000 || in.TTLMillis > day:
@@ -63,7 +63,7 @@ func (p *Planner) createJoinToken(in *input.CreateJoinToken) input.Reply {
 }
 
 func (p *Planner) useJoinToken(in *input.UseJoinToken) input.Reply {
-	t, ok := p.st.JoinToken(in.Hash)
+	t, ok := p.st.JoinTokens.Find(in.Hash)
 	const again = "create one with \"rmd cluster token create\""
 	switch {
 	case !ok:
