@@ -282,9 +282,9 @@ func (k *KeySet) code(c *codec.Coder) {
 	c.I64(&k.ActivateMillis)
 }
 
-func (s *State) codeHosts(c *codec.Coder) {
-	codeStrings(c, &s.Hosts.Include)
-	codeStrings(c, &s.Hosts.Exclude)
+func (h *HostLists) code(c *codec.Coder) {
+	codeStrings(c, &h.Include)
+	codeStrings(c, &h.Exclude)
 }
 
 func (l *Label) code(c *codec.Coder) {

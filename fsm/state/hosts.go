@@ -64,26 +64,26 @@ func misplaced(list []string) (host string, found bool) {
 	return "", false
 }
 
-var _ = applies((*State).nodeListsSet)
+var _ = applies(func(s *State, e *event.NodeListsSet) error { return s.Hosts.set(&s.Meta, e) })
 
-func (s *State) nodeListsSet(e *event.NodeListsSet) error {
+func (h *HostLists) set(m *Meta, e *event.NodeListsSet) error {
 	for _, list := range [][]string{e.Include, e.Exclude} {
 		if host, found := misplaced(list); found {
 			return broken(e, "%q is out of order, or not in lower case", host)
 		}
 	}
-	s.Hosts = HostLists{Include: e.Include, Exclude: e.Exclude}
-	s.fold(uint64(len(e.Include))<<32 | uint64(len(e.Exclude)))
+	*h = HostLists{Include: e.Include, Exclude: e.Exclude}
+	m.fold(uint64(len(e.Include))<<32 | uint64(len(e.Exclude)))
 	for _, list := range [][]string{e.Include, e.Exclude} {
 		for _, host := range list {
-			s.fold(hashString(host))
+			m.fold(hashString(host))
 		}
 	}
 	return nil
 }
 
-func (s *State) checkHosts() error {
-	for _, list := range [][]string{s.Hosts.Include, s.Hosts.Exclude} {
+func (h *HostLists) check() error {
+	for _, list := range [][]string{h.Include, h.Exclude} {
 		if host, found := misplaced(list); found {
 			return fmt.Errorf("host %q is out of order in its list, or not in lower case", host)
 		}

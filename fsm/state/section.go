@@ -156,7 +156,7 @@ var parts = []part{
 		return &s.NodeApplications.Keyed
 	}, (*NodeApplication).code),
 	keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations.Keyed }, (*DelegationToken).code),
-	single(19, "hosts", (*State).codeHosts),
+	single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.code(c) }),
 	single(20, "access-tokens", (*State).codeAccess),
 	single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
 	table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
