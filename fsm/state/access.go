@@ -49,12 +49,12 @@ type Autopilot struct {
 	StabilizationMillis int64
 }
 
-// AccessTokenByHash returns the token with the given hash. It compares the hash with every token in
+// ByHash returns the token with the given hash. It compares the hash with every token in
 // constant time, so that its duration does not reveal where hashes differ.
-func (s *State) AccessTokenByHash(hash []byte) (AccessToken, bool) {
+func (k *AccessTokens) ByHash(hash []byte) (AccessToken, bool) {
 	var found AccessToken
 	ok := false
-	for _, t := range s.Access {
+	for _, t := range *k {
 		if subtle.ConstantTimeCompare(t.Hash, hash) == 1 {
 			found, ok = t, true
 		}
@@ -62,24 +62,24 @@ func (s *State) AccessTokenByHash(hash []byte) (AccessToken, bool) {
 	return found, ok
 }
 
-// AccessToken returns the token with the given name.
-func (s *State) AccessToken(name string) (AccessToken, bool) {
-	at, ok := s.accessAt(name)
+// Find returns the token with the given name.
+func (k *AccessTokens) Find(name string) (AccessToken, bool) {
+	at, ok := k.at(name)
 	if !ok {
 		return AccessToken{}, false
 	}
-	return s.Access[at], true
+	return (*k)[at], true
 }
 
-func (s *State) accessAt(name string) (int, bool) {
-	return slices.BinarySearchFunc(s.Access, name, func(t AccessToken, name string) int { return strings.Compare(t.Name, name) })
+func (k *AccessTokens) at(name string) (int, bool) {
+	return slices.BinarySearchFunc(*k, name, func(t AccessToken, name string) int { return strings.Compare(t.Name, name) })
 }
 
-var _ = applies((*State).accessTokenSet)
+var _ = applies(func(s *State, e *event.AccessTokenSet) error { return s.Access.set(&s.Meta, e) })
 
-func (s *State) accessTokenSet(e *event.AccessTokenSet) error {
-	other, used := s.AccessTokenByHash(e.Hash)
-	at, known := s.accessAt(e.Name)
+func (k *AccessTokens) set(m *Meta, e *event.AccessTokenSet) error {
+	other, used := k.ByHash(e.Hash)
+	at, known := k.at(e.Name)
 	switch {
 	case e.Name == "":
 		return broken(e, "the token has no name")
@@ -89,39 +89,39 @@ func (s *State) accessTokenSet(e *event.AccessTokenSet) error {
 		return broken(e, "the hash has %d bytes", len(e.Hash))
 	case used:
 		return broken(e, "%s has this hash", other.Name)
-	case !known && len(s.Access) >= MaxAccessTokens:
-		return broken(e, "there are %d tokens", len(s.Access))
+	case !known && len(*k) >= MaxAccessTokens:
+		return broken(e, "there are %d tokens", len(*k))
 	}
 	t := AccessToken{Name: e.Name, Hash: e.Hash, Role: e.Role, ExpiresMillis: e.ExpiresMillis, By: e.By,
-		CreatedMillis: s.Meta.NowMillis, ChangedMillis: s.Meta.NowMillis}
-	next := slices.Clone(s.Access)
+		CreatedMillis: m.NowMillis, ChangedMillis: m.NowMillis}
+	next := slices.Clone(*k)
 	if known {
 		t.CreatedMillis = next[at].CreatedMillis
 		next[at] = t
 	} else {
 		next = slices.Insert(next, at, t)
 	}
-	s.Access = next
+	*k = next
 	for _, text := range []string{e.Name, string(e.Hash), e.By} {
-		s.fold(hashString(text))
+		m.fold(hashString(text))
 	}
-	s.fold(uint64(e.Role))
-	s.fold(uint64(e.ExpiresMillis))
+	m.fold(uint64(e.Role))
+	m.fold(uint64(e.ExpiresMillis))
 	return nil
 }
 
-var _ = applies((*State).accessTokenRevoked)
+var _ = applies(func(s *State, e *event.AccessTokenRevoked) error { return s.Access.revoked(&s.Meta, e) })
 
-func (s *State) accessTokenRevoked(e *event.AccessTokenRevoked) error {
-	at, ok := s.accessAt(e.Name)
+func (k *AccessTokens) revoked(m *Meta, e *event.AccessTokenRevoked) error {
+	at, ok := k.at(e.Name)
 	if !ok {
 		return broken(e, "there is no such token")
 	}
-	s.Access = slices.Delete(slices.Clone(s.Access), at, at+1)
-	if len(s.Access) == 0 {
-		s.Access = nil
+	*k = slices.Delete(slices.Clone(*k), at, at+1)
+	if len(*k) == 0 {
+		*k = nil
 	}
-	s.fold(hashString(e.Name))
+	m.fold(hashString(e.Name))
 	return nil
 }
 
@@ -172,8 +172,8 @@ func (s *State) checkAccess() error {
 	return nil
 }
 
-func (s *State) codeAccess(c *codec.Coder) {
-	codec.List(c, (*[]AccessToken)(&s.Access), func(c *codec.Coder, t *AccessToken) {
+func (k *AccessTokens) code(c *codec.Coder) {
+	codec.List(c, (*[]AccessToken)(k), func(c *codec.Coder, t *AccessToken) {
 		c.String(&t.Name)
 		c.Raw(&t.Hash)
 		codec.Enum(c, &t.Role)

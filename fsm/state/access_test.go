@@ -21,16 +21,16 @@ func TestAccessTokens(t *testing.T) {
 	apply(t, s, accessSet("ci", 1, yarn.RoleSubmit), accessSet("boss", 2, yarn.RoleAdmin))
 	f := s.Fork()
 	apply(t, s, &event.TimeAdvanced{NowMillis: 2000}, accessSet("ci", 3, yarn.RoleOperator), &event.AccessTokenRevoked{Name: "boss"})
-	ci, ok := s.AccessToken("ci")
+	ci, ok := s.Access.Find("ci")
 	if !ok || ci.Role != yarn.RoleOperator || ci.CreatedMillis != 1000 || ci.ChangedMillis != 2000 || ci.By != "ann" || ci.ExpiresMillis != 9000 {
 		t.Errorf("replaced: %+v", ci)
 	}
 	for b, want := range map[byte]string{1: "", 2: "", 3: "ci"} {
-		if got, _ := s.AccessTokenByHash(accessHash(b)); got.Name != want {
+		if got, _ := s.Access.ByHash(accessHash(b)); got.Name != want {
 			t.Errorf("hash %d is of %q, want %q", b, got.Name, want)
 		}
 	}
-	if got, ok := f.AccessTokenByHash(accessHash(2)); !ok || got.Name != "boss" || len(f.Access) != 2 {
+	if got, ok := f.Access.ByHash(accessHash(2)); !ok || got.Name != "boss" || len(f.Access) != 2 {
 		t.Errorf("the fork has changed: %+v", f.Access)
 	}
 	if ci.Expired(8999) || !ci.Expired(9000) {

@@ -97,7 +97,7 @@ func (m *machine) ListHosts(t *rapid.T) {
 
 func (m *machine) Access(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "token")
-	if _, known := m.s.AccessToken(name); known && rapid.Bool().Draw(t, "revoke") {
+	if _, known := m.s.Access.Find(name); known && rapid.Bool().Draw(t, "revoke") {
 		m.apply(t, &event.AccessTokenRevoked{Name: name})
 		return
 	}

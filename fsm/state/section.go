@@ -157,7 +157,7 @@ var parts = []part{
 	}, (*NodeApplication).code),
 	keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations.Keyed }, (*DelegationToken).code),
 	single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.code(c) }),
-	single(20, "access-tokens", (*State).codeAccess),
+	single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.code(c) }),
 	single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
 	table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
 	table(23, "removals", func(s *State) *Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),

@@ -20,8 +20,8 @@ const (
 // setAccessToken creates or replaces a token. A call that is repeated after a lost reply finds the
 // token by its hash, and changes nothing.
 func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
-	have, known := p.st.AccessToken(in.Name)
-	other, used := p.st.AccessTokenByHash(in.Hash)
+	have, known := p.st.Access.Find(in.Name)
+	other, used := p.st.Access.ByHash(in.Hash)
 	refuse := func(code input.Code, do, format string, args ...any) input.Reply {
 		return input.Refuse(in, input.Faultf(code, do, format, args...))
 	}
@@ -56,7 +56,7 @@ func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
 // revokeAccessToken removes a token. It may remove the only token; the cluster is then as it was
 // before the first one.
 func (p *Planner) revokeAccessToken(in *input.RevokeAccessToken) input.Reply {
-	if _, ok := p.st.AccessToken(in.Name); !ok {
+	if _, ok := p.st.Access.Find(in.Name); !ok {
 		return input.Refuse(in, input.Faultf(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
 	}
 	if !in.Force && len(p.st.Access) > 1 && !p.adminBeside(in.Name) {

@@ -61,7 +61,7 @@ func TestAccessTokens(t *testing.T) {
 			t.Fatalf("step %d: the answer to %+v has code %q, want %q", i, step.in, got, step.want)
 		}
 	}
-	if got, _ := h.p.st.AccessToken("ci"); got.Role != yarn.RoleOperator || got.By != "ann" {
+	if got, _ := h.p.st.Access.Find("ci"); got.Role != yarn.RoleOperator || got.By != "ann" {
 		t.Errorf("token ci has role %v and was made by %q, want %v and \"ann\"",
 			got.Role, got.By, yarn.RoleOperator)
 	}
@@ -87,7 +87,7 @@ func TestAccessTokenTableFull(t *testing.T) {
 	if f := h.answer(access("more", 9, yarn.RoleAdmin)).Refused(); f != nil {
 		t.Fatal(f)
 	}
-	if _, ok := h.p.st.AccessToken("t999"); ok || len(h.p.st.Access) != 1000 {
+	if _, ok := h.p.st.Access.Find("t999"); ok || len(h.p.st.Access) != 1000 {
 		t.Error("the one that expired first was to go")
 	}
 }

@@ -224,13 +224,13 @@ func (g *Guard) principalOfToken(r *http.Request, secret string) (Principal, err
 	}
 	hash := sha256.Sum256([]byte(secret))
 	st, _ := g.parts.Views.Fork(r)
-	t, ok := st.AccessTokenByHash(hash[:])
+	t, ok := st.Access.ByHash(hash[:])
 	if !ok && strings.HasPrefix(secret, TokenPrefix) && g.lookups.Allow() {
 		ctx, cancel := context.WithTimeout(r.Context(), freshWait)
 		defer cancel()
 		if index, err := g.parts.Consensus.ReadIndex(ctx); err == nil && g.parts.WaitApplied(ctx, index) == nil {
 			st, _ = g.parts.Views.Refork(r)
-			t, ok = st.AccessTokenByHash(hash[:])
+			t, ok = st.Access.ByHash(hash[:])
 		}
 	}
 	if !ok {

@@ -106,7 +106,7 @@ func (g *Guard) principalOfSession(r *http.Request) (Principal, error) {
 		return Principal{}, nil
 	}
 	st, _ := g.parts.Views.Fork(r)
-	t, ok := st.AccessTokenByHash(have.token[:])
+	t, ok := st.Access.ByHash(have.token[:])
 	if !ok || t.Expired(g.Clock(st)) {
 		g.sessions.close(cookie.Value)
 		return Principal{}, nil
