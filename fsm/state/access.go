@@ -125,19 +125,19 @@ func (k *AccessTokens) revoked(m *Meta, e *event.AccessTokenRevoked) error {
 	return nil
 }
 
-var _ = applies((*State).autopilotSet)
+var _ = applies(func(s *State, e *event.AutopilotSet) error { return s.Autopilot.set(&s.Meta, e) })
 
-func (s *State) autopilotSet(e *event.AutopilotSet) error {
+func (a *Autopilot) set(m *Meta, e *event.AutopilotSet) error {
 	if e.DeadServerMillis <= 0 || e.LastContactMillis <= 0 || e.StabilizationMillis < 0 {
 		return broken(e, "a threshold is not positive")
 	}
-	s.Autopilot = Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
+	*a = Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
 		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs, StabilizationMillis: e.StabilizationMillis}
 	if e.CleanupDeadServers {
-		s.fold(1)
+		m.fold(1)
 	}
 	for _, v := range []uint64{uint64(e.DeadServerMillis), uint64(e.MinQuorum), uint64(e.LastContactMillis), e.MaxTrailingLogs, uint64(e.StabilizationMillis)} {
-		s.fold(v)
+		m.fold(v)
 	}
 	return nil
 }
