@@ -17,7 +17,7 @@ func (s *State) checkPreemptions() error {
 			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.Apps.ContainerID(c), c.State, p.Cause, p.DeadlineMillis)
 		case p.Reservation != 0 && !s.Reservations.makesRoom(slot, c, p.Reservation):
 			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.Apps.ContainerID(c), p.Reservation)
-		case p.Cause == yarn.PreemptLease && !s.leasedFrom(slot, p.Reservation):
+		case p.Cause == yarn.PreemptLease && !s.Leases.from(slot, p.Reservation):
 			err = fmt.Errorf("container %s is to give back what r%d has not lent it", s.Apps.ContainerID(c), p.Reservation)
 		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == AttemptRegistered && !c.undelivered:
 			err = fmt.Errorf("the warning of container %s is in no undelivered list", s.Apps.ContainerID(c))

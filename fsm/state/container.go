@@ -302,7 +302,7 @@ func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text 
 	a := s.Apps.mut(c.App)
 	s.endPreemption(slot, c, exit)
 	s.noteEnd(c, exit)
-	s.endLease(slot)
+	s.Leases.end(slot)
 	switch {
 	case c.AM:
 		s.Containers.removeUndelivered(slot, a) // the AM that would receive it was this container

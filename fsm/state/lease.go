@@ -40,10 +40,10 @@ func (s *State) containerLent(e *event.ContainerLent) error {
 	return nil
 }
 
-// endLease removes the lease of a container that ends.
-func (s *State) endLease(slot ContainerSlot) {
-	if s.Leases.Has(slot) {
-		s.Leases.release(slot)
+// end removes the lease of a container that ends.
+func (t *Leases) end(slot ContainerSlot) {
+	if t.Has(slot) {
+		t.release(slot)
 	}
 }
 
@@ -73,9 +73,9 @@ func (s *State) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container] 
 	}
 }
 
-// leasedFrom reports whether a container runs in the room of a reservation.
-func (s *State) leasedFrom(slot ContainerSlot, reservation uint64) bool {
-	return s.Leases.Has(slot) && s.Leases.Get(slot).Reservation == reservation
+// from reports whether a container runs in the room of a reservation.
+func (t *Leases) from(slot ContainerSlot, reservation uint64) bool {
+	return t.Has(slot) && t.Get(slot).Reservation == reservation
 }
 
 // declaredLifetime returns the lifetime that an application's tags declare, or 0. It ignores

@@ -68,7 +68,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 		return broken(e, "no such cause, a deadline in the past, or a negative amount")
 	case e.Reservation != 0 && !s.Reservations.makesRoom(slot, c, e.Reservation):
 		return broken(e, "its end makes no room for the reservation")
-	case e.Cause == yarn.PreemptLease && !s.leasedFrom(slot, e.Reservation):
+	case e.Cause == yarn.PreemptLease && !s.Leases.from(slot, e.Reservation):
 		return broken(e, "the reservation has lent it nothing")
 	}
 	w := s.changeContainer(WarningBegun, slot, c)
