@@ -90,7 +90,7 @@ func (f *yarnFirstIn) lent(apps []state.AppSlot) (lent []state.ContainerSlot) {
 	for _, app := range apps {
 		for slot, c := range f.s.st.Containers.Of(f.s.st.Apps.Get(app)) {
 			lends := f.s.partitionOf(f.s.st.Nodes.Get(c.Node)).lends && (!c.AM || f.s.cfg.LabelSettings.AMNonExclusive)
-			if lends && f.mayEnd(slot, c) && f.s.st.AskedLabel(slot) == 0 {
+			if lends && f.mayEnd(slot, c) && f.s.st.AskedLabels.Of(slot) == 0 {
 				lent = append(lent, slot)
 			}
 		}

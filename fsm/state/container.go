@@ -352,7 +352,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	s.fold(uint64(slot))
 	switch {
 	case e.Restore:
-		s.restoreAsk(c.App, a, c, s.AskedLabel(slot))
+		s.restoreAsk(c.App, a, c, s.AskedLabels.Of(slot))
 		s.Containers.removeUndelivered(slot, a)
 		s.freeContainer(slot, a)
 	case !c.undelivered:

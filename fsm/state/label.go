@@ -114,13 +114,13 @@ func (s *State) PartitionNodes(label LabelSlot) int32 {
 	return n
 }
 
-// AskedLabel returns the label of the ask for which a container was allocated. A node with another
+// Of returns the label of the ask for which a container was allocated. A node with another
 // label is lent to the container.
-func (s *State) AskedLabel(container ContainerSlot) LabelSlot {
-	if !s.AskedLabels.Has(container) {
+func (t *AskedLabels) Of(container ContainerSlot) LabelSlot {
+	if !t.Has(container) {
 		return 0
 	}
-	return *s.AskedLabels.Get(container)
+	return *t.Get(container)
 }
 
 // AskedLabelOf returns the name of the label of the ask for which a container was allocated. It is
@@ -129,7 +129,7 @@ func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 	if s.AskedLabels.Len() == 0 {
 		return ""
 	}
-	return s.Labels.Name(s.AskedLabel(s.ContainerByID(id)))
+	return s.Labels.Name(s.AskedLabels.Of(s.ContainerByID(id)))
 }
 
 var _ = applies((*State).labelsSet)
@@ -371,7 +371,7 @@ func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 // growthLabel returns the label of the hidden ask of a container on a node with the given label.
 // The label is the node's, or none if the node is lent to the container.
 func (s *State) growthLabel(container ContainerSlot, node LabelSlot) LabelSlot {
-	if node != 0 && s.AskedLabel(container) == 0 && !s.Labels.Get(node).Exclusive {
+	if node != 0 && s.AskedLabels.Of(container) == 0 && !s.Labels.Get(node).Exclusive {
 		return 0
 	}
 	return node

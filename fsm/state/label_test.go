@@ -122,7 +122,7 @@ func TestRelabelledNode(t *testing.T) {
 	}
 	apply(t, s, &event.ContainerAllocated{App: 3, Number: 1, Key: k1, Node: 1, Locality: yarn.OffSwitch, AM: true},
 		ask(1, k2, 1, 2), allocated(1, 1, k2, 1)) // lent: the ask has no label
-	if c := s.Container(ref(1, 1)); s.AskedLabel(c) != 0 || s.AskedLabel(s.Container(ref(3, 1))) != x {
+	if c := s.Container(ref(1, 1)); s.AskedLabels.Of(c) != 0 || s.AskedLabels.Of(s.Container(ref(3, 1))) != x {
 		t.Error("the containers do not know which label was asked")
 	}
 	if got := s.QueueUse(leaf, x).Used; got != gb(3) {

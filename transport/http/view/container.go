@@ -51,7 +51,7 @@ func (v *View) lent(k *state.Container, n *state.Node) bool {
 		return false
 	}
 	slot := v.State.Container(event.ContainerRef{App: v.State.Apps.Get(k.App).ID.Seq, Attempt: k.Attempt, Number: k.Number})
-	return v.State.AskedLabel(slot) != n.Label
+	return v.State.AskedLabels.Of(slot) != n.Label
 }
 
 func HTTPAddress(n *state.Node) string {
