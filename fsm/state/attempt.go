@@ -211,7 +211,7 @@ func (s *State) deliverContainer(slot ContainerSlot, c *Container, response int3
 	if s.Resizes.deliver(c, response) {
 		earlier = false
 	}
-	if s.deliverPreemption(slot, response) {
+	if s.Preemptions.deliver(slot, response) {
 		earlier = false
 	}
 	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {

@@ -145,13 +145,13 @@ func (s *State) preemptedOf(app AppSlot) *Preempted {
 	return s.Preempted.place(app)
 }
 
-// deliverPreemption stamps a container's warning with the response that delivers it. It returns
+// deliver stamps a container's warning with the response that delivers it. It returns
 // false if there is no warning, or if an earlier response has delivered it.
-func (s *State) deliverPreemption(slot ContainerSlot, response int32) bool {
-	if !s.Preemptions.Has(slot) || s.Preemptions.Get(slot).ToldIn != 0 {
+func (t *Preemptions) deliver(slot ContainerSlot, response int32) bool {
+	if !t.Has(slot) || t.Get(slot).ToldIn != 0 {
 		return false
 	}
-	s.Preemptions.mut(slot).ToldIn = response
+	t.mut(slot).ToldIn = response
 	return true
 }
 
