@@ -242,7 +242,7 @@ const mostRestarts = 7
 // its application has lost work before.
 func (r *preemptionRound) workOf(k *state.Container, a *state.App) uint64 {
 	lost := uint64(a.Attempt) - 1
-	p := r.s.st.PreemptedOf(k.App)
+	p := r.s.st.Preempted.Of(k.App)
 	lost += p.Containers + p.AMs
 	return uint64(max(r.s.now-k.AllocatedMillis, 1)) * (1 + min(lost, mostRestarts))
 }

@@ -58,13 +58,13 @@ func (m *machine) WithdrawPreemption(t *rapid.T) {
 
 func (m *machine) Preempt(t *rapid.T) {
 	c := m.warned(t)
-	app, before := c.App, m.s.PreemptedOf(c.App)
+	app, before := c.App, m.s.Preempted.Of(c.App)
 	if c.Launched {
 		m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted, Diagnostics: "preempted"})
 	} else {
 		m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted, Restore: m.restorable(m.s.Container(m.s.Apps.Ref(c)))})
 	}
-	if after := m.s.PreemptedOf(app); after.Containers+after.AMs != before.Containers+before.AMs+1 {
+	if after := m.s.Preempted.Of(app); after.Containers+after.AMs != before.Containers+before.AMs+1 {
 		t.Fatalf("it has lost %+v, before %+v", after, before)
 	}
 }

@@ -40,12 +40,12 @@ func (s *State) awaitsPreemption(r *Reservation) bool {
 	return false
 }
 
-// PreemptedOf returns what an application has lost by preemption.
-func (s *State) PreemptedOf(app AppSlot) Preempted {
-	if !s.Preempted.Has(app) {
+// Of returns what an application has lost by preemption.
+func (t *Losses) Of(app AppSlot) Preempted {
+	if !t.Has(app) {
 		return Preempted{}
 	}
-	return *s.Preempted.Get(app)
+	return *t.Get(app)
 }
 
 // Add returns the sum of two losses.
@@ -123,7 +123,7 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 	for t := range s.Queues.totals(s.Apps.Get(c.App).Queue) {
 		t.Preempted = t.Preempted.Add(more)
 	}
-	p := s.preemptedOf(c.App)
+	p := s.Preempted.ensure(c.App)
 	*p = p.Add(more)
 	s.fold(p.Containers<<32 | p.AMs)
 	s.foldResource(p.ResourceSeconds)
@@ -136,13 +136,13 @@ func (s *State) releasePreemption(slot ContainerSlot, c *Container, cause yarn.W
 	s.Preemptions.release(slot)
 }
 
-// preemptedOf returns an application's Preempted record for writing. It creates the record if there
+// ensure returns an application's Preempted record for writing. It creates the record if there
 // is none.
-func (s *State) preemptedOf(app AppSlot) *Preempted {
-	if s.Preempted.Has(app) {
-		return s.Preempted.mut(app)
+func (t *Losses) ensure(app AppSlot) *Preempted {
+	if t.Has(app) {
+		return t.mut(app)
 	}
-	return s.Preempted.place(app)
+	return t.place(app)
 }
 
 // deliver stamps a container's warning with the response that delivers it. It returns

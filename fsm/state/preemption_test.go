@@ -50,7 +50,7 @@ func TestPreemption(t *testing.T) {
 	if s.Preemptions.Len() != 0 {
 		t.Errorf("%d warnings stand", s.Preemptions.Len())
 	}
-	if got := s.PreemptedOf(s.Apps.Find(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
+	if got := s.Preempted.Of(s.Apps.Find(1)); got != (Preempted{Containers: 1, Size: gb(3), ResourceSeconds: gb(45)}) {
 		t.Errorf("application 1 has lost %+v", got)
 	}
 	if n := s.Reservations.Get(s.Reservations.Find(1)).Preempted; n != 1 {
@@ -73,7 +73,7 @@ func TestPreemption(t *testing.T) {
 		t.Error(err)
 	}
 	back, err := decode(encode(s))
-	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.PreemptedOf(back.Apps.Find(1)) != s.PreemptedOf(s.Apps.Find(1)) {
+	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.Preempted.Of(back.Apps.Find(1)) != s.Preempted.Of(s.Apps.Find(1)) {
 		t.Errorf("from a snapshot: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func doPreempt(w *world, a args, out *strings.Builder) {
 // lost NAME: shows what the application has lost by preemption, and its warned containers.
 func doLost(w *world, a args, out *strings.Builder) {
 	slot, _ := w.app(a.need(0))
-	lost := w.p.st.PreemptedOf(slot)
+	lost := w.p.st.Preempted.Of(slot)
 	out.WriteString(strconv.FormatUint(lost.Containers, 10) + " containers, " + strconv.FormatUint(lost.AMs, 10) + " AMs, " + w.size(lost.Size) + "; warned:")
 	for c, k := range w.p.st.Containers.Of(w.p.st.Apps.Get(slot)) {
 		if w.p.st.Preemptions.Has(c) {

@@ -43,7 +43,7 @@ func (v *view) usage(a *state.App) *proto.ApplicationResourceUsageReportProto {
 		r.MemorySeconds, r.VcoreSeconds = new(spent[yarn.Memory]), new(spent[yarn.VCores])
 		r.ApplicationResourceUsageMap = v.seconds(spent)
 	}
-	if lost := v.st.PreemptedOf(v.st.Apps.Find(a.ID.Seq)).ResourceSeconds; !lost.IsZero() {
+	if lost := v.st.Preempted.Of(v.st.Apps.Find(a.ID.Seq)).ResourceSeconds; !lost.IsZero() {
 		r.PreemptedMemorySeconds, r.PreemptedVcoreSeconds = new(lost[yarn.Memory]), new(lost[yarn.VCores])
 		r.ApplicationPreemptedResourceUsageMap = v.seconds(lost)
 	}

@@ -204,7 +204,7 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 func (v *docs) wsUse(a *state.App) obj {
 	queueShare, clusterShare := v.usage(a)
 	spent := v.State.ResourceSeconds(a, v.State.Meta.NowMillis)
-	lost := v.State.PreemptedOf(v.State.Apps.Find(a.ID.Seq))
+	lost := v.State.Preempted.Of(v.State.Apps.Find(a.ID.Seq))
 	var lostSeconds any = obj{}
 	if lost.Containers+lost.AMs > 0 {
 		lostSeconds = v.seconds(lost.ResourceSeconds)
