@@ -105,7 +105,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 		return broken(e, "it cannot go there")
 	}
 	s.changeApp(AppChanged, slot, a)
-	s.dropPlacement(slot)
+	s.Placements.drop(slot)
 	s.detach(a)
 	s.leaveUser(a.UserSlot)
 	a.Queue = to
@@ -159,7 +159,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	s.changeApp(AppChanged, slot, a)
 	s.Queues.tallyGone(a.Queue, a)
 	s.dropReservationBans(slot)
-	s.dropPlacement(slot)
+	s.Placements.drop(slot)
 	s.dropFormerQueue(slot)
 	if s.Preempted.Has(slot) {
 		s.Preempted.release(slot)

@@ -34,7 +34,7 @@ func (m *machine) Submit(t *rapid.T) {
 
 func (m *machine) Place(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
-	if m.s.PlacementOf(slot) != nil {
+	if m.s.Placements.Of(slot) != nil {
 		t.Skip("it is placed")
 	}
 	m.apply(t, &event.ApplicationPlaced{App: a.ID.Seq, Rule: rapid.Uint32Range(1, 3).Draw(t, "rule"), Text: "rule"})

@@ -19,12 +19,12 @@ type Placement struct {
 	For  string // the user, named by a tag, for whom it was placed; empty: the submitting user
 }
 
-// PlacementOf returns how an application was placed, or nil if no rule placed it.
-func (s *State) PlacementOf(app AppSlot) *Placement {
-	if !s.Placements.Has(app) {
+// Of returns how an application was placed, or nil if no rule placed it.
+func (t *Placements) Of(app AppSlot) *Placement {
+	if !t.Has(app) {
 		return nil
 	}
-	return s.Placements.Get(app)
+	return t.Get(app)
 }
 
 var _ = applies((*State).applicationPlaced)
@@ -45,10 +45,10 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	return nil
 }
 
-// dropPlacement removes the Placement of an application.
-func (s *State) dropPlacement(app AppSlot) {
-	if s.Placements.Has(app) {
-		s.Placements.release(app)
+// drop removes the Placement of an application.
+func (t *Placements) drop(app AppSlot) {
+	if t.Has(app) {
+		t.release(app)
 	}
 }
 

@@ -27,15 +27,15 @@ func TestPlacement(t *testing.T) {
 	}
 	want := Placement{Rule: 2, Text: "u:%user:root.%user", Why: "there is no queue", For: "eve"}
 	for _, st := range []*State{s, s.Fork(), back} {
-		if got := st.PlacementOf(st.Apps.Find(3)); got == nil || *got != want {
+		if got := st.Placements.Of(st.Apps.Find(3)); got == nil || *got != want {
 			t.Errorf("application 3 was placed by %+v", got)
 		}
-		if got := st.PlacementOf(st.Apps.Find(1)); got != nil {
+		if got := st.Placements.Of(st.Apps.Find(1)); got != nil {
 			t.Errorf("no rule placed application 1: %+v", got)
 		}
 	}
 	apply(t, s, &event.ApplicationMoved{App: 3, Queue: "root.b.x"}, &event.ApplicationEnded{App: 4, State: yarn.AppKilled})
-	if s.PlacementOf(s.Apps.Find(3)) != nil || s.PlacementOf(s.Apps.Find(4)) == nil {
+	if s.Placements.Of(s.Apps.Find(3)) != nil || s.Placements.Of(s.Apps.Find(4)) == nil {
 		t.Error("a move ends what a rule said, and the end of an application does not")
 	}
 	apply(t, s, &event.ApplicationForgotten{App: 4})

@@ -57,7 +57,7 @@ func Application(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, e
 	if err == nil {
 		v := viewOf(s)
 		slot := v.st.Apps.ByID(id)
-		if p := v.st.PlacementOf(slot); p != nil {
+		if p := v.st.Placements.Of(slot); p != nil {
 			x.Placed = &Placed{Rule: int(p.Rule), Text: p.Text, Why: p.Why, For: p.For}
 		}
 		if a := v.st.Apps.Get(slot); !a.State.Ended() {

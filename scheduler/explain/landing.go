@@ -76,7 +76,7 @@ func land(c *capacity.Config, s placement.Submission) string {
 func SubmissionOf(st *state.State, slot state.AppSlot, a *state.App) placement.Submission {
 	d := a.Details()
 	s := placement.Submission{User: st.Names.Text(a.User), Application: d.Name, Tags: d.Tags}
-	if queue := st.Queues.Get(a.Queue).Path; st.PlacementOf(slot) == nil && queue != "root.default" {
+	if queue := st.Queues.Get(a.Queue).Path; st.Placements.Of(slot) == nil && queue != "root.default" {
 		s.Queue = queue
 	}
 	return s
