@@ -13,7 +13,7 @@ import (
 // state has the time, so a new leader continues with it.
 func (r *preemptionRound) followDebts() {
 	for i := range r.leaves {
-		debt, was := r.s.st.DebtTo(r.s.queues[i].slot, r.s.at.label)
+		debt, was := r.s.st.Debts.To(r.s.queues[i].slot, r.s.at.label)
 		switch owed := r.set.GuaranteeWaitMillis >= 0 && r.waitsForGuarantee(int32(i)); {
 		case owed && !was:
 			r.s.owe(int32(i), r.s.at, yarn.DebtOwed)
@@ -36,7 +36,7 @@ func (s *Scheduler) endDebts() {
 	}
 	for _, p := range s.partitions {
 		for i := range s.queues {
-			if _, owed := s.st.DebtTo(s.queues[i].slot, p.label); owed {
+			if _, owed := s.st.Debts.To(s.queues[i].slot, p.label); owed {
 				s.owe(int32(i), p, yarn.DebtEnded)
 			}
 		}
@@ -70,7 +70,7 @@ func (r *preemptionRound) overdueAt(w beneficiary) int64 {
 	if !r.forGuarantees() || r.set.GuaranteeWaitMillis < 0 || !r.withinGuarantee(w) {
 		return never
 	}
-	debt, owed := r.s.st.DebtTo(r.s.queues[w.leaf].slot, r.s.at.label)
+	debt, owed := r.s.st.Debts.To(r.s.queues[w.leaf].slot, r.s.at.label)
 	if !owed {
 		return never
 	}

@@ -32,12 +32,12 @@ func (d *Debts) code(c *codec.Coder) {
 	})
 }
 
-// DebtTo returns the debt to the queue at a slot. ok is false if there is none.
-func (s *State) DebtTo(queue QueueSlot, label LabelSlot) (debt Debt, ok bool) {
-	if !s.Debts.Has(queue) {
+// To returns the debt to the queue at a slot. ok is false if there is none.
+func (t *QueueDebts) To(queue QueueSlot, label LabelSlot) (debt Debt, ok bool) {
+	if !t.Has(queue) {
 		return debt, false
 	}
-	list := *s.Debts.Get(queue)
+	list := *t.Get(queue)
 	if i := slices.IndexFunc(list, func(d Debt) bool { return d.Label == label }); i >= 0 {
 		return list[i], true
 	}
@@ -51,7 +51,7 @@ func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
 	if slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known() {
 		return broken(e, "no such queue, label or value")
 	}
-	debt, owed := s.DebtTo(slot, label)
+	debt, owed := s.Debts.To(slot, label)
 	if owed == (e.Debt == yarn.DebtOwed) || owed && e.Debt == yarn.DebtOverdue && debt.Overdue {
 		return broken(e, "the queue is owed %v already, since %d", owed, debt.SinceMillis)
 	}
@@ -59,17 +59,17 @@ func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
 		debt = Debt{Label: label, SinceMillis: s.Meta.NowMillis}
 	}
 	debt.Overdue = e.Debt == yarn.DebtOverdue
-	s.setDebt(slot, debt, e.Debt != yarn.DebtEnded)
+	s.Debts.set(slot, debt, e.Debt != yarn.DebtEnded)
 	s.fold(uint64(slot)<<24 | uint64(label)<<8 | uint64(e.Debt))
 	s.fold(uint64(debt.SinceMillis))
 	return nil
 }
 
-// setDebt replaces the debt to a queue for the debt's label, or removes it.
-func (s *State) setDebt(queue QueueSlot, debt Debt, owed bool) {
+// set replaces the debt to a queue for the debt's label, or removes it.
+func (t *QueueDebts) set(queue QueueSlot, debt Debt, owed bool) {
 	var list Debts
-	if s.Debts.Has(queue) {
-		list = slices.DeleteFunc(slices.Clone(*s.Debts.Get(queue)), func(d Debt) bool { return d.Label == debt.Label })
+	if t.Has(queue) {
+		list = slices.DeleteFunc(slices.Clone(*t.Get(queue)), func(d Debt) bool { return d.Label == debt.Label })
 	}
 	if owed {
 		at, _ := slices.BinarySearchFunc(list, debt.Label, func(d Debt, l LabelSlot) int { return int(d.Label) - int(l) })
@@ -77,10 +77,10 @@ func (s *State) setDebt(queue QueueSlot, debt Debt, owed bool) {
 	}
 	switch {
 	case len(list) == 0:
-		s.Debts.release(queue)
-	case s.Debts.Has(queue):
-		*s.Debts.mut(queue) = list
+		t.release(queue)
+	case t.Has(queue):
+		*t.mut(queue) = list
 	default:
-		*s.Debts.place(queue) = list
+		*t.place(queue) = list
 	}
 }

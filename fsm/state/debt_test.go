@@ -25,16 +25,16 @@ func owed(path, label string, d yarn.Debt) *event.GuaranteeOwed {
 func TestDebtKeepsItsTime(t *testing.T) {
 	s := indebted(t)
 	queue := s.Queues.Find("root.a")
-	since, _ := s.DebtTo(queue, 0)
+	since, _ := s.Debts.To(queue, 0)
 	apply(t, s, &event.TimeAdvanced{NowMillis: s.Meta.NowMillis + 60_000}, owed("root.a", "", yarn.DebtOverdue))
-	if late, ok := s.DebtTo(queue, 0); !ok || !late.Overdue || late.SinceMillis != since.SinceMillis {
+	if late, ok := s.Debts.To(queue, 0); !ok || !late.Overdue || late.SinceMillis != since.SinceMillis {
 		t.Errorf("the debt is %+v, was %+v", late, since)
 	}
-	if other, ok := s.DebtTo(queue, s.Labels.Find("gpu")); !ok || other.Overdue || other.SinceMillis == since.SinceMillis {
+	if other, ok := s.Debts.To(queue, s.Labels.Find("gpu")); !ok || other.Overdue || other.SinceMillis == since.SinceMillis {
 		t.Errorf("the debt of the label is %+v", other)
 	}
 	apply(t, s, owed("root.a", "", yarn.DebtEnded), owed("root.a", "", yarn.DebtOwed))
-	if again, _ := s.DebtTo(queue, 0); again.Overdue || again.SinceMillis != s.Meta.NowMillis {
+	if again, _ := s.Debts.To(queue, 0); again.Overdue || again.SinceMillis != s.Meta.NowMillis {
 		t.Errorf("after it ended the debt is %+v, it is %d", again, s.Meta.NowMillis)
 	}
 	apply(t, s, owed("root.a", "", yarn.DebtEnded), owed("root.a", "gpu", yarn.DebtEnded))

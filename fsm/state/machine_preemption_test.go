@@ -72,7 +72,7 @@ func (m *machine) Preempt(t *rapid.T) {
 func (m *machine) OweGuarantee(t *rapid.T) {
 	_, q := pick(t, "queue", &m.s.Queues, func(q *Queue) bool { return q.Leaf })
 	e := &event.GuaranteeOwed{Path: q.Path, Debt: yarn.DebtOwed}
-	if debt, owed := m.s.DebtTo(m.s.Queues.Find(q.Path), 0); owed {
+	if debt, owed := m.s.Debts.To(m.s.Queues.Find(q.Path), 0); owed {
 		e.Debt = yarn.DebtEnded
 		if !debt.Overdue && rapid.Bool().Draw(t, "overdue") {
 			e.Debt = yarn.DebtOverdue

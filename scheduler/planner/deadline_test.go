@@ -283,7 +283,7 @@ func TestDeadlines(t *testing.T) {
 				return q.now + 60_000 - 15_000 - 3000 // the time of a warning and of one round
 			},
 			met: func(q *quiet) bool {
-				debt, owed := q.p.st.DebtTo(q.p.st.Queues.Find("root.b"), 0)
+				debt, owed := q.p.st.Debts.To(q.p.st.Queues.Find("root.b"), 0)
 				return owed && debt.Overdue && q.p.st.Preemptions.Len() == 1
 			},
 		},
