@@ -160,7 +160,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	s.Queues.tallyGone(a.Queue, a)
 	s.dropReservationBans(slot)
 	s.Placements.drop(slot)
-	s.dropFormerQueue(slot)
+	s.FormerQueues.drop(slot)
 	if s.Preempted.Has(slot) {
 		s.Preempted.release(slot)
 	}

@@ -34,9 +34,9 @@ func (s *State) leaveQueue(slot AppSlot) {
 	a.Queue = 0
 }
 
-func (s *State) dropFormerQueue(app AppSlot) {
-	if s.FormerQueues.Has(app) {
-		s.FormerQueues.release(app)
+func (t *FormerQueues) drop(app AppSlot) {
+	if t.Has(app) {
+		t.release(app)
 	}
 }
 
