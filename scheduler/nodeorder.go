@@ -122,7 +122,7 @@ func (s *Scheduler) nodeOrder(p *partition, a *state.App) capacity.NodeOrder {
 	if order != capacity.NodeOrderAuto {
 		return order
 	}
-	if at := s.st.LargeAllocated(p.label); at != 0 && s.now-at < packLargeMillis {
+	if at := s.st.LargeContainers.AllocatedAt(p.label); at != 0 && s.now-at < packLargeMillis {
 		return capacity.NodeOrderPack
 	}
 	return capacity.NodeOrderSpread

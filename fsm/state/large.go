@@ -18,20 +18,20 @@ type LargeContainer struct {
 // largeStep is how much later another one must be to be recorded, in milliseconds.
 const largeStep = 60_000
 
-// LargeAllocated returns when a large container was last allocated or reserved on a node of a label,
+// AllocatedAt returns when a large container was last allocated or reserved on a node of a label,
 // in Unix milliseconds, or 0 if none was. A container is large if it takes at least half of the mean
 // node of the label, or a resource other than memory and vcores, such as GPUs. Only the resources
 // that the calculator compares count.
-func (s *State) LargeAllocated(label LabelSlot) int64 {
-	if slot := LargeSlot(label) + 1; s.LargeContainers.Has(slot) {
-		return s.LargeContainers.Get(slot).AtMillis
+func (t *LargeContainers) AllocatedAt(label LabelSlot) int64 {
+	if slot := LargeSlot(label) + 1; t.Has(slot) {
+		return t.Get(slot).AtMillis
 	}
 	return 0
 }
 
 // recordLarge records that a container of a size was allocated or reserved.
 func (s *State) recordLarge(label LabelSlot, size yarn.Resource) {
-	last := s.LargeAllocated(label)
+	last := s.LargeContainers.AllocatedAt(label)
 	if last != 0 && s.Meta.NowMillis < last+largeStep || !s.large(label, size) {
 		return
 	}

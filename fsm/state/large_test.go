@@ -60,7 +60,7 @@ func TestLargeAllocated(t *testing.T) {
 					want = 5000
 				}
 				for label := range LabelSlot(3) {
-					if got := s.LargeAllocated(label); label == on && got != want || label != on && got != 0 {
+					if got := s.LargeContainers.AllocatedAt(label); label == on && got != want || label != on && got != 0 {
 						t.Errorf("dominant %v: label %d has had a large container at %d; want %d for label %d only", dominant, label, got, want, on)
 					}
 				}
@@ -77,13 +77,13 @@ func TestLargeIsRelativeToTheMeanNode(t *testing.T) {
 	smaller := s.Fork()
 	apply(t, s, asked(box(2<<10+512, 1)), allocated(1, 1, k1, 1))
 	apply(t, smaller, asked(box(2<<10+511, 1)), allocated(1, 1, k1, 1))
-	if s.LargeAllocated(0) != 5000 || smaller.LargeAllocated(0) != 0 {
-		t.Errorf("half of the mean: at %d; less: at %d", s.LargeAllocated(0), smaller.LargeAllocated(0))
+	if s.LargeContainers.AllocatedAt(0) != 5000 || smaller.LargeContainers.AllocatedAt(0) != 0 {
+		t.Errorf("half of the mean: at %d; less: at %d", s.LargeContainers.AllocatedAt(0), smaller.LargeContainers.AllocatedAt(0))
 	}
 	alone := roomy(t, true)
 	apply(t, alone, &event.NodeResourceChanged{Node: 1, Total: box(2<<10, 8)}, &event.NodeStateChanged{Node: 1, State: yarn.NodeLost},
 		asked(box(3<<10, 1)), allocated(1, 1, k1, 2))
-	if at := alone.LargeAllocated(0); at != 0 {
+	if at := alone.LargeContainers.AllocatedAt(0); at != 0 {
 		t.Errorf("a lost node counts: at %d", at)
 	}
 }
@@ -93,11 +93,11 @@ func TestLargeIsRelativeToTheMeanNode(t *testing.T) {
 func TestLargeReserved(t *testing.T) {
 	s := roomy(t, true)
 	apply(t, s, ask(2, k1, 1, 1), allocated(2, 1, k1, 1), asked(gb(8)), &event.ReservationMade{Reservation: 1, App: 1, Number: 1, Key: k1, Node: 1})
-	if at := s.LargeAllocated(0); at != 5000 {
+	if at := s.LargeContainers.AllocatedAt(0); at != 5000 {
 		t.Errorf("reserved at %d", at)
 	}
 	apply(t, s, &event.TimeAdvanced{NowMillis: 6000}, &event.ContainerCompleted{Container: ref(2, 1)}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
-	if at := s.LargeAllocated(0); at != 5000 {
+	if at := s.LargeContainers.AllocatedAt(0); at != 5000 {
 		t.Errorf("after the fulfillment: at %d", at)
 	}
 }
@@ -126,13 +126,13 @@ func TestLargeIsRecordedByTheMinute(t *testing.T) {
 		before := s.Fork()
 		give(s, step.after, step.node)
 		give(back, step.after, step.node)
-		if s.LargeAllocated(0) != step.at || s.LargeContainers.Len() != step.labels {
-			t.Errorf("after %d ms on node %d: at %d, %d labels, want %+v", step.after, step.node, s.LargeAllocated(0), s.LargeContainers.Len(), step)
+		if s.LargeContainers.AllocatedAt(0) != step.at || s.LargeContainers.Len() != step.labels {
+			t.Errorf("after %d ms on node %d: at %d, %d labels, want %+v", step.after, step.node, s.LargeContainers.AllocatedAt(0), s.LargeContainers.Len(), step)
 		}
 		if !bytes.Equal(encode(back), encode(s)) || back.Digest() != s.Digest() {
 			t.Errorf("after %d ms: a restored state goes another way", step.after)
 		}
-		if before.LargeAllocated(0) > before.Meta.NowMillis {
+		if before.LargeContainers.AllocatedAt(0) > before.Meta.NowMillis {
 			t.Error("a fork was written to")
 		}
 	}
@@ -147,8 +147,8 @@ func TestLargeIsInTheDigest(t *testing.T) {
 	b.LargeContainers.place(1).AtMillis = b.Meta.NowMillis
 	apply(t, a, allocated(1, 1, k1, 1))
 	apply(t, b, allocated(1, 1, k1, 1))
-	if a.LargeAllocated(0) != b.LargeAllocated(0) || a.Digest() == b.Digest() {
-		t.Errorf("at %d and %d, digests equal: %v", a.LargeAllocated(0), b.LargeAllocated(0), a.Digest() == b.Digest())
+	if a.LargeContainers.AllocatedAt(0) != b.LargeContainers.AllocatedAt(0) || a.Digest() == b.Digest() {
+		t.Errorf("at %d and %d, digests equal: %v", a.LargeContainers.AllocatedAt(0), b.LargeContainers.AllocatedAt(0), a.Digest() == b.Digest())
 	}
 }
 

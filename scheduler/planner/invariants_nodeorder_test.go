@@ -62,7 +62,7 @@ func (c *nodeChoice) best() (best state.NodeSlot) {
 	c.order = c.cfg.Queues[c.m.p.sched.LeafOf(c.app)].NodeOrder
 	if c.order == capacity.NodeOrderAuto {
 		c.order = capacity.NodeOrderSpread
-		if at := c.m.p.st.LargeAllocated(c.label); at > 0 && at > c.m.now-86_400_000 {
+		if at := c.m.p.st.LargeContainers.AllocatedAt(c.label); at > 0 && at > c.m.now-86_400_000 {
 			c.order = capacity.NodeOrderPack
 		}
 	}
