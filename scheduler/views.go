@@ -413,7 +413,7 @@ const allUses = ^uint64(0)
 func (s *Scheduler) Rebase(st *state.State) {
 	old := s.st
 	s.st = st
-	other := old.DynamicQueueSet() != st.DynamicQueueSet() || st.Nodes.Cap() < old.Nodes.Cap()
+	other := old.DynamicQueues.Set() != st.DynamicQueues.Set() || st.Nodes.Cap() < old.Nodes.Cap()
 	if other || len(s.partitions) > 1 || st.Labels.Len() > 0 { // the labels of nodes may differ
 		if err := s.rebuild(); err != nil {
 			panic("scheduler: the configuration in force cannot be read: " + err.Error())

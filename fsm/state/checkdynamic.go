@@ -29,11 +29,11 @@ func (s *State) checkDynamicQueues() error {
 		newest, set = max(newest, d.Number), set^s.hashOfDynamic(slot)
 		return err == nil
 	})
-	if err == nil && (newest != s.newestDynamic || set != s.dynamicSet) {
-		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.newestDynamic, s.dynamicSet)
+	if err == nil && (newest != s.DynamicQueues.newest || set != s.DynamicQueues.set) {
+		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.DynamicQueues.newest, s.DynamicQueues.set)
 	}
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
-		if err == nil && !slices.IsSortedFunc(q.Children, s.compareChildren) {
+		if err == nil && !slices.IsSortedFunc(q.Children, s.DynamicQueues.compareChildren) {
 			err = fmt.Errorf("dynamic queues below %s are out of order", q.Path)
 		}
 		return err == nil
@@ -42,10 +42,10 @@ func (s *State) checkDynamicQueues() error {
 }
 
 // compareChildren orders dynamic queues after all others, by their creation.
-func (s *State) compareChildren(a, b QueueSlot) int {
+func (t *DynamicQueues) compareChildren(a, b QueueSlot) int {
 	number := func(slot QueueSlot) int {
-		if s.DynamicQueues.Has(slot) {
-			return int(s.DynamicQueues.Get(slot).Number)
+		if t.Has(slot) {
+			return int(t.Get(slot).Number)
 		}
 		return 0
 	}

@@ -28,17 +28,17 @@ type DynamicQueue struct {
 	users         int32 // of the leaf; not in snapshots: follows from Users
 }
 
-// DynamicQueuesOf returns the dynamic queues by slot, in the order of their creation. Parents come
+// InOrder returns the dynamic queues by slot, in the order of their creation. Parents come
 // before their children.
-func (s *State) DynamicQueuesOf() iter.Seq2[QueueSlot, *DynamicQueue] {
-	slots := make([]QueueSlot, 0, s.DynamicQueues.Len())
-	s.DynamicQueues.Each(func(slot QueueSlot, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
+func (t *DynamicQueues) InOrder() iter.Seq2[QueueSlot, *DynamicQueue] {
+	slots := make([]QueueSlot, 0, t.Len())
+	t.Each(func(slot QueueSlot, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
 	slices.SortFunc(slots, func(a, b QueueSlot) int {
-		return cmp.Compare(s.DynamicQueues.Get(a).Number, s.DynamicQueues.Get(b).Number)
+		return cmp.Compare(t.Get(a).Number, t.Get(b).Number)
 	})
 	return func(yield func(QueueSlot, *DynamicQueue) bool) {
 		for _, slot := range slots {
-			if !yield(slot, s.DynamicQueues.Get(slot)) {
+			if !yield(slot, t.Get(slot)) {
 				return
 			}
 		}
@@ -48,16 +48,16 @@ func (s *State) DynamicQueuesOf() iter.Seq2[QueueSlot, *DynamicQueue] {
 // DynamicQueueList returns the dynamic queues for the queue configuration, in the same order.
 func (s *State) DynamicQueueList() []yarn.DynamicQueue {
 	out := make([]yarn.DynamicQueue, 0, s.DynamicQueues.Len())
-	for slot := range s.DynamicQueuesOf() {
+	for slot := range s.DynamicQueues.InOrder() {
 		q := s.Queues.Get(slot)
 		out = append(out, yarn.DynamicQueue{Path: q.Path, Leaf: q.Leaf, Active: s.DynamicQueues.Get(slot).Active})
 	}
 	return out
 }
 
-// DynamicQueueSet returns a hash over the dynamic queues and which of them are active. Equal sets
+// Set returns a hash over the dynamic queues and which of them are active. Equal sets
 // have equal hashes.
-func (s *State) DynamicQueueSet() uint64 { return s.dynamicSet }
+func (t *DynamicQueues) Set() uint64 { return t.set }
 
 var _ = applies((*State).queueCreated)
 
@@ -74,11 +74,11 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	slot := s.Queues.define(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
 	above := s.Queues.mut(parent)
 	above.Children = append(slices.Clip(above.Children), slot)
-	s.setIdle(parent, 0)
+	s.DynamicQueues.setIdle(&s.Meta, parent, 0)
 	d := s.DynamicQueues.place(slot)
-	s.newestDynamic++
-	d.Number, d.CreatedMillis, d.IdleMillis = s.newestDynamic, s.Meta.NowMillis, s.Meta.idleNow()
-	s.dynamicSet ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.newest++
+	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.newest, s.Meta.NowMillis, s.Meta.idleNow()
+	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 	s.change(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
 	s.fold(s.Queues.hashOf(slot))
@@ -112,20 +112,20 @@ func (s *State) queuesActivated(e *event.QueuesActivated) error {
 	}
 	s.change(QueuesChanged)
 	for _, slot := range slots {
-		s.dynamicSet ^= s.hashOfDynamic(slot)
+		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 		d := s.DynamicQueues.mut(slot)
 		d.Active = !d.Active
-		s.dynamicSet ^= s.hashOfDynamic(slot)
+		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 		s.fold(uint64(slot)<<1 | uint64(count(d.Active)))
 	}
 	return nil
 }
 
 // setIdle sets IdleMillis of a dynamic queue. It does nothing for other queues.
-func (s *State) setIdle(slot QueueSlot, millis int64) {
-	if s.DynamicQueues.Has(slot) && s.DynamicQueues.Get(slot).IdleMillis != millis {
-		s.DynamicQueues.mut(slot).IdleMillis = millis
-		s.fold(uint64(slot)<<32 ^ uint64(millis))
+func (t *DynamicQueues) setIdle(m *Meta, slot QueueSlot, millis int64) {
+	if t.Has(slot) && t.Get(slot).IdleMillis != millis {
+		t.mut(slot).IdleMillis = millis
+		m.fold(uint64(slot)<<32 ^ uint64(millis))
 	}
 }
 
@@ -134,17 +134,17 @@ func (s *State) setIdle(slot QueueSlot, millis int64) {
 func (m *Meta) idleNow() int64 { return max(m.NowMillis, 1) }
 
 // countUsers adds by to the number of users of a dynamic leaf.
-func (s *State) countUsers(slot QueueSlot, by int32) {
-	if !s.DynamicQueues.Has(slot) {
+func (t *DynamicQueues) countUsers(m *Meta, slot QueueSlot, by int32) {
+	if !t.Has(slot) {
 		return
 	}
-	d := s.DynamicQueues.mut(slot)
+	d := t.mut(slot)
 	d.users += by
 	idle := int64(0)
 	if d.users == 0 {
-		idle = s.Meta.idleNow()
+		idle = m.idleNow()
 	}
-	s.setIdle(slot, idle)
+	t.setIdle(m, slot, idle)
 }
 
 var _ = applies((*State).queuesRemoved)
@@ -179,7 +179,7 @@ func (s *State) removeDynamic(gone []bool) {
 			s.fold(uint64(slot))
 		}
 	}
-	s.findNewestDynamic()
+	s.DynamicQueues.findNewest()
 	for slot := range parents {
 		if !parents[slot] || gone[slot] {
 			continue
@@ -187,7 +187,7 @@ func (s *State) removeDynamic(gone []bool) {
 		q := s.Queues.mut(QueueSlot(slot))
 		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c QueueSlot) bool { return gone[c] })
 		if len(q.Children) == 0 {
-			s.setIdle(QueueSlot(slot), s.Meta.idleNow())
+			s.DynamicQueues.setIdle(&s.Meta, QueueSlot(slot), s.Meta.idleNow())
 		}
 	}
 	keep := make([]bool, len(gone))
@@ -200,22 +200,22 @@ func (s *State) removeDynamic(gone []bool) {
 // endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
 // now lists it. The caller must call findNewestDynamic afterwards.
 func (s *State) endDynamic(slot QueueSlot) {
-	s.dynamicSet ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 	s.DynamicQueues.release(slot)
 }
 
-func (s *State) findNewestDynamic() {
-	s.newestDynamic = 0
-	s.DynamicQueues.Each(func(_ QueueSlot, d *DynamicQueue) bool { s.newestDynamic = max(s.newestDynamic, d.Number); return true })
+func (t *DynamicQueues) findNewest() {
+	t.newest = 0
+	t.Each(func(_ QueueSlot, d *DynamicQueue) bool { t.newest = max(t.newest, d.Number); return true })
 }
 
 // linkDynamicQueues computes the fields that follow from dynamic queues, in a state from a
 // snapshot.
 func (s *State) linkDynamicQueues() {
 	s.DynamicQueues.Each(func(slot QueueSlot, d *DynamicQueue) bool {
-		s.newestDynamic = max(s.newestDynamic, d.Number)
+		s.DynamicQueues.newest = max(s.DynamicQueues.newest, d.Number)
 		if s.Queues.Has(slot) {
-			s.dynamicSet ^= s.hashOfDynamic(slot)
+			s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 		}
 		return true
 	})

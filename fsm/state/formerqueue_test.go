@@ -43,11 +43,11 @@ func TestDigestCoversActiveLeaves(t *testing.T) {
 	if a.Digest() == b.Digest() || a.Digest() == s.Digest() {
 		t.Error("which queue is active is not in the digest")
 	}
-	if a.DynamicQueueSet() == b.DynamicQueueSet() || a.DynamicQueueSet() == s.DynamicQueueSet() {
+	if a.DynamicQueues.Set() == b.DynamicQueues.Set() || a.DynamicQueues.Set() == s.DynamicQueues.Set() {
 		t.Error("which queue is active is not in the set of dynamic queues")
 	}
 	apply(t, a, &event.QueuesActivated{Inactive: []string{"root.b.u"}})
-	if a.DynamicQueueSet() != s.DynamicQueueSet() {
+	if a.DynamicQueues.Set() != s.DynamicQueues.Set() {
 		t.Error("the set of dynamic queues is another one after a change and back")
 	}
 	if err := a.Check(); err != nil {

@@ -29,7 +29,7 @@ func (m *machine) SubmitToDynamicQueue(t *rapid.T) {
 
 func (m *machine) ActivateQueues(t *rapid.T) {
 	e := &event.QueuesActivated{}
-	for slot, d := range m.s.DynamicQueuesOf() {
+	for slot, d := range m.s.DynamicQueues.InOrder() {
 		q := m.s.Queues.Get(slot)
 		switch {
 		case !q.Leaf || !rapid.Bool().Draw(t, "change"):
@@ -49,7 +49,7 @@ func (m *machine) RemoveQueues(t *rapid.T) {
 		t.Skip("no dynamic queue")
 	}
 	var gone []string
-	for slot, d := range m.s.DynamicQueuesOf() {
+	for slot, d := range m.s.DynamicQueues.InOrder() {
 		if q := m.s.Queues.Get(slot); d.IdleMillis != 0 && len(q.Children) == 0 && rapid.Bool().Draw(t, "remove") {
 			gone = append(gone, q.Path)
 		}
@@ -104,7 +104,7 @@ func (m *machine) keepDynamic(t *rapid.T, list []event.QueueDefinition, used map
 		}
 		return true
 	})
-	for slot := range m.s.DynamicQueuesOf() { // parents come first
+	for slot := range m.s.DynamicQueues.InOrder() { // parents come first
 		q := m.s.Queues.Get(slot)
 		i, listed := at[yarn.ParentQueue(q.Path)]
 		switch {

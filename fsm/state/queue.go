@@ -83,14 +83,14 @@ func (s *State) listedDynamic(e *event.QueuesConfigured) (others []QueueSlot) {
 	for _, d := range e.Queues {
 		listed[d.Path] = true
 	}
-	for slot := range s.DynamicQueuesOf() {
+	for slot := range s.DynamicQueues.InOrder() {
 		if listed[s.Queues.Get(slot).Path] {
 			s.endDynamic(slot)
 		} else {
 			others = append(others, slot)
 		}
 	}
-	s.findNewestDynamic()
+	s.DynamicQueues.findNewest()
 	return others
 }
 

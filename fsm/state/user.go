@@ -26,7 +26,7 @@ func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 		slot, u = s.Users.alloc()
 		u.Queue, u.Name = queue, s.Names.retain(name)
 		s.Users.insert(slot)
-		s.countUsers(queue, 1)
+		s.DynamicQueues.countUsers(&s.Meta, queue, 1)
 	}
 	s.Users.mut(slot).Apps++
 	return slot
@@ -37,7 +37,7 @@ func (s *State) leaveUser(slot UserSlot) {
 	u := s.Users.mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
-		s.countUsers(u.Queue, -1)
+		s.DynamicQueues.countUsers(&s.Meta, u.Queue, -1)
 		s.Names.unretain(&s.Meta, u.Name)
 		s.Users.release(slot)
 	}

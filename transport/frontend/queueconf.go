@@ -45,12 +45,12 @@ func (q *QueueConf) of(st *state.State) *capacity.Config {
 		}
 		q.static, q.version, q.cluster = conf, v.Version, st.Meta.ClusterID
 	}
-	if changed || q.dynamic != st.DynamicQueueSet() {
+	if changed || q.dynamic != st.DynamicQueues.Set() {
 		conf, err := q.static.WithDynamic(st.DynamicQueueList())
 		if err != nil {
 			return nil // cannot happen: they were valid when they were created
 		}
-		q.conf, q.dynamic = conf, st.DynamicQueueSet()
+		q.conf, q.dynamic = conf, st.DynamicQueues.Set()
 		q.partitions = map[string]Partition{"": {Conf: conf}}
 	}
 	return q.conf
