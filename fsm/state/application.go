@@ -57,7 +57,7 @@ func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
 		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
 	}
 	a.UserSlot = s.joinUser(queue, user)
-	s.changeApp(AppPhase, slot, a).AppState = a.State
+	s.changes.app(AppPhase, slot, a).AppState = a.State
 	s.Apps.insert(slot)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
@@ -79,7 +79,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	if !e.State.Ended() || e.State > yarn.AppKilled || a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
 		return broken(e, "it is %s with attempt state %d and %d live containers", a.State, a.AttemptState, a.Live)
 	}
-	s.changeApp(AppPhase, slot, a).AppState = e.State
+	s.changes.app(AppPhase, slot, a).AppState = e.State
 	a.State, a.Final, a.EndedMillis = e.State, e.Final, s.Meta.NowMillis
 	if e.Diagnostics != "" {
 		a.changeDetails(func(d *AppDetails) { d.Diagnostics = e.Diagnostics })
@@ -104,7 +104,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	if to == 0 || !s.Queues.Get(to).Leaf || to == a.Queue || a.State.Ended() {
 		return broken(e, "it cannot go there")
 	}
-	s.changeApp(AppChanged, slot, a)
+	s.changes.app(AppChanged, slot, a)
 	s.Placements.drop(slot)
 	s.detach(a)
 	s.leaveUser(a.UserSlot)
@@ -140,7 +140,7 @@ func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) erro
 	if err != nil {
 		return err
 	}
-	s.changeApp(AppChanged, slot, a)
+	s.changes.app(AppChanged, slot, a)
 	a.Priority = e.Priority
 	s.fold(uint64(a.ID.Seq)<<32 | uint64(uint32(e.Priority)))
 	return nil
@@ -156,7 +156,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if !a.State.Ended() || a.Containers != 0 {
 		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
 	}
-	s.changeApp(AppChanged, slot, a)
+	s.changes.app(AppChanged, slot, a)
 	s.Queues.tallyGone(a.Queue, a)
 	s.dropReservationBans(slot)
 	s.Placements.drop(slot)

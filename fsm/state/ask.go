@@ -24,9 +24,9 @@ func (t *Asks) Find(a *App, key yarn.SchedulerKey) AskSlot {
 	return 0
 }
 
-// changeAsk adds the change of an ask.
-func (s *State) changeAsk(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, before int64) {
-	c := s.changeApp(AskChanged, slot, a)
+// ask adds the change of an ask.
+func (l *changes) ask(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, before int64) {
+	c := l.app(AskChanged, slot, a)
 	c.Ask, c.Key, c.Any, c.Count, c.More = ask, e.Key, e.Name == yarn.Any, e.Count, e.Count-before
 	c.Size = e.Size
 }
@@ -47,19 +47,19 @@ func (s *State) askChanged(e *event.AskChanged) error {
 			return broken(e, "no \"*\" is asked under the key")
 		}
 		name := s.Names.intern(&s.Meta, e.Name)
-		s.changeAsk(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
+		s.changes.ask(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
 		s.foldAsk(ask, name, e)
 		s.Names.unretain(&s.Meta, name)
 		return nil
 	}
 	if ask == 0 {
 		if e.Count == 0 {
-			s.changeAsk(slot, a, 0, e, 0)
+			s.changes.ask(slot, a, 0, e, 0)
 			return nil
 		}
 		ask = s.addAsk(slot, a, e.Key, e.Size)
 	}
-	s.changeAsk(slot, a, ask, e, s.Asks.Get(ask).Count)
+	s.changes.ask(slot, a, ask, e, s.Asks.Get(ask).Count)
 	s.setAsk(ask, a, e.Count, e.Size)
 	k := s.Asks.mut(ask)
 	k.Relax = e.Relax
@@ -241,7 +241,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 	if err != nil {
 		return err
 	}
-	s.changeApp(BlacklistChanged, slot, a)
+	s.changes.app(BlacklistChanged, slot, a)
 	var drop, list, added []NameSlot
 	for _, name := range e.Remove {
 		drop = append(drop, s.Names.Find(name))

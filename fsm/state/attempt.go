@@ -76,7 +76,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 		}
 	}
 	a.State = yarn.AppAccepted
-	s.changeAttempt(slot, a, to)
+	s.changes.attempt(slot, a, to)
 	s.setAttempt(a, to)
 	return nil
 }
@@ -91,7 +91,7 @@ func (s *State) attemptActivated(e *event.AttemptActivated) error {
 	if a.AttemptState != AttemptPending {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
-	s.changeAttempt(slot, a, AttemptActive)
+	s.changes.attempt(slot, a, AttemptActive)
 	s.setAttempt(a, AttemptActive)
 	return nil
 }
@@ -106,7 +106,7 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	if a.AttemptState != AttemptActive || e.ClientAlgorithm >= yarn.HMACs {
 		return broken(e, "attempt is in state %d, or there is no such algorithm", a.AttemptState)
 	}
-	s.changeAttempt(slot, a, AttemptRegistered)
+	s.changes.attempt(slot, a, AttemptRegistered)
 	s.setAttempt(a, AttemptRegistered)
 	s.redeliverPreemptions(a)
 	a.State = yarn.AppRunning
@@ -135,7 +135,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	if a.Reservations != 0 || (!e.Keep && a.Live > 0) {
 		return broken(e, "it has %d live containers and reservations: %v", a.Live, a.Reservations != 0)
 	}
-	s.changeAttempt(slot, a, AttemptEnded)
+	s.changes.attempt(slot, a, AttemptEnded)
 	s.dropAsks(a)
 	s.setBlacklist(a, nil)
 	s.gangAttemptEnded(slot, a)

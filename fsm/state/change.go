@@ -114,40 +114,40 @@ func (s *State) Changes() []Change { return s.changes }
 // Changed returns the partitions whose use the last event changed: bit label%64.
 func (t *LabelUses) Changed() uint64 { return t.changed }
 
-// change adds a change. The caller completes it before it adds another one.
-func (s *State) change(kind ChangeKind) *Change {
-	n := len(s.changes)
-	if n == cap(s.changes) {
-		s.changes = append(s.changes, Change{})
+// add adds a change. The caller completes it before it adds another one.
+func (l *changes) add(kind ChangeKind) *Change {
+	n := len(*l)
+	if n == cap(*l) {
+		*l = append(*l, Change{})
 	} else { // cleared in place, which is faster than a copy of an empty one
-		s.changes = s.changes[:n+1]
-		s.changes[n] = Change{}
+		*l = (*l)[:n+1]
+		(*l)[n] = Change{}
 	}
-	c := &s.changes[n]
+	c := &(*l)[n]
 	c.Kind = kind
 	return c
 }
 
-// changeApp adds a change of an application. The caller must call it before it changes the
+// app adds a change of an application. The caller must call it before it changes the
 // application's user or leaf.
-func (s *State) changeApp(kind ChangeKind, slot AppSlot, a *App) *Change {
-	c := s.change(kind)
+func (l *changes) app(kind ChangeKind, slot AppSlot, a *App) *Change {
+	c := l.add(kind)
 	c.App, c.User, c.Queue, c.Ref.App = slot, a.UserSlot, a.Queue, a.ID.Seq
 	return c
 }
 
-// changeAttempt adds a change of an application's attempt.
-func (s *State) changeAttempt(slot AppSlot, a *App, to AttemptState) {
-	c := s.changeApp(AttemptPhase, slot, a)
+// attempt adds a change of an application's attempt.
+func (l *changes) attempt(slot AppSlot, a *App, to AttemptState) {
+	c := l.app(AttemptPhase, slot, a)
 	c.Attempt, c.Ref.Attempt = to, a.Attempt
 }
 
-// changeNode adds a change of a node.
-func (s *State) changeNode(kind ChangeKind, slot NodeSlot) { s.change(kind).Node = slot }
+// node adds a change of a node.
+func (l *changes) node(kind ChangeKind, slot NodeSlot) { l.add(kind).Node = slot }
 
 // changeContainer adds a change of a container.
 func (s *State) changeContainer(kind ChangeKind, slot ContainerSlot, k *Container) *Change {
-	c := s.changeApp(kind, k.App, s.Apps.Get(k.App))
+	c := s.changes.app(kind, k.App, s.Apps.Get(k.App))
 	c.AM, c.Launched, c.Container, c.Node, c.Key = k.AM, k.Launched, slot, k.Node, k.Key
 	c.Size = k.Size
 	c.Ref.Attempt, c.Ref.Number = k.Attempt, k.Number
@@ -156,7 +156,7 @@ func (s *State) changeContainer(kind ChangeKind, slot ContainerSlot, k *Containe
 
 // changeReservation adds a change of a reservation.
 func (s *State) changeReservation(kind ChangeKind, slot ReservationSlot, r *Reservation) *Change {
-	c := s.changeApp(kind, r.App, s.Apps.Get(r.App))
+	c := s.changes.app(kind, r.App, s.Apps.Get(r.App))
 	c.AM, c.Increase, c.Gang, c.Container = r.AM, r.IncreaseOf != 0, r.Members != 0, r.IncreaseOf
 	c.Reservation, c.Number, c.Node, c.Key = slot, r.Number, r.Node, r.Key
 	c.Size = r.Size

@@ -79,7 +79,7 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	s.DynamicQueues.newest++
 	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.newest, s.Meta.NowMillis, s.Meta.idleNow()
 	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
-	s.change(QueueCreated).Queue = slot
+	s.changes.add(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
 	s.fold(s.Queues.hashOf(slot))
 	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
@@ -110,7 +110,7 @@ func (s *State) queuesActivated(e *event.QueuesActivated) error {
 			seen[slot], slots = true, append(slots, slot)
 		}
 	}
-	s.change(QueuesChanged)
+	s.changes.add(QueuesChanged)
 	for _, slot := range slots {
 		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 		d := s.DynamicQueues.mut(slot)
@@ -163,7 +163,7 @@ func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 		}
 		gone[slot] = true
 	}
-	s.change(QueuesChanged)
+	s.changes.add(QueuesChanged)
 	s.removeDynamic(gone)
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.Avoided.drop(e.Node)
 	s.Names.unretain(&s.Meta, n.Host)
 	s.Names.unretain(&s.Meta, n.RackID)
-	s.changeNode(NodeChanged, e.Node)
+	s.changes.node(NodeChanged, e.Node)
 	s.Nodes.release(e.Node)
 	s.Meta.NodeChanges++
 	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))

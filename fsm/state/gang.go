@@ -158,7 +158,7 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 	}
 	s.Gangs.drop(slot)
 	*s.Gangs.place(slot) = Gang{Spec: e.Gang}
-	s.changeApp(GangPhase, slot, a).GangState = GangAsking
+	s.changes.app(GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
 	s.fold(hashString(e.Gang.String()))
 	for _, k := range s.Asks.Of(a) {
@@ -230,7 +230,7 @@ func (s *State) gangStarted(e *event.GangStarted) error {
 	if s.gangReserves(app) {
 		return broken(e, "it has reservations")
 	}
-	s.changeApp(GangPhase, app, a).GangState = GangStarting
+	s.changes.app(GangPhase, app, a).GangState = GangStarting
 	g := s.Gangs.mut(app)
 	g.State, g.Left, g.ExpectedMillis = GangStarting, g.Spec.Count, 0
 	s.fold(uint64(app)<<32 | uint64(g.Left))
@@ -247,7 +247,7 @@ func (s *State) gangEnded(e *event.GangEnded) error {
 	if !s.Gangs.Has(slot) || !e.Cause.Known() || s.gangBusy(slot) {
 		return broken(e, "it has no gang, or one that starts or holds nodes, or there is no such cause")
 	}
-	s.changeApp(GangPhase, slot, a).GangState = GangOver
+	s.changes.app(GangPhase, slot, a).GangState = GangOver
 	if e.Cause == yarn.GangWithdrawn {
 		s.Gangs.drop(slot)
 	} else {

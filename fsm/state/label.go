@@ -160,7 +160,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 		s.fold(hashString(l.Name))
 	}
 	s.relabelGrowth()
-	s.change(LabelsChanged)
+	s.changes.add(LabelsChanged)
 	return nil
 }
 
@@ -292,7 +292,7 @@ func (t *LabelledHosts) Mapped(id yarn.NodeID, label LabelSlot) bool {
 
 // relabelNodes gives every node the label to which it is mapped.
 func (s *State) relabelNodes() {
-	s.change(LabelsChanged)
+	s.changes.add(LabelsChanged)
 	r := relabelling{sum: map[relabelled]int{}}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		if to := s.LabelledHosts.LabelOf(n.ID); to != n.Label {
@@ -411,7 +411,7 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 	if ask == 0 || (to == 0 && e.Label != "") {
 		return broken(e, "nothing is asked under the key, or there was never such a label")
 	}
-	c := s.changeApp(AskRelabelled, slot, a)
+	c := s.changes.app(AskRelabelled, slot, a)
 	c.Ask, c.Key = ask, e.Key
 	s.labelAsk(ask, a, to)
 	s.fold(uint64(ask)<<32 | uint64(to))
@@ -455,7 +455,7 @@ func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
 	if a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
 		return broken(e, "attempt is in state %d, or there was never such a label", a.AttemptState)
 	}
-	s.changeApp(AppChanged, slot, a)
+	s.changes.app(AppChanged, slot, a)
 	a.AMLabel = am
 	a.labelled = e.Label != "" || e.AMLabel != ""
 	a.changeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })

@@ -143,7 +143,7 @@ func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
 	if !a.Charged() || a.MasterNumber == 0 || a.LaunchedMillis != 0 {
 		return broken(e, "attempt is in state %d, its AM container %d was launched at %d", a.AttemptState, a.MasterNumber, a.LaunchedMillis)
 	}
-	s.changeApp(MasterLaunched, slot, a)
+	s.changes.app(MasterLaunched, slot, a)
 	a.LaunchedMillis = s.Meta.NowMillis
 	s.fold(uint64(e.App)<<32 ^ uint64(a.LaunchedMillis))
 	return nil
@@ -161,7 +161,7 @@ func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
 	if a.AttemptState != AttemptRegistered || a.Reservations != 0 || e.Final > yarn.FinalEnded {
 		return broken(e, "attempt is in state %d, reservations: %v", a.AttemptState, a.Reservations != 0)
 	}
-	s.changeAttempt(slot, a, AttemptFinishing)
+	s.changes.attempt(slot, a, AttemptFinishing)
 	s.dropAsks(a)
 	s.dropUndelivered(a)
 	s.setAttempt(a, AttemptFinishing)
@@ -188,7 +188,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
 	}
-	s.changeApp(AppChanged, slot, a)
+	s.changes.app(AppChanged, slot, a)
 	s.dropAsks(a)
 	s.gangAttemptEnded(slot, a)
 	s.redeliver(a)

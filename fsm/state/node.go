@@ -39,7 +39,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 		s.noteKnown(s.Nodes.mut(slot), e.ID)
 		s.Nodes.insert(slot)
 	}
-	s.changeNode(NodeRegistered, slot)
+	s.changes.node(NodeRegistered, slot)
 	n := s.Nodes.mut(slot)
 	s.Names.unretain(&s.Meta, n.Host) // of the registration before, if there was one
 	s.Names.unretain(&s.Meta, n.RackID)
@@ -257,7 +257,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {
 		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
 	}
-	s.changeNode(NodePhase, e.Node)
+	s.changes.node(NodePhase, e.Node)
 	heard := n.HeardMillis(s.Meta.NowMillis)
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
@@ -284,7 +284,7 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if r := n.Reservation; r != 0 && !s.Versions.fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
-	s.changeNode(NodeChanged, e.Node)
+	s.changes.node(NodeChanged, e.Node)
 	s.changeCapacity(n, func() { n.Total = e.Total })
 	if e.Set {
 		n.TotalSet, n.SetTotal = true, e.Total
@@ -306,7 +306,7 @@ func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	case silent && n.Reservation != 0:
 		return broken(e, "node %s is reserved", n.ID)
 	}
-	s.changeNode(NodeChanged, e.Node)
+	s.changes.node(NodeChanged, e.Node)
 	n.SilentSinceMillis = e.SinceMillis
 	s.fold(uint64(e.Node))
 	s.fold(uint64(e.SinceMillis))

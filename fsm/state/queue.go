@@ -43,7 +43,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	if err := s.checkQueues(e); err != nil {
 		return err
 	}
-	s.change(QueuesChanged)
+	s.changes.add(QueuesChanged)
 	keep := make([]bool, s.Queues.Cap())
 	dynamic := s.listedDynamic(e)
 	children := make([][]QueueSlot, 0, len(e.Queues))

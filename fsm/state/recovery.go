@@ -21,7 +21,7 @@ func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
 	if !a.Open() || a.MasterNumber != 0 || a.NextNumber != 0 || !s.Meta.ForeignContainer(e.Master) || e.ResourceSeconds.Negative() {
 		return broken(e, "attempt is in state %d, its AM container is %d", a.AttemptState, a.MasterNumber)
 	}
-	s.changeApp(AppChanged, slot, a)
+	s.changes.app(AppChanged, slot, a)
 	s.setMaster(a, e.Master, 0)
 	a.NextNumber, a.LaunchedMillis = e.Master, s.Meta.NowMillis
 	a.ResourceSeconds = a.ResourceSeconds.Add(e.ResourceSeconds)
