@@ -95,7 +95,7 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	}
 	now, _ := s.r.machine.Fork()
 	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, now.Meta.Epoch) + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun,
-		TokensKept: st.KeepAccess(now)}
+		TokensKept: st.Access.Keep(now.Access)}
 	if dryRun {
 		return out, nil
 	}
@@ -108,8 +108,8 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 		return api.Restored{}, err
 	}
 	now, _ = s.r.machine.Fork()
-	out.TokensKept += st.KeepAccess(now) // the first token may have been created meanwhile
-	st.KeepAudit(now)
+	out.TokensKept += st.Access.Keep(now.Access) // the first token may have been created meanwhile
+	st.Audit.Keep(&now.Audit)
 	running := now.Meta
 	running.ClusterID = s.r.cluster.ClusterID()
 	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), s.r.parts.Now()); err != nil {

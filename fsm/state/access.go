@@ -2,6 +2,7 @@ package state
 
 import (
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"rmd/yarn"
 )
 
-// MaxAccessTokens bounds the number of access tokens. AccessTokenByHash compares the token of each
+// MaxAccessTokens bounds the number of access tokens. AccessTokens.ByHash compares the token of each
 // request with all of them.
 const MaxAccessTokens = 1000
 
@@ -142,32 +143,35 @@ func (a *Autopilot) set(m *Meta, e *event.AutopilotSet) error {
 	return nil
 }
 
-// KeepAccess copies the access tokens of the running state to s if s has none. A restored state
-// that replaces a running one is then protected at least as well. KeepAccess returns the number of
-// tokens that it copied.
-func (s *State) KeepAccess(running *State) int {
-	if len(s.Access) > 0 {
+// Keep copies the access tokens of the running state to those of a restored state if it has none. A
+// restored state that replaces a running one is then protected at least as well. Keep returns the
+// number of tokens that it copied.
+func (k *AccessTokens) Keep(running AccessTokens) int {
+	if len(*k) > 0 {
 		return 0
 	}
-	s.Access = running.Access
-	return len(s.Access)
+	*k = running
+	return len(*k)
 }
 
-// checkAccess checks the access tokens and the settings of the autopilot.
-func (s *State) checkAccess() error {
-	if len(s.Access) > MaxAccessTokens {
-		return fmt.Errorf("%d access tokens", len(s.Access))
+func (k *AccessTokens) check() error {
+	if len(*k) > MaxAccessTokens {
+		return fmt.Errorf("%d access tokens", len(*k))
 	}
-	for i, t := range s.Access {
+	for i, t := range *k {
 		switch {
-		case t.Name == "" || (i > 0 && s.Access[i-1].Name >= t.Name):
+		case t.Name == "" || (i > 0 && (*k)[i-1].Name >= t.Name):
 			return fmt.Errorf("access token %q is out of order", t.Name)
 		case !t.Role.Valid() || len(t.Hash) != accessHashBytes:
 			return fmt.Errorf("access token %q has role %d and a hash of %d bytes", t.Name, t.Role, len(t.Hash))
 		}
 	}
-	if a := s.Autopilot; a.Set && (a.DeadServerMillis <= 0 || a.LastContactMillis <= 0 || a.StabilizationMillis < 0) || !a.Set && a != (Autopilot{}) {
-		return fmt.Errorf("autopilot's settings do not fit together")
+	return nil
+}
+
+func (a *Autopilot) check() error {
+	if a.Set && (a.DeadServerMillis <= 0 || a.LastContactMillis <= 0 || a.StabilizationMillis < 0) || !a.Set && *a != (Autopilot{}) {
+		return errors.New("autopilot's settings do not fit together")
 	}
 	return nil
 }

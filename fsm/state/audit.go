@@ -129,24 +129,23 @@ func (t *Audit) checkEntries() error {
 	return err
 }
 
-// KeepAudit replaces the audit of s, a restored state, with that of the running state that s is
-// about to replace. A restore must not lose the record of who did what.
-func (s *State) KeepAudit(running *State) {
-	if running.Audit.Len() == 0 {
+// Keep replaces the audit of a restored state with that of the running state, which is about to be
+// replaced. A restore must not lose the record of who did what.
+func (t *Audit) Keep(running *Audit) {
+	if running.Len() == 0 {
 		return
 	}
-	s.Audit.Table, s.Audit.newest = Table[AuditSlot, AuditEntry]{}, 0
-	s.Audit.changes, s.Audit.refusals = newAuditLists()
-	running.Audit.Each(func(slot AuditSlot, a *AuditEntry) bool {
-		*s.Audit.place(slot) = *a
+	*t = newAudit()
+	running.Each(func(slot AuditSlot, a *AuditEntry) bool {
+		*t.place(slot) = *a
 		return true
 	})
-	s.Audit.Each(func(slot AuditSlot, _ *AuditEntry) bool { s.Audit.mut(slot).next = 0; return true })
-	s.Audit.linkAll()
+	t.Each(func(slot AuditSlot, _ *AuditEntry) bool { t.mut(slot).next = 0; return true })
+	t.linkAll()
 }
 
-func newAuditLists() (changes, refusals auditList) {
-	return auditList{most: MaxAuditChanges}, auditList{most: MaxAuditRefusals}
+func newAudit() Audit {
+	return Audit{changes: auditList{most: MaxAuditChanges}, refusals: auditList{most: MaxAuditRefusals}}
 }
 
 func (a *AuditEntry) code(c *codec.Coder) {

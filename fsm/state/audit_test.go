@@ -74,14 +74,14 @@ func TestARestoreKeepsTheAudit(t *testing.T) {
 	running, backup := world(t), world(t)
 	apply(t, running, &event.Audited{Action: "one", Result: event.AuditDone}, &event.Audited{Action: "two", Result: "NOT_ALLOWED"})
 	apply(t, backup, &event.Audited{Action: "old", Result: event.AuditDone})
-	backup.KeepAudit(world(t)) // a new cluster has no audit
+	backup.Audit.Keep(&world(t).Audit) // a new cluster has no audit
 	if got := backup.Audit.After(0); len(got) != 1 || got[0].Action != "old" {
 		t.Errorf("from a fresh cluster: %+v", got)
 	}
-	backup.KeepAudit(running)
+	backup.Audit.Keep(&running.Audit)
 	apply(t, backup, &event.Audited{Action: "three", Result: event.AuditDone})
 	if got := backup.Audit.After(0); len(got) != 3 || got[0].Action != "one" || got[2].Number != 3 {
-		t.Errorf("audit after KeepAudit: %+v, want one, two, three, the last one with number 3", got)
+		t.Errorf("audit after Keep: %+v, want one, two, three, the last one with number 3", got)
 	}
 	if got := running.Audit.After(0); len(got) != 2 {
 		t.Errorf("the running state has become %+v", got)

@@ -111,9 +111,6 @@ type changes []Change
 // that only report, count or acknowledge something do nothing that is listed.
 func (s *State) Changes() []Change { return s.changes }
 
-// Changed returns the partitions whose use the last event changed: bit label%64.
-func (t *LabelUses) Changed() uint64 { return t.changed }
-
 // add adds a change. The caller completes it before it adds another one.
 func (l *changes) add(kind ChangeKind) *Change {
 	n := len(*l)

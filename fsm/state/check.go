@@ -12,7 +12,7 @@ import (
 // containers.
 func (s *State) Check() error {
 	for _, check := range []func() error{s.checkReferences, s.Queues.checkTree, s.checkLists, s.checkParts, s.checkNames, s.checkLocations,
-		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.Hosts.check, s.checkAccess, s.Audit.checkEntries, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
+		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.Hosts.check, s.Access.check, s.Autopilot.check, s.Audit.checkEntries, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
 		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta, s.checkTotals} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)

@@ -198,7 +198,7 @@ func (s *State) removeDynamic(gone []bool) {
 }
 
 // endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
-// now lists it. The caller must call findNewestDynamic afterwards.
+// now lists it. The caller must call findNewest afterwards.
 func (s *State) endDynamic(slot QueueSlot) {
 	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 	s.DynamicQueues.release(slot)

@@ -55,7 +55,7 @@ func (s *State) dropNodeApplications(n *Node) {
 		p := *s.NodeApplications.Get(slot)
 		if p.Slot != 0 {
 			s.NodeApplications.leaveNode(s.Apps.mut(p.Slot), slot)
-			n.PendingCleanups++ // dropNodeApplication subtracts it again
+			n.PendingCleanups++ // drop subtracts it again
 		}
 		s.NodeApplications.drop(&s.Meta, slot, n)
 		slot = p.nextNode

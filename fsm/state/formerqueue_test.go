@@ -32,7 +32,7 @@ func TestFormerQueue(t *testing.T) {
 	}
 }
 
-// TestDigestCoversActiveLeaves checks that the digest and DynamicQueueSet depend on which leaves of
+// TestDigestCoversActiveLeaves checks that the digest and DynamicQueues.Set depend on which leaves of
 // managed parents are active. The guarantees of the leaves depend on it.
 func TestDigestCoversActiveLeaves(t *testing.T) {
 	s := refusable(t)

@@ -51,13 +51,16 @@ func (t *LabelUses) of(k labelUseKey) Use {
 	return Use{}
 }
 
+// Changed returns the partitions whose use the last event changed: bit label%64.
+func (t *LabelUses) Changed() uint64 { return t.changed }
+
 // QueueSlot returns the slot of a queue's LabelUse, or 0 if there is none. If guess is the right
 // slot, no search is needed. Callers pass the previous result as guess.
 func (t *LabelUses) QueueSlot(queue QueueSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
 	return t.near(guess, labelUseKey{Label: label, Queue: queue})
 }
 
-// UserSlot is like QueueUseSlot for a user of a leaf.
+// UserSlot is like QueueSlot for a user of a leaf.
 func (t *LabelUses) UserSlot(user UserSlot, label LabelSlot, guess LabelUseSlot) LabelUseSlot {
 	return t.near(guess, labelUseKey{Label: label, User: user})
 }

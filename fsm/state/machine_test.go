@@ -167,7 +167,7 @@ var (
 
 func drawOf[T any](t *rapid.T, label string, all []T) T { return rapid.SampledFrom(all).Draw(t, label) }
 
-// within is the test's own implementation of State.fits.
+// within is the test's own implementation of QueueVersions.fits.
 func (m *machine) within(size, free yarn.Resource) bool {
 	c := yarn.Calculator{Dominant: m.s.Versions.Current().Dominant, Kinds: 2}
 	return c.FitsIn(size, free)

@@ -25,7 +25,7 @@ func (t *Names) Find(text string) NameSlot {
 }
 
 // intern returns the number of a name, which it adds if needed, and counts one reference. The
-// caller must release it with releaseName.
+// caller must release it with unretain.
 func (t *Names) intern(m *Meta, text string) NameSlot {
 	id := t.Find(text)
 	if id == 0 {

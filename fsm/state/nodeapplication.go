@@ -38,7 +38,7 @@ func (t *NodeApplications) Find(app yarn.ApplicationID, node NodeSlot) NodeAppli
 }
 
 // track records that a NodeManager has a container of an application. If the node has a pending
-// cleanup for the same application id, trackApp removes the cleanup, because the cleanup would
+// cleanup for the same application id, track removes the cleanup, because the cleanup would
 // delete the files of this application.
 func (t *NodeApplications) track(m *Meta, app AppSlot, a *App, node NodeSlot, n *Node) {
 	if slot := t.Find(a.ID, node); slot != 0 {

@@ -17,7 +17,7 @@ package state
 //	Node     Containers        nextNode, newest first         container.go: occupy, vacate
 //	App      Undelivered       nextUndelivered, newest first  container.go, attempt.go: deliver
 //	App      Reservations      nextApp, newest first          reservation.go
-//	App      History           Attempt.Next, newest first     master.go: recordAttempt
+//	App      History           Attempt.Next, newest first     master.go: record
 //	App      NodeApplications  nextApp, newest first          nodeapplication.go
 //	Node     NodeApplications  nextNode, newest first         nodeapplication.go
 //	Node     ReservationBans   ReservationBan.Next, newest    reservation.go
@@ -140,7 +140,7 @@ type App struct {
 	AttemptState  AttemptState
 	AttemptMillis int64  // when the attempt began
 	Response      int32  // number of the last allocate response
-	NextNumber    uint64 // the last container number given; see State.NextNumber
+	NextNumber    uint64 // the last container number given; see Meta.NextNumber
 	// MasterNumber and MasterNode are the number of the AM's container and of its node.
 	// MasterNumber is 0 before the container is allocated. MasterNode is also 0 while the node of
 	// an AM that was taken over has not registered, and after the node was forgotten.
@@ -397,7 +397,7 @@ type Lease struct {
 }
 
 // Preempted is what an application has lost by preemption. Size and ResourceSeconds are sums over
-// the preempted containers; State.ResourceSecondsOf gives the ResourceSeconds of one.
+// the preempted containers; Resizes.ResourceSeconds gives the ResourceSeconds of one.
 type Preempted struct {
 	Containers      uint64 // without AMs
 	AMs             uint64

@@ -65,23 +65,13 @@ type State struct {
 	// byLocation finds the locations of asks with many locations, by ask and name.
 	byLocation index[LocationSlot]
 
-	auditNewest                 uint64 // number of the newest entry
-	auditChanges, auditRefusals auditList
-
-	largest largestNode
-
-	newestDynamic uint64 // the highest DynamicQueue.Number
-	dynamicSet    uint64 // see DynamicQueueSet
-
-	changes     changes // what the last event did
-	changedUses uint64  // see ChangedUses
-	writer      *writer
+	changes changes // what the last event did
+	writer  *writer
 }
 
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
-	s := &State{writer: new(writer), byLocation: newIndex[LocationSlot]()}
-	s.Audit.changes, s.Audit.refusals = newAuditLists()
+	s := &State{Audit: newAudit(), writer: new(writer), byLocation: newIndex[LocationSlot]()}
 	for _, p := range parts {
 		p.init(s)
 	}

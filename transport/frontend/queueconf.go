@@ -13,7 +13,7 @@ type QueueConf struct {
 	mu         sync.Mutex
 	cluster    string
 	version    uint64
-	dynamic    uint64 // State.DynamicQueueSet
+	dynamic    uint64 // state.DynamicQueues.Set
 	static     *capacity.Config
 	conf       *capacity.Config     // static with the dynamic queues
 	partitions map[string]Partition // by the name of the label
