@@ -36,7 +36,7 @@ func (t *Apps) of(e event.Event, seq uint32) (AppSlot, *App, error) {
 
 var _ = applies((*State).applicationSubmitted)
 
-func (s *State) applicationSubmitted(e *event.ApplicationSubmitted) error {
+func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	if e.App == 0 || e.App == 1<<32-1 || s.Apps.Find(e.App) != 0 {
 		return broken(e, "application %d is there, or no number of one", e.App)
 	}
@@ -135,7 +135,7 @@ func (s *State) shift(a *App, sign int64) {
 
 var _ = applies((*State).applicationReprioritized)
 
-func (s *State) applicationReprioritized(e *event.ApplicationReprioritized) error {
+func (s *Demand) applicationReprioritized(e *event.ApplicationReprioritized) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err

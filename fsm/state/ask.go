@@ -33,7 +33,7 @@ func (l *changes) ask(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, be
 
 var _ = applies((*State).askChanged)
 
-func (s *State) askChanged(e *event.AskChanged) error {
+func (s *Demand) askChanged(e *event.AskChanged) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -72,14 +72,14 @@ func (s *State) askChanged(e *event.AskChanged) error {
 	return nil
 }
 
-func (s *State) foldAsk(ask AskSlot, name NameSlot, e *event.AskChanged) {
+func (s *Accounts) foldAsk(ask AskSlot, name NameSlot, e *event.AskChanged) {
 	s.fold(uint64(e.App)<<32 | uint64(ask))
 	s.fold(uint64(uint32(e.Key.Priority))<<32 | uint64(name))
 	s.fold(uint64(e.Count)<<1 | uint64(count(e.Relax)))
 }
 
 // addAsk adds an ask with count 0 at its position in key order.
-func (s *State) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Resource) AskSlot {
+func (s *Demand) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.alloc()
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
 		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
@@ -88,7 +88,7 @@ func (s *State) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Res
 }
 
 // enterAsk links a new ask into its application's list, ordered by askBefore.
-func (s *State) enterAsk(slot AskSlot, k *Ask, a *App) {
+func (s *Demand) enterAsk(slot AskSlot, k *Ask, a *App) {
 	prev, next := AskSlot(0), a.Asks
 	for next != 0 && s.Containers.askBefore(s.Asks.Get(next), k) {
 		prev, next = next, s.Asks.Get(next).Next
@@ -102,7 +102,7 @@ func (s *State) enterAsk(slot AskSlot, k *Ask, a *App) {
 }
 
 // setAsk sets the count and size of an ask and updates the pending resources.
-func (s *State) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
+func (s *Demand) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
 	k := s.Asks.mut(slot)
 	delta := size.Times(count).Sub(k.Size.Times(k.Count))
 	before := a.Outstanding
@@ -113,7 +113,7 @@ func (s *State) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
 	s.demandChanged(a, before)
 }
 
-func (s *State) addPending(a *App, label LabelSlot, delta yarn.Resource) {
+func (s *Accounts) addPending(a *App, label LabelSlot, delta yarn.Resource) {
 	a.Pending = a.Pending.Add(delta)
 	if label != 0 {
 		s.chainUse(label, a.Queue, func(u *Use) { u.Pending = u.Pending.Add(delta) })
@@ -124,7 +124,7 @@ func (s *State) addPending(a *App, label LabelSlot, delta yarn.Resource) {
 
 // demandChanged updates User.Demanding after a change of a.Outstanding. before is the value of
 // a.Outstanding before the change.
-func (s *State) demandChanged(a *App, before int64) {
+func (s *Accounts) demandChanged(a *App, before int64) {
 	if (before > 0) != (a.Outstanding > 0) {
 		d := count(a.Outstanding > 0) - count(before > 0)
 		s.changeUser(a.UserSlot, func(u *User) { u.Demanding += d })
@@ -132,7 +132,7 @@ func (s *State) demandChanged(a *App, before int64) {
 }
 
 // dropAskIfIdle removes an ask that wants no containers and has no reservations.
-func (s *State) dropAskIfIdle(slot AskSlot, a *App) {
+func (s *Demand) dropAskIfIdle(slot AskSlot, a *App) {
 	k := s.Asks.Get(slot)
 	if k.Count != 0 || k.Reservations != 0 {
 		return
@@ -152,7 +152,7 @@ func (s *State) dropAskIfIdle(slot AskSlot, a *App) {
 }
 
 // dropAsks removes all asks of an application.
-func (s *State) dropAsks(a *App) {
+func (s *Demand) dropAsks(a *App) {
 	before := a.Outstanding
 	for _, k := range s.Asks.Of(a) {
 		if k.Label != 0 {
@@ -175,7 +175,7 @@ func (s *State) dropAsks(a *App) {
 
 // consume subtracts one container at the given locality from an ask. Node-local counts against the
 // host, the rack and "*"; rack-local against the rack and "*"; off-switch against "*" only.
-func (s *State) consume(slot AskSlot, a *App, n *Node, l yarn.Locality) {
+func (s *Demand) consume(slot AskSlot, a *App, n *Node, l yarn.Locality) {
 	k := s.Asks.mut(slot)
 	if l == yarn.NodeLocal {
 		s.takeLocation(k, n.Host)
@@ -210,7 +210,7 @@ func (s *State) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
 
 var _ = applies((*State).askCountersUpdated)
 
-func (s *State) askCountersUpdated(e *event.AskCountersUpdated) error {
+func (s *Demand) askCountersUpdated(e *event.AskCountersUpdated) error {
 	_, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (a *App) blacklists(name NameSlot) bool {
 
 var _ = applies((*State).blacklistChanged)
 
-func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
+func (s *Demand) blacklistChanged(e *event.BlacklistChanged) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (s *State) blacklistChanged(e *event.BlacklistChanged) error {
 }
 
 // setBlacklist replaces the blacklist of an application.
-func (s *State) setBlacklist(a *App, list []NameSlot) {
+func (s *Accounts) setBlacklist(a *App, list []NameSlot) {
 	for _, id := range list {
 		s.Names.retain(id)
 	}

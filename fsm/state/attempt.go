@@ -7,7 +7,7 @@ import (
 
 // setAttempt sets the state of the current attempt and updates the counts of the leaf, its
 // ancestors and the user.
-func (s *State) setAttempt(a *App, to AttemptState) {
+func (s *Accounts) setAttempt(a *App, to AttemptState) {
 	s.countAttempt(a, -1)
 	a.AttemptState = to
 	s.fold(uint64(a.ID.Seq)<<8 | uint64(to))
@@ -15,7 +15,7 @@ func (s *State) setAttempt(a *App, to AttemptState) {
 }
 
 // countAttempt adds (sign 1) or subtracts (sign -1) the counts that follow from a.AttemptState.
-func (s *State) countAttempt(a *App, sign int32) {
+func (s *Accounts) countAttempt(a *App, sign int32) {
 	if a.UserSlot == 0 || a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
 		return
 	}
@@ -53,7 +53,7 @@ func (a *App) amCharge() yarn.Resource {
 
 var _ = applies((*State).attemptStarted)
 
-func (s *State) attemptStarted(e *event.AttemptStarted) error {
+func (s *Demand) attemptStarted(e *event.AttemptStarted) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *State) attemptStarted(e *event.AttemptStarted) error {
 
 var _ = applies((*State).attemptActivated)
 
-func (s *State) attemptActivated(e *event.AttemptActivated) error {
+func (s *Demand) attemptActivated(e *event.AttemptActivated) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (l *changes) attempt(slot AppSlot, a *App, to AttemptState) {
 func (l *changes) node(kind ChangeKind, slot NodeSlot) { l.add(kind).Node = slot }
 
 // changeContainer adds a change of a container.
-func (s *State) changeContainer(kind ChangeKind, slot ContainerSlot, k *Container) *Change {
+func (s *Demand) changeContainer(kind ChangeKind, slot ContainerSlot, k *Container) *Change {
 	c := s.changes.app(kind, k.App, s.Apps.Get(k.App))
 	c.AM, c.Launched, c.Container, c.Node, c.Key = k.AM, k.Launched, slot, k.Node, k.Key
 	c.Size = k.Size
@@ -152,7 +152,7 @@ func (s *State) changeContainer(kind ChangeKind, slot ContainerSlot, k *Containe
 }
 
 // changeReservation adds a change of a reservation.
-func (s *State) changeReservation(kind ChangeKind, slot ReservationSlot, r *Reservation) *Change {
+func (s *Demand) changeReservation(kind ChangeKind, slot ReservationSlot, r *Reservation) *Change {
 	c := s.changes.app(kind, r.App, s.Apps.Get(r.App))
 	c.AM, c.Increase, c.Gang, c.Container = r.AM, r.IncreaseOf != 0, r.Members != 0, r.IncreaseOf
 	c.Reservation, c.Number, c.Node, c.Key = slot, r.Number, r.Node, r.Key

@@ -35,7 +35,7 @@ func (w *listWalk) attempts(slot AppSlot, a *App) error {
 }
 
 // checkMasters checks that what App says of its AM is consistent.
-func (s *State) checkMasters() error {
+func (s *Demand) checkMasters() error {
 	var err error
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		switch {
@@ -58,7 +58,7 @@ func (s *State) checkMasters() error {
 }
 
 // amGone reports whether the AM's container of the current attempt is not live.
-func (s *State) amGone(a *App) bool {
+func (s *Demand) amGone(a *App) bool {
 	slot := s.Container(event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber})
 	return slot == 0 || !s.Containers.Get(slot).State.Live()
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // checkDynamicQueues counts the users of dynamic queues again and checks the order of children.
-func (s *State) checkDynamicQueues() error {
+func (s *Accounts) checkDynamicQueues() error {
 	users := make([]int32, s.Queues.Cap())
 	s.Users.Each(func(_ UserSlot, u *User) bool { users[u.Queue]++; return true })
 	var newest, set uint64

@@ -25,7 +25,7 @@ func (s *State) checkGangs() (err error) {
 	return err
 }
 
-func (s *State) checkGang(app AppSlot, g *Gang) error {
+func (s *Demand) checkGang(app AppSlot, g *Gang) error {
 	a := s.Apps.Get(app)
 	asked := int64(0)
 	if ask := s.Asks.Find(a, g.Key); g.Bound && ask != 0 {

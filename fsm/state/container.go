@@ -11,7 +11,7 @@ type Containers struct {
 }
 
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
-func (s *State) Container(r event.ContainerRef) ContainerSlot {
+func (s *Demand) Container(r event.ContainerRef) ContainerSlot {
 	app := s.Apps.Find(r.App)
 	if app == 0 {
 		return 0
@@ -22,7 +22,7 @@ func (s *State) Container(r event.ContainerRef) ContainerSlot {
 }
 
 // ContainerByID returns the slot of a container, or 0 if it does not exist or was freed.
-func (s *State) ContainerByID(id yarn.ContainerID) ContainerSlot {
+func (s *Demand) ContainerByID(id yarn.ContainerID) ContainerSlot {
 	if s.Apps.ByID(id.App) == 0 {
 		return 0
 	}
@@ -220,7 +220,7 @@ func (c *Container) Unused() bool {
 	return c.Unstarted() || c.sizing&sizeUnconfirmed != 0
 }
 
-func (s *State) containerOf(e event.Event, r event.ContainerRef) (ContainerSlot, *Container, error) {
+func (s *Demand) containerOf(e event.Event, r event.ContainerRef) (ContainerSlot, *Container, error) {
 	slot := s.Container(r)
 	if slot == 0 {
 		return 0, nil, broken(e, "no such container")
@@ -381,7 +381,7 @@ func (t *Containers) removeUndelivered(slot ContainerSlot, a *App) {
 
 // linkUndelivered sets prevUndelivered, which follows from nextUndelivered, in a state from a
 // snapshot. It stops in a damaged list; Check reports it.
-func (s *State) linkUndelivered() {
+func (s *Demand) linkUndelivered() {
 	left := s.Containers.Len()
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		prev := ContainerSlot(0)

@@ -46,7 +46,7 @@ func (t *QueueDebts) To(queue QueueSlot, label LabelSlot) (debt Debt, ok bool) {
 
 var _ = applies((*State).guaranteeOwed)
 
-func (s *State) guaranteeOwed(e *event.GuaranteeOwed) error {
+func (s *Accounts) guaranteeOwed(e *event.GuaranteeOwed) error {
 	slot, label := s.Queues.Find(e.Path), s.Labels.Find(e.Label)
 	if slot == 0 || e.Label != "" && label == 0 || !e.Debt.Known() {
 		return broken(e, "no such queue, label or value")

@@ -46,7 +46,7 @@ func (t *DynamicQueues) InOrder() iter.Seq2[QueueSlot, *DynamicQueue] {
 }
 
 // DynamicQueueList returns the dynamic queues for the queue configuration, in the same order.
-func (s *State) DynamicQueueList() []yarn.DynamicQueue {
+func (s *Accounts) DynamicQueueList() []yarn.DynamicQueue {
 	out := make([]yarn.DynamicQueue, 0, s.DynamicQueues.Len())
 	for slot := range s.DynamicQueues.InOrder() {
 		q := s.Queues.Get(slot)
@@ -61,7 +61,7 @@ func (t *DynamicQueues) Set() uint64 { return t.set }
 
 var _ = applies((*State).queueCreated)
 
-func (s *State) queueCreated(e *event.QueueCreated) error {
+func (s *Demand) queueCreated(e *event.QueueCreated) error {
 	parent := s.Queues.Find(yarn.ParentQueue(e.Path))
 	switch {
 	case s.Queues.Find(e.Path) != 0:
@@ -86,13 +86,13 @@ func (s *State) queueCreated(e *event.QueueCreated) error {
 	return nil
 }
 
-func (s *State) hashOfDynamic(slot QueueSlot) uint64 {
+func (s *Accounts) hashOfDynamic(slot QueueSlot) uint64 {
 	return hash64(s.Queues.hashOf(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
 }
 
 var _ = applies((*State).queuesActivated)
 
-func (s *State) queuesActivated(e *event.QueuesActivated) error {
+func (s *Demand) queuesActivated(e *event.QueuesActivated) error {
 	var slots []QueueSlot
 	seen := make([]bool, s.Queues.Cap())
 	for _, list := range []struct {
@@ -199,7 +199,7 @@ func (s *State) removeDynamic(gone []bool) {
 
 // endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
 // now lists it. The caller must call findNewest afterwards.
-func (s *State) endDynamic(slot QueueSlot) {
+func (s *Accounts) endDynamic(slot QueueSlot) {
 	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 	s.DynamicQueues.release(slot)
 }
@@ -211,7 +211,7 @@ func (t *DynamicQueues) findNewest() {
 
 // linkDynamicQueues computes the fields that follow from dynamic queues, in a state from a
 // snapshot.
-func (s *State) linkDynamicQueues() {
+func (s *Accounts) linkDynamicQueues() {
 	s.DynamicQueues.Each(func(slot QueueSlot, d *DynamicQueue) bool {
 		s.DynamicQueues.newest = max(s.DynamicQueues.newest, d.Number)
 		if s.Queues.Has(slot) {

@@ -97,7 +97,7 @@ func (g *Gang) follow(k *Ask, now int64) {
 
 // gangAttemptEnded resets the gang of an application, so that it waits again for the asks of the
 // next attempt, or of an AM that resynced. A gang whose members still run is not reset.
-func (s *State) gangAttemptEnded(app AppSlot, a *App) {
+func (s *Demand) gangAttemptEnded(app AppSlot, a *App) {
 	if !s.Gangs.Has(app) {
 		return
 	}
@@ -178,7 +178,7 @@ func (s *State) gangReserves(app AppSlot) bool {
 }
 
 // waitingGang returns the application and the ask of an event that requires a waiting gang.
-func (s *State) waitingGang(e event.Event, seq uint32) (app AppSlot, a *App, ask AskSlot, err error) {
+func (s *Demand) waitingGang(e event.Event, seq uint32) (app AppSlot, a *App, ask AskSlot, err error) {
 	app, a, err = s.Apps.of(e, seq)
 	if err != nil {
 		return 0, nil, 0, err

@@ -95,7 +95,7 @@ func (h *LabelledHost) hash() uint64                  { return hashString(h.ID.H
 func (h *LabelledHost) same(other *LabelledHost) bool { return h.ID == other.ID }
 
 // PartitionTotal returns the sum of the resources of a partition's usable nodes.
-func (s *State) PartitionTotal(label LabelSlot) yarn.Resource {
+func (s *Accounts) PartitionTotal(label LabelSlot) yarn.Resource {
 	if label != 0 {
 		return s.Labels.Get(label).Total
 	}
@@ -105,7 +105,7 @@ func (s *State) PartitionTotal(label LabelSlot) yarn.Resource {
 }
 
 // PartitionNodes returns the number of usable nodes in a partition.
-func (s *State) PartitionNodes(label LabelSlot) int32 {
+func (s *Accounts) PartitionNodes(label LabelSlot) int32 {
 	if label != 0 {
 		return s.Labels.Get(label).Nodes
 	}
@@ -390,7 +390,7 @@ func (s *State) relabelGrowth() {
 
 // relabelMaster moves an AM container's charge to another partition if it is its application's
 // current AM.
-func (s *State) relabelMaster(c *Container, to LabelSlot) {
+func (s *Demand) relabelMaster(c *Container, to LabelSlot) {
 	a := s.Apps.mut(c.App)
 	if c.Attempt != a.Attempt || c.Number != a.MasterNumber {
 		return
@@ -402,7 +402,7 @@ func (s *State) relabelMaster(c *Container, to LabelSlot) {
 
 var _ = applies((*State).askLabelled)
 
-func (s *State) askLabelled(e *event.AskLabelled) error {
+func (s *Demand) askLabelled(e *event.AskLabelled) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -421,7 +421,7 @@ func (s *State) askLabelled(e *event.AskLabelled) error {
 
 var _ = applies((*State).askMissesUpdated)
 
-func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
+func (s *Demand) askMissesUpdated(e *event.AskMissesUpdated) error {
 	_, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -436,7 +436,7 @@ func (s *State) askMissesUpdated(e *event.AskMissesUpdated) error {
 }
 
 // labelAsk changes the label of an ask.
-func (s *State) labelAsk(slot AskSlot, a *App, to LabelSlot) {
+func (s *Demand) labelAsk(slot AskSlot, a *App, to LabelSlot) {
 	k := s.Asks.mut(slot)
 	pending := k.Size.Times(k.Count)
 	s.addPending(a, k.Label, yarn.Resource{}.Sub(pending))
@@ -446,7 +446,7 @@ func (s *State) labelAsk(slot AskSlot, a *App, to LabelSlot) {
 
 var _ = applies((*State).applicationLabelled)
 
-func (s *State) applicationLabelled(e *event.ApplicationLabelled) error {
+func (s *Demand) applicationLabelled(e *event.ApplicationLabelled) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err

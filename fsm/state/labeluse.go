@@ -73,7 +73,7 @@ func (t *LabelUses) near(guess LabelUseSlot, k labelUseKey) LabelUseSlot {
 }
 
 // QueueUse returns what a queue uses and wants of a partition.
-func (s *State) QueueUse(queue QueueSlot, label LabelSlot) Use {
+func (s *Accounts) QueueUse(queue QueueSlot, label LabelSlot) Use {
 	if label != 0 {
 		return s.LabelUses.of(labelUseKey{Label: label, Queue: queue})
 	}
@@ -82,7 +82,7 @@ func (s *State) QueueUse(queue QueueSlot, label LabelSlot) Use {
 }
 
 // TotalUse returns what a queue uses and wants of all partitions together.
-func (s *State) TotalUse(queue QueueSlot) Use {
+func (s *Accounts) TotalUse(queue QueueSlot) Use {
 	sum := s.QueueUse(queue, 0)
 	s.Labels.Each(func(label LabelSlot, _ *Label) bool {
 		u := s.QueueUse(queue, label)
@@ -94,7 +94,7 @@ func (s *State) TotalUse(queue QueueSlot) Use {
 }
 
 // UserUse returns what a user of a leaf uses of a partition.
-func (s *State) UserUse(user UserSlot, label LabelSlot) Use {
+func (s *Accounts) UserUse(user UserSlot, label LabelSlot) Use {
 	if label != 0 {
 		return s.LabelUses.of(labelUseKey{Label: label, User: user})
 	}
@@ -121,14 +121,14 @@ func (t *LabelUses) change(k labelUseKey, f func(u *Use)) {
 }
 
 // chainUse calls f to change the use of a queue and of all its ancestors.
-func (s *State) chainUse(label LabelSlot, queue QueueSlot, f func(u *Use)) {
+func (s *Accounts) chainUse(label LabelSlot, queue QueueSlot, f func(u *Use)) {
 	for slot := queue; slot != 0; slot = s.Queues.Get(slot).Parent {
 		s.LabelUses.change(labelUseKey{Label: label, Queue: slot}, f)
 	}
 }
 
 // chargeLabel is charge for a label's partition.
-func (s *State) chargeLabel(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
+func (s *Accounts) chargeLabel(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
 	s.LabelUses.change(labelUseKey{Label: label, User: a.UserSlot}, func(u *Use) { u.Used = u.Used.Add(used) })
 	var ofActive, ofLeaf yarn.Resource
 	if s.Users.Get(a.UserSlot).IsActive() {
@@ -157,7 +157,7 @@ func (t *LabelUses) chargeAM(a *App, am yarn.Resource) {
 
 // activateUses adds a user's use of labels' partitions to ActiveUsed of the leaf, or subtracts it
 // if active is false.
-func (s *State) activateUses(user UserSlot, active bool) {
+func (s *Accounts) activateUses(user UserSlot, active bool) {
 	if s.LabelUses.Len() == 0 {
 		return
 	}

@@ -30,7 +30,7 @@ func (t *LargeContainers) AllocatedAt(label LabelSlot) int64 {
 }
 
 // recordLarge records that a container of a size was allocated or reserved.
-func (s *State) recordLarge(label LabelSlot, size yarn.Resource) {
+func (s *Accounts) recordLarge(label LabelSlot, size yarn.Resource) {
 	last := s.LargeContainers.AllocatedAt(label)
 	if last != 0 && s.Meta.NowMillis < last+largeStep || !s.large(label, size) {
 		return
@@ -43,7 +43,7 @@ func (s *State) recordLarge(label LabelSlot, size yarn.Resource) {
 	s.fold(uint64(slot)<<48 ^ uint64(s.Meta.NowMillis))
 }
 
-func (s *State) large(label LabelSlot, size yarn.Resource) bool {
+func (s *Accounts) large(label LabelSlot, size yarn.Resource) bool {
 	total, nodes := s.PartitionTotal(label), int64(s.PartitionNodes(label))
 	kinds := 1
 	if v := s.Versions.Current(); v != nil && v.Dominant {

@@ -90,7 +90,7 @@ func (h *Histories) OfAll() *Lengths {
 const lengthsOfAll = 1
 
 // lengthKeys returns the keys of an application's histories, widest first.
-func (s *State) lengthKeys(a *App) [4]uint64 {
+func (s *Accounts) lengthKeys(a *App) [4]uint64 {
 	queue := hash64(s.Queues.hashOf(a.Queue))
 	user := hash64(queue ^ hashString(s.Names.Text(a.User))) // its number may become that of another user
 	return [...]uint64{lengthsOfAll, queue, user, hash64(user ^ a.nameHash)}
@@ -98,7 +98,7 @@ func (s *State) lengthKeys(a *App) [4]uint64 {
 
 // Alike returns a hash that is equal for applications of one name of a user in a queue, as in the
 // narrowest history of lengths.
-func (s *State) Alike(a *App) uint64 { return s.lengthKeys(a)[3] }
+func (s *Accounts) Alike(a *App) uint64 { return s.lengthKeys(a)[3] }
 
 // hashOfAppName hashes an application's name without its digits. The names of a recurring job often
 // differ only by a date or a number.

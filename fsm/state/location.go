@@ -3,7 +3,10 @@ package state
 import "fmt"
 
 // Locations is the table of the hosts and racks of asks.
-type Locations struct{ Table[LocationSlot, Location] }
+type Locations struct {
+	Table[LocationSlot, Location]
+	index index[LocationSlot] // of asks with many locations, by ask and name
+}
 
 // The hosts and racks of an ask form a list. Most asks name few, and a walk over the list is the
 // fastest search. An ask with many locations has an index: an AM may name 100,000 hosts, and each
@@ -13,12 +16,12 @@ type Locations struct{ Table[LocationSlot, Location] }
 const manyLocations = 64
 
 // Location returns the slot of an ask's entry for a host or rack, or 0 if there is none.
-func (s *State) Location(k *Ask, name NameSlot) LocationSlot {
+func (s *Demand) Location(k *Ask, name NameSlot) LocationSlot {
 	if name == 0 {
 		return 0
 	}
 	if k.manyLocations() {
-		return s.byLocation.find(hashLocation(k, name), func(slot LocationSlot) bool {
+		return s.Locations.index.find(hashLocation(k, name), func(slot LocationSlot) bool {
 			l := s.Locations.Get(slot)
 			of := s.Asks.Get(l.ask)
 			return l.Name == name && of.App == k.App && of.Key == k.Key
@@ -39,27 +42,27 @@ func hashLocation(k *Ask, name NameSlot) uint64 {
 	return hash64(hash64(h^uint64(k.Key.AllocationID)) ^ uint64(name))
 }
 
-func (s *State) hashOfLocation(slot LocationSlot) uint64 {
+func (s *Demand) hashOfLocation(slot LocationSlot) uint64 {
 	l := s.Locations.Get(slot)
 	return hashLocation(s.Asks.Get(l.ask), l.Name)
 }
 
 // indexLocations adds the locations of an ask to the index.
-func (s *State) indexLocations(k *Ask) {
+func (s *Demand) indexLocations(k *Ask) {
 	for slot := range s.Locations.Of(k) {
-		s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.index.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
 // unindexLocations removes the locations of an ask from the index.
-func (s *State) unindexLocations(k *Ask) {
+func (s *Demand) unindexLocations(k *Ask) {
 	for slot := range s.Locations.Of(k) {
-		s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.index.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
 // setLocation sets how many containers are asked for at a place, and returns how many were before.
-func (s *State) setLocation(ask AskSlot, name NameSlot, count int64, relax bool) (before int64) {
+func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool) (before int64) {
 	k := s.Asks.mut(ask)
 	if slot := s.Location(k, name); slot != 0 {
 		before = s.Locations.Get(slot).Count
@@ -84,19 +87,19 @@ func (s *State) setLocation(ask AskSlot, name NameSlot, count int64, relax bool)
 	k.Entries++
 	switch {
 	case many:
-		s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.index.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	case k.manyLocations():
 		s.indexLocations(k)
 	}
 	return 0
 }
 
-func (s *State) dropLocation(k *Ask, slot LocationSlot) {
+func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
 	if k.manyLocations() {
 		if k.Entries-1 == manyLocations+1 { // the rest needs no index
 			s.unindexLocations(k)
 		} else {
-			s.byLocation.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+			s.Locations.index.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
 	}
 	l := *s.Locations.Get(slot)
@@ -113,7 +116,7 @@ func (s *State) dropLocation(k *Ask, slot LocationSlot) {
 	k.Entries--
 }
 
-func (s *State) dropLocations(k *Ask) {
+func (s *Demand) dropLocations(k *Ask) {
 	if k.manyLocations() {
 		s.unindexLocations(k)
 	}
@@ -124,7 +127,7 @@ func (s *State) dropLocations(k *Ask) {
 	k.Locations, k.Entries = 0, 1
 }
 
-func (s *State) takeLocation(k *Ask, name NameSlot) {
+func (s *Demand) takeLocation(k *Ask, name NameSlot) {
 	slot := s.Location(k, name)
 	if slot == 0 {
 		return
@@ -135,7 +138,7 @@ func (s *State) takeLocation(k *Ask, name NameSlot) {
 	}
 }
 
-func (s *State) putLocation(ask AskSlot, name NameSlot) {
+func (s *Demand) putLocation(ask AskSlot, name NameSlot) {
 	k := s.Asks.Get(ask)
 	count, relax := int64(1), true
 	if l := s.Location(k, name); l != 0 {
@@ -146,7 +149,7 @@ func (s *State) putLocation(ask AskSlot, name NameSlot) {
 
 // linkLocations sets the fields of locations that are not in snapshots, and fills the index. It
 // stops in a damaged list; Check reports it.
-func (s *State) linkLocations() {
+func (s *Demand) linkLocations() {
 	left := s.Locations.Len()
 	s.Asks.Each(func(ask AskSlot, k *Ask) bool {
 		prev := LocationSlot(0)
@@ -159,14 +162,14 @@ func (s *State) linkLocations() {
 	})
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
 		if s.Asks.Has(l.ask) && s.Asks.Get(l.ask).manyLocations() {
-			s.byLocation.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+			s.Locations.index.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
 		return true
 	})
 }
 
 // checkLocations checks that the index has exactly the locations of asks with many locations.
-func (s *State) checkLocations() error {
+func (s *Demand) checkLocations() error {
 	var indexed int
 	err := error(nil)
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
@@ -179,8 +182,8 @@ func (s *State) checkLocations() error {
 		}
 		return err == nil
 	})
-	if err == nil && int(s.byLocation.n) != indexed {
-		err = fmt.Errorf("%d locations are looked up and there are %d", s.byLocation.n, indexed)
+	if err == nil && int(s.Locations.index.n) != indexed {
+		err = fmt.Errorf("%d locations are looked up and there are %d", s.Locations.index.n, indexed)
 	}
 	return err
 }

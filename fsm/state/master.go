@@ -38,7 +38,7 @@ func (a *App) Charged() bool {
 }
 
 // Master returns the slot of the current attempt's AM container, or 0 if there is none.
-func (s *State) Master(a *App) ContainerSlot {
+func (s *Demand) Master(a *App) ContainerSlot {
 	if a.MasterNumber == 0 {
 		return 0
 	}
@@ -46,7 +46,7 @@ func (s *State) Master(a *App) ContainerSlot {
 }
 
 // setMaster records the current attempt's AM container and its node.
-func (s *State) setMaster(a *App, number uint64, node NodeSlot) {
+func (s *Accounts) setMaster(a *App, number uint64, node NodeSlot) {
 	a.MasterNumber, a.MasterNode = number, node
 	s.fold(number<<32 ^ uint64(node))
 }
@@ -135,7 +135,7 @@ func (t *Apps) lifetimeChanged(m *Meta, e *event.ApplicationLifetimeChanged) err
 
 var _ = applies((*State).attemptLaunched)
 
-func (s *State) attemptLaunched(e *event.AttemptLaunched) error {
+func (s *Demand) attemptLaunched(e *event.AttemptLaunched) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err

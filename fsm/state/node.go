@@ -203,7 +203,7 @@ func (s *State) changeCapacity(n *Node, f func()) {
 }
 
 // countNode adds a usable node to the sums of the cluster and of its label, or subtracts it.
-func (s *State) countNode(n *Node, sign int32) {
+func (s *Accounts) countNode(n *Node, sign int32) {
 	total := n.Total.Times(int64(sign))
 	s.Meta.Cluster = s.Meta.Cluster.Add(total)
 	s.Meta.UsableNodes += sign

@@ -78,7 +78,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 
 // listedDynamic turns dynamic queues that the configuration lists into ordinary ones, and returns
 // the other dynamic queues in the order of their creation. The caller sets the lists of children.
-func (s *State) listedDynamic(e *event.QueuesConfigured) (others []QueueSlot) {
+func (s *Accounts) listedDynamic(e *event.QueuesConfigured) (others []QueueSlot) {
 	listed := make(map[string]bool, len(e.Queues)) // looked up by key only
 	for _, d := range e.Queues {
 		listed[d.Path] = true
@@ -94,7 +94,7 @@ func (s *State) listedDynamic(e *event.QueuesConfigured) (others []QueueSlot) {
 	return others
 }
 
-func (s *State) foldQueues(e *event.QueuesConfigured, slots []QueueSlot) {
+func (s *Accounts) foldQueues(e *event.QueuesConfigured, slots []QueueSlot) {
 	s.fold(e.Version)
 	for i, slot := range slots {
 		s.fold(uint64(slot)<<8 | uint64(e.Queues[i].State)<<1 | uint64(count(e.Queues[i].Leaf)))
@@ -111,7 +111,7 @@ func (s *State) foldQueues(e *event.QueuesConfigured, slots []QueueSlot) {
 
 // checkQueues returns an error if the queues do not form a tree, or if the configuration removes a
 // queue in use.
-func (s *State) checkQueues(e *event.QueuesConfigured) error {
+func (s *Accounts) checkQueues(e *event.QueuesConfigured) error {
 	if v := s.Versions.Current(); v != nil && e.Version <= v.Version {
 		return broken(e, "version %d is in force", v.Version)
 	}
@@ -149,7 +149,7 @@ func (s *State) checkQueues(e *event.QueuesConfigured) error {
 
 // queuesInUse returns which leaves have applications that have not ended. The counts of a queue
 // miss an application between two attempts.
-func (s *State) queuesInUse() []bool {
+func (s *Accounts) queuesInUse() []bool {
 	used := make([]bool, s.Queues.Cap())
 	s.Users.Each(func(_ UserSlot, u *User) bool { used[u.Queue] = true; return true })
 	return used
@@ -202,7 +202,7 @@ func (t *QueueVersions) add(m *Meta, e *event.QueuesConfigured) {
 
 var _ = applies((*State).queueStateChanged)
 
-func (s *State) queueStateChanged(e *event.QueueStateChanged) error {
+func (s *Accounts) queueStateChanged(e *event.QueueStateChanged) error {
 	slot := s.Queues.Find(e.Path)
 	if slot == 0 {
 		return broken(e, "no such queue")
@@ -222,7 +222,7 @@ func (q *Queue) hash() uint64           { return hashString(q.Path) }
 func (q *Queue) same(other *Queue) bool { return q.Path == other.Path }
 
 // chain calls f on a queue and all its ancestors, for writing.
-func (s *State) chain(queue QueueSlot, f func(q *Queue)) {
+func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 	s.LabelUses.changed |= 1
 	for slot := queue; slot != 0; {
 		q := s.Queues.mut(slot)

@@ -30,7 +30,7 @@ import (
 )
 
 // Queue is one queue of the tree, with the sums that are compared with limits. Used, Reserved,
-// Pending, Containers and Runnable cover the whole subtree: State.chain adds to all ancestors.
+// Pending, Containers and Runnable cover the whole subtree: Accounts.chain adds to all ancestors.
 // AMUsed, ActiveApps, PendingApps, NonRunnableApps and the fields about users are for leaves only.
 type Queue struct {
 	Path     string

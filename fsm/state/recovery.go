@@ -13,7 +13,7 @@ func (m *Meta) ForeignContainer(number uint64) bool {
 
 var _ = applies((*State).attemptRecovered)
 
-func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
+func (s *Demand) attemptRecovered(e *event.AttemptRecovered) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *State) attemptRecovered(e *event.AttemptRecovered) error {
 
 // Recoverable reports whether a container that a node reports may have been allocated by the
 // ResourceManager from which this cluster took over the application.
-func (s *State) Recoverable(r event.ContainerRef) bool {
+func (s *Demand) Recoverable(r event.ContainerRef) bool {
 	app := s.Apps.Find(r.App)
 	if app == 0 || !s.Meta.ForeignContainer(r.Number) || s.Container(r) != 0 {
 		return false

@@ -114,7 +114,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 }
 
 // unreservable returns why a node cannot be reserved for a size, or nil if it can.
-func (s *State) unreservable(n *Node, size yarn.Resource) error {
+func (s *Accounts) unreservable(n *Node, size yarn.Resource) error {
 	switch {
 	case !n.State.Usable():
 		return fmt.Errorf("node %s is %s", n.ID, n.State)
@@ -222,7 +222,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 }
 
 // unreserve subtracts a fulfilled reservation from Reserved of the queues. Its size stays in Used.
-func (s *State) unreserve(a *App, label LabelSlot, size yarn.Resource) {
+func (s *Accounts) unreserve(a *App, label LabelSlot, size yarn.Resource) {
 	if label != 0 {
 		s.chainUse(label, a.Queue, func(u *Use) { u.Reserved = u.Reserved.Sub(size) })
 		return

@@ -38,7 +38,7 @@ func (t *Resizes) Version(c *Container) int32 {
 
 // AskFor returns the slot of the ask under a key or, if increaseOf is not 0, of the hidden ask for
 // the increase of that container. It returns 0 if there is none.
-func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) AskSlot {
+func (s *Demand) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) AskSlot {
 	if increaseOf == 0 {
 		return s.Asks.Find(a, key)
 	}
@@ -53,7 +53,7 @@ func (s *State) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) 
 
 // resizable returns the container of an event and its application. It fails if the container is not
 // live on its node.
-func (s *State) resizable(e event.Event, ref event.ContainerRef) (ContainerSlot, *Container, *App, error) {
+func (s *Demand) resizable(e event.Event, ref event.ContainerRef) (ContainerSlot, *Container, *App, error) {
 	slot, c, err := s.containerOf(e, ref)
 	if err != nil {
 		return 0, nil, nil, err
@@ -135,7 +135,7 @@ func (t *Containers) askBefore(a, b *Ask) bool {
 
 // leaveResize unlinks a hidden ask that is about to be removed from its Resize, and removes the
 // Resize if nothing is left in it.
-func (s *State) leaveResize(k *Ask) {
+func (s *Demand) leaveResize(k *Ask) {
 	if k.IncreaseOf == 0 {
 		return
 	}
@@ -320,7 +320,7 @@ func (t *Resizes) reserved(c *Container) bool {
 
 // endResize removes the hidden ask of a container that ends, and the size change that its AM and
 // its node have not received.
-func (s *State) endResize(c *Container) {
+func (s *Demand) endResize(c *Container) {
 	if c.resize == 0 {
 		return
 	}

@@ -11,7 +11,7 @@ type Delegations struct {
 }
 
 // Keys returns the master keys of a kind.
-func (s *State) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
+func (s *Accounts) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
 
 // Find returns the delegation token with a sequence number, or nil if there is none.
 func (d *Delegations) Find(sequence uint32) *DelegationToken {

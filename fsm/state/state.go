@@ -18,16 +18,12 @@ const (
 
 // State is the whole replicated state. Its tables, slices and Meta are in snapshots; parts lists
 // them. Reindex computes the other unexported fields from them.
+//
+// It has three layers. A method belongs to the lowest layer that has what it touches, and a table's
+// own methods touch nothing else.
 type State struct {
-	Meta Meta
+	Demand
 
-	Names            Names
-	Queues           Queues
-	Users            Users
-	Apps             Apps
-	Asks             Asks
-	Locations        Locations
-	Containers       Containers
 	Diagnostics      Table[DiagnosticsSlot, Diagnostics]
 	Nodes            Nodes
 	Reservations     Reservations
@@ -36,42 +32,60 @@ type State struct {
 	Attempts         Attempts // ended attempts
 	NodeApplications NodeApplications
 	Delegations      Delegations
-	Resizes          Resizes
 	Removable        Table[RemovalsSlot, Removals]
 	Audit            Audit
-	Labels           Labels // including removed labels
 	LabelledHosts    LabelledHosts
-	LargeContainers  LargeContainers // by label; the slot is the label plus 1
-	LabelUses        LabelUses
 	AskedLabels      AskedLabels // by slot of a Container: the label of its ask
 	Preemptions      Preemptions // by slot of a Container
 	Preempted        Losses      // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	FormerQueues     FormerQueues  // by slot of an App that ended in a queue that was removed
-	Debts            QueueDebts    // by slot of a Queue that waits for its guarantee
-	Placements       Placements    // by slot of an App: the rule that placed it
-	Lengths          Histories     // see lengths.go
-	DynamicQueues    DynamicQueues // by slot of a Queue
-	Gangs            Gangs         // by slot of an App that has not ended; see gang.go
-	Leases           Leases        // by slot of a Container that runs in the room of a reservation
+	FormerQueues     FormerQueues // by slot of an App that ended in a queue that was removed
+	Placements       Placements   // by slot of an App: the rule that placed it
+	Lengths          Histories    // see lengths.go
+	Leases           Leases       // by slot of a Container that runs in the room of a reservation
 
-	Avoided    AvoidedNodes  // oldest first; replaced whole; see avoid.go
-	JoinTokens JoinTokens    // replaced whole
-	Versions   QueueVersions // ascending; replaced whole
-	Hosts      HostLists     // replaced whole
-	Access     AccessTokens  // by name; replaced whole
+	Avoided    AvoidedNodes // oldest first; replaced whole; see avoid.go
+	JoinTokens JoinTokens   // replaced whole
+	Hosts      HostLists    // replaced whole
+	Access     AccessTokens // by name; replaced whole
 	Autopilot  Autopilot
 
-	// byLocation finds the locations of asks with many locations, by ask and name.
-	byLocation index[LocationSlot]
+	writer *writer
+}
+
+// Demand is what applications have and ask for, and what the last event did to them.
+type Demand struct {
+	Accounts
+
+	Apps       Apps
+	Asks       Asks
+	Locations  Locations
+	Containers Containers
+	Resizes    Resizes
+	Gangs      Gangs // by slot of an App that has not ended; see gang.go
 
 	changes changes // what the last event did
-	writer  *writer
+}
+
+// Accounts are the queues and users, and the sums to which what they use is charged.
+type Accounts struct {
+	Meta Meta
+
+	Names           Names
+	Versions        QueueVersions // ascending; replaced whole
+	Queues          Queues
+	DynamicQueues   DynamicQueues // by slot of a Queue
+	Debts           QueueDebts    // by slot of a Queue that waits for its guarantee
+	Users           Users
+	Labels          Labels // including removed labels
+	LabelUses       LabelUses
+	LargeContainers LargeContainers // by label; the slot is the label plus 1
 }
 
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
-	s := &State{Audit: newAudit(), writer: new(writer), byLocation: newIndex[LocationSlot]()}
+	s := &State{Audit: newAudit(), writer: new(writer)}
+	s.Locations.index = newIndex[LocationSlot]()
 	for _, p := range parts {
 		p.init(s)
 	}
@@ -84,7 +98,7 @@ func (s *State) Fork() *State {
 	f := new(State)
 	*f = *s
 	f.writer, f.changes, f.LabelUses.changed = new(writer), nil, 0
-	f.byLocation = s.byLocation.fork()
+	f.Locations.index = s.Locations.index.fork()
 	for _, p := range parts {
 		p.fork(s, f)
 	}
@@ -95,8 +109,8 @@ func (s *State) Fork() *State {
 // so equal digests at one index mean equal histories and equal effects.
 func (s *State) Digest() uint64 { return s.Meta.Digest }
 
-func (s *State) fold(v uint64)                { s.Meta.fold(v) }
-func (s *State) foldResource(r yarn.Resource) { s.Meta.foldResource(r) }
+func (s *Accounts) fold(v uint64)                { s.Meta.fold(v) }
+func (s *Accounts) foldResource(r yarn.Resource) { s.Meta.foldResource(r) }
 
 // fold folds a number into the digest.
 func (m *Meta) fold(v uint64) {

@@ -84,7 +84,7 @@ func (qs *Queues) tallyGone(queue QueueSlot, a *App) {
 
 // checkTotals compares the counters of the root queue with those of the cluster: every application
 // that was ever submitted is there or gone.
-func (s *State) checkTotals() error {
+func (s *Demand) checkTotals() error {
 	root := s.Queues.Root()
 	if root == 0 {
 		return nil

@@ -19,7 +19,7 @@ func (u *User) same(other *User) bool { return u.Queue == other.Queue && u.Name 
 
 // joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
 // user if needed.
-func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
+func (s *Accounts) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 	slot := s.Users.Find(queue, name)
 	if slot == 0 {
 		var u *User
@@ -33,7 +33,7 @@ func (s *State) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 }
 
 // leaveUser subtracts one application from a user, and removes a user without applications.
-func (s *State) leaveUser(slot UserSlot) {
+func (s *Accounts) leaveUser(slot UserSlot) {
 	u := s.Users.mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
@@ -44,7 +44,7 @@ func (s *State) leaveUser(slot UserSlot) {
 }
 
 // changeUser calls f, which changes a user, and updates the sums of the user's leaf.
-func (s *State) changeUser(slot UserSlot, f func(u *User)) {
+func (s *Accounts) changeUser(slot UserSlot, f func(u *User)) {
 	u := s.Users.mut(slot)
 	wasActive, wasWaiting, wasUsed := u.IsActive(), u.IsWaiting(), u.Used
 	f(u)
@@ -76,7 +76,7 @@ func count(b bool) int32 {
 
 // charge adds used and reserved resources and containers of a partition to the user and the queues
 // of an application. Negative values subtract.
-func (s *State) charge(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
+func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource, containers int64) {
 	if label != 0 {
 		s.chargeLabel(a, label, used, reserved, containers)
 		return
