@@ -197,3 +197,9 @@ func (a *Autopilot) code(c *codec.Coder) {
 	c.U64(&a.MaxTrailingLogs)
 	c.I64(&a.StabilizationMillis)
 }
+
+var accessPart = derived{part: single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.code(c) }),
+	agrees: func(s *State) error { return s.Access.check() }}
+
+var autopilotPart = derived{part: single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
+	agrees: func(s *State) error { return s.Autopilot.check() }}

@@ -172,3 +172,6 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	s.fold(uint64(slot))
 	return nil
 }
+
+var appPart = derived{part: keyedTable(8, "applications", func(s *State) *Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).code),
+	agrees: (*State).checkApps}

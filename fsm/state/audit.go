@@ -155,3 +155,6 @@ func (a *AuditEntry) code(c *codec.Coder) {
 		c.String(text)
 	}
 }
+
+var auditPart = derived{part: table(24, "audit", func(s *State) *Table[AuditSlot, AuditEntry] { return &s.Audit.Table }, (*AuditEntry).code),
+	links: func(s *State) { s.Audit.linkAll() }, agrees: func(s *State) error { return s.Audit.checkEntries() }}

@@ -103,3 +103,6 @@ func (t *AvoidedNodes) code(c *codec.Coder) {
 		c.I64(&v.UntilMillis)
 	})
 }
+
+var avoidedPart = derived{part: single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.code(c) }),
+	agrees: (*State).checkAvoided}

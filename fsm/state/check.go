@@ -11,9 +11,7 @@ import (
 // call it after every step. It reads the whole state, which takes tens of milliseconds for 100,000
 // containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.Queues.checkTree, s.checkLists, s.checkParts, s.checkNames, s.checkLocations,
-		s.checkNodes, s.checkNodeApplications, s.checkRemovals, s.Hosts.check, s.Access.check, s.Autopilot.check, s.Audit.checkEntries, s.checkApps, s.checkMasters, s.checkResizes, s.checkSecrets, s.checkPreemptions, s.checkPlacements, s.checkFormerQueues, s.checkGangs, s.checkLeases, s.checkAvoided,
-		s.checkUsers, s.checkTree, s.checkDynamicQueues, s.checkLabels, s.checkMeta, s.checkTotals} {
+	for _, check := range []func() error{s.checkReferences, s.Queues.checkTree, s.checkLists, s.checkParts, s.checkTotals} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -21,7 +19,7 @@ func (s *State) Check() error {
 	return nil
 }
 
-// checkParts checks what each part can check alone.
+// checkParts checks each part: its index, and what follows from other records.
 func (s *State) checkParts() error {
 	for _, p := range parts {
 		if err := p.check(s); err != nil {

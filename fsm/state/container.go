@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -417,3 +418,8 @@ func (s *State) freeContainer(slot ContainerSlot, a *App) {
 	}
 	s.Containers.release(slot)
 }
+
+var containerPart = derived{part: keyedTable(11, "containers", func(s *State) *Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).code),
+	links: (*State).linkUndelivered}
+
+var diagnosticsPart = table(12, "diagnostics", func(s *State) *Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) })

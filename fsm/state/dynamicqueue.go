@@ -233,3 +233,6 @@ func (d *DynamicQueue) code(c *codec.Coder) {
 	c.I64(&d.IdleMillis)
 	c.Bool(&d.Active)
 }
+
+var dynamicQueuePart = derived{part: table(34, "dynamic-queues", func(s *State) *Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).code),
+	links: (*State).linkDynamicQueues, agrees: (*State).checkDynamicQueues}

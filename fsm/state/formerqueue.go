@@ -51,3 +51,6 @@ func (s *State) checkFormerQueues() (err error) {
 }
 
 func (f *FormerQueue) code(c *codec.Coder) { c.String(&f.Path) }
+
+var formerQueuePart = derived{part: table(37, "former-queues", func(s *State) *Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
+	agrees: (*State).checkFormerQueues}

@@ -268,3 +268,6 @@ func (g *Gang) code(c *codec.Coder) {
 	c.I64(&g.ExpectedMillis)
 	c.I64(&g.Left)
 }
+
+var gangPart = derived{part: table(35, "gangs", func(s *State) *Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).code),
+	agrees: (*State).checkGangs}

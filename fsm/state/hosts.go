@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -90,3 +91,6 @@ func (h *HostLists) check() error {
 	}
 	return nil
 }
+
+var hostsPart = derived{part: single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.code(c) }),
+	agrees: func(s *State) error { return s.Hosts.check() }}

@@ -204,3 +204,6 @@ func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	}
 	return all, containers
 }
+
+var labelUsePart = derived{part: keyedTable(27, "label-uses", func(s *State) *Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).code),
+	agrees: (*State).checkLabels}

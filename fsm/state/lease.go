@@ -125,3 +125,6 @@ func (l *Lease) code(c *codec.Coder) {
 	c.U64(&l.Reservation)
 	c.I64(&l.DeadlineMillis)
 }
+
+var leasePart = derived{part: table(36, "leases", func(s *State) *Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
+	agrees: (*State).checkLeases}

@@ -178,3 +178,5 @@ func (l *Lengths) code(c *codec.Coder) {
 		c.U8(&l.Counts[i])
 	}
 }
+
+var lengthsPart = table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code)

@@ -187,3 +187,6 @@ func (s *Demand) checkLocations() error {
 	}
 	return err
 }
+
+var locationPart = derived{part: table(10, "locations", func(s *State) *Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).code),
+	links: (*State).linkLocations, agrees: (*State).checkLocations}

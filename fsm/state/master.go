@@ -245,3 +245,6 @@ func (t *Apps) attemptReported(m *Meta, e *event.AttemptReported) error {
 	m.fold(hashString(url))
 	return nil
 }
+
+var attemptPart = derived{part: table(16, "attempts", func(s *State) *Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).code),
+	agrees: (*State).checkMasters}

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -104,3 +105,6 @@ type Meta struct {
 // Decisions returns the number of containers allocated and reservations made since the cluster
 // began.
 func (m *Meta) Decisions() uint64 { return m.Allocated + m.Made }
+
+var metaPart = derived{part: single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
+	agrees: (*State).checkMeta}

@@ -2,6 +2,8 @@ package state
 
 import (
 	"fmt"
+
+	"rmd/internal/codec"
 )
 
 // Names is the table of names.
@@ -100,3 +102,6 @@ func (s *State) checkNames() error {
 
 func (n *Name) hash() uint64          { return hashString(n.Text) }
 func (n *Name) same(other *Name) bool { return n.Text == other.Text }
+
+var namePart = derived{part: keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
+	links: (*State).linkNames, agrees: (*State).checkNames}

@@ -312,3 +312,9 @@ func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	s.fold(uint64(e.SinceMillis))
 	return nil
 }
+
+var nodePart = derived{part: keyedTable(7, "nodes", func(s *State) *Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).code),
+	links: func(s *State) {
+		s.unwrapCluster()
+		s.Nodes.largest = s.Nodes.findLargest()
+	}, agrees: (*State).checkNodes}

@@ -158,3 +158,8 @@ func (s *State) containerSignalled(e *event.ContainerSignalled) error {
 	s.fold(uint64(slot)<<8 | uint64(e.Command))
 	return nil
 }
+
+var nodeApplicationPart = derived{part: keyedTable(17, "node-applications", func(s *State) *Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
+	return &s.NodeApplications.Keyed
+}, (*NodeApplication).code),
+	agrees: (*State).checkNodeApplications}

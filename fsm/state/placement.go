@@ -68,3 +68,6 @@ func (p *Placement) code(c *codec.Coder) {
 	c.String(&p.Why)
 	c.String(&p.For)
 }
+
+var placementPart = derived{part: table(33, "placements", func(s *State) *Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).code),
+	agrees: (*State).checkPlacements}

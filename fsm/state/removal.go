@@ -115,3 +115,6 @@ func (r *Removals) code(c *codec.Coder) {
 	c.U64(&r.First)
 	codec.List(c, &r.Containers, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
 }
+
+var removalPart = derived{part: table(23, "removals", func(s *State) *Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),
+	links: (*State).linkRemovals, agrees: (*State).checkRemovals}

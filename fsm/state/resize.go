@@ -387,3 +387,6 @@ func (s *State) linkResizes() {
 		return true
 	})
 }
+
+var resizePart = derived{part: table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
+	links: (*State).linkResizes, agrees: (*State).checkResizes}

@@ -30,7 +30,8 @@ type part interface {
 	init(s *State)        // prepares an empty state
 	fork(from, to *State) // to is a copy of from that shares everything
 	reindex(s *State)     // builds what finds the restored records
-	check(s *State) error
+	link(s *State)        // sets what follows from the restored records of all parts
+	check(s *State) error // compares the part with the records from which it follows
 }
 
 // copied is a part that needs no more than its section: forks have a copy of it.
@@ -40,7 +41,28 @@ func (p copied) section() Section { return p.Section }
 func (copied) init(*State)        {}
 func (copied) fork(_, _ *State)   {}
 func (copied) reindex(*State)     {}
+func (copied) link(*State)        {}
 func (copied) check(*State) error { return nil }
+
+// derived is a part with something that follows from records, of this part or of others.
+type derived struct {
+	part
+	links  func(s *State)       // nil: everything that follows is in snapshots
+	agrees func(s *State) error // nil: nothing to compare
+}
+
+func (p derived) link(s *State) {
+	if p.links != nil {
+		p.links(s)
+	}
+}
+
+func (p derived) check(s *State) error {
+	if err := p.part.check(s); err != nil || p.agrees == nil {
+		return err
+	}
+	return p.agrees(s)
+}
 
 // tablePart is a table of the state.
 type tablePart[S slot, T any] struct {
@@ -133,51 +155,49 @@ func more[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], 
 	}}
 }
 
-// parts lists the parts of the state, in the order of a snapshot. Each part that is not here would
-// be missing in snapshots and shared by forks.
+// parts lists the parts of the state, in the order of a snapshot; each is beside its table. A part
+// that is not here would be missing in snapshots and shared by forks.
 var parts = []part{
-	single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
-	single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.code(c) }),
-	single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.code(c) }),
-	keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
-	keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
-	keyedTable(6, "users", func(s *State) *Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
-	keyedTable(7, "nodes", func(s *State) *Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).code),
-	keyedTable(8, "applications", func(s *State) *Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).code),
-	table(9, "asks", func(s *State) *Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code),
-	table(10, "locations", func(s *State) *Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).code),
-	keyedTable(11, "containers", func(s *State) *Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).code),
-	table(12, "diagnostics", func(s *State) *Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
-	keyedTable(13, "reservations", func(s *State) *Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code),
-	table(14, "reservation-bans", func(s *State) *Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code),
-	keyedTable(15, "requests", func(s *State) *Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code),
-	table(16, "attempts", func(s *State) *Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).code),
-	keyedTable(17, "node-applications", func(s *State) *Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
-		return &s.NodeApplications.Keyed
-	}, (*NodeApplication).code),
-	keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations.Keyed }, (*DelegationToken).code),
-	single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.code(c) }),
-	single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.code(c) }),
-	single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.code(c) }),
-	table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
-	table(23, "removals", func(s *State) *Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),
-	table(24, "audit", func(s *State) *Table[AuditSlot, AuditEntry] { return &s.Audit.Table }, (*AuditEntry).code),
-	keyedTable(25, "labels", func(s *State) *Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code),
-	keyedTable(26, "labelled-hosts", func(s *State) *Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] { return &s.LabelledHosts.Keyed }, (*LabelledHost).code),
-	keyedTable(27, "label-uses", func(s *State) *Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).code),
-	table(28, "labelled-containers", func(s *State) *Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
-	table(29, "preemptions", func(s *State) *Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).code),
-	table(30, "preempted", func(s *State) *Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code),
-	single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
-	table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code),
-	table(33, "placements", func(s *State) *Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).code),
-	table(34, "dynamic-queues", func(s *State) *Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).code),
-	table(35, "gangs", func(s *State) *Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).code),
-	table(36, "leases", func(s *State) *Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
-	table(37, "former-queues", func(s *State) *Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
-	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
-	single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.code(c) }),
-	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
+	metaPart,
+	configurationPart,
+	joinTokenPart,
+	namePart,
+	queuePart,
+	userPart,
+	nodePart,
+	appPart,
+	askPart,
+	locationPart,
+	containerPart,
+	diagnosticsPart,
+	reservationPart,
+	reservationBanPart,
+	requestPart,
+	attemptPart,
+	nodeApplicationPart,
+	delegationPart,
+	hostsPart,
+	accessPart,
+	autopilotPart,
+	resizePart,
+	removalPart,
+	auditPart,
+	labelPart,
+	labelledHostPart,
+	labelUsePart,
+	askedLabelPart,
+	preemptionPart,
+	lossPart,
+	preemptionTotalPart,
+	lengthsPart,
+	placementPart,
+	dynamicQueuePart,
+	gangPart,
+	leasePart,
+	formerQueuePart,
+	largeContainerPart,
+	avoidedPart,
+	debtPart,
 }
 
 // Sections returns the sections of all parts, in the order of a snapshot.
@@ -198,16 +218,9 @@ func (s *State) Reindex() error {
 	for _, p := range parts {
 		p.reindex(s)
 	}
-	s.linkUndelivered()
-	s.linkResizes()
-	s.linkLocations()
-	s.linkRemovals()
-	s.Audit.linkAll()
-	s.linkNames()
-	s.linkLabels()
-	s.linkDynamicQueues()
-	s.unwrapCluster()
-	s.Nodes.largest = s.Nodes.findLargest()
+	for _, p := range parts {
+		p.link(s)
+	}
 	return s.Check()
 }
 

@@ -123,3 +123,6 @@ func (d *Delegations) ended(m *Meta, e *event.DelegationTokenEnded) error {
 	m.fold(uint64(e.Sequence))
 	return nil
 }
+
+var delegationPart = derived{part: keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations.Keyed }, (*DelegationToken).code),
+	agrees: (*State).checkSecrets}

@@ -89,3 +89,6 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 	})
 	s.foldResource(s.Queues.Get(a.Queue).Used)
 }
+
+var userPart = derived{part: keyedTable(6, "users", func(s *State) *Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
+	agrees: (*State).checkUsers}
