@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/length"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -69,7 +70,7 @@ func meanLength(l *state.Lengths) int64 {
 	}
 	sum := int64(0)
 	for i, n := range l.Counts {
-		from, to := state.LengthBounds(i)
+		from, to := length.Bounds(i)
 		sum += int64(n) * (from + to) / 2
 	}
 	return sum / int64(l.Total())

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/length"
 	"rmd/yarn"
 )
 
@@ -187,11 +188,11 @@ func (s *Scheduler) usualLength() int64 { return medianLength(s.st.Lengths.OfAll
 // medianLength returns the median of those lengths of a history that are longer than age. If there
 // are none, it returns twice the age, but at least unknownLengthMillis.
 func medianLength(l *state.Lengths, age int64) int64 {
-	var weights [state.LengthBuckets]int64
+	var weights [length.Buckets]int64
 	var sum int64
 	if l != nil {
 		for i, n := range l.Counts {
-			if from, to := state.LengthBounds(i); to > age {
+			if from, to := length.Bounds(i); to > age {
 				weights[i] = int64(n) * 1024 * (to - max(from, age)) / (to - from)
 				sum += weights[i]
 			}
@@ -203,7 +204,7 @@ func medianLength(l *state.Lengths, age int64) int64 {
 	left := (sum + 1) / 2
 	for i, w := range weights {
 		if left -= w; left <= 0 {
-			from, to := state.LengthBounds(i)
+			from, to := length.Bounds(i)
 			return (max(from, age) + to) / 2
 		}
 	}

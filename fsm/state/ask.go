@@ -279,5 +279,3 @@ func (s *Accounts) setBlacklist(a *App, list []NameSlot) {
 	}
 	a.Blacklist = list
 }
-
-var askPart = table(9, "asks", func(s *State) *Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code)

@@ -374,7 +374,7 @@ func (s *State) checkMeta() error {
 			s.Meta.Cluster, s.Meta.UsableNodes, s.Meta.EndedApps, total, usable, ended)
 	}
 	if l := s.Nodes.findLargest(); l != s.Nodes.largest {
-		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.largest.running, s.Nodes.largest.most, l.running, l.most)
+		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.largest.Count, s.Nodes.largest.Most, l.Count, l.Most)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"rmd/fsm/event"
-	"rmd/internal/codec"
 )
 
 var _ = applies(func(s *State, e *event.TimeAdvanced) error { return s.Meta.timeAdvanced(e) })
@@ -112,5 +111,3 @@ func (j *JoinTokens) expired(m *Meta, _ *event.JoinTokensExpired) error {
 	m.fold(uint64(len(keep)))
 	return nil
 }
-
-var joinTokenPart = single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.code(c) })

@@ -2,7 +2,6 @@ package state
 
 import (
 	"rmd/fsm/event"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -421,5 +420,3 @@ func (s *State) freeContainer(slot ContainerSlot, a *App) {
 
 var containerPart = derived{part: keyedTable(11, "containers", func(s *State) *Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).code),
 	links: (*State).linkUndelivered}
-
-var diagnosticsPart = table(12, "diagnostics", func(s *State) *Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) })

@@ -84,5 +84,3 @@ func (t *QueueDebts) set(queue QueueSlot, debt Debt, owed bool) {
 		*t.place(queue) = list
 	}
 }
-
-var debtPart = table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code)

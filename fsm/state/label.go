@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -478,9 +477,5 @@ func (s *State) linkLabels() {
 	})
 }
 
-var labelPart = keyedTable(25, "labels", func(s *State) *Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code)
-
 var labelledHostPart = derived{part: keyedTable(26, "labelled-hosts", func(s *State) *Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] { return &s.LabelledHosts.Keyed }, (*LabelledHost).code),
 	links: (*State).linkLabels}
-
-var askedLabelPart = table(28, "labelled-containers", func(s *State) *Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) })

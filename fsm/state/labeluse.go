@@ -1,6 +1,9 @@
 package state
 
-import "rmd/yarn"
+import (
+	"rmd/fsm/state/index"
+	"rmd/yarn"
+)
 
 // LabelUses has what queues and users use and want of labels' partitions.
 type LabelUses struct {
@@ -35,7 +38,7 @@ type labelUseKey struct {
 }
 
 func (k labelUseKey) hash() uint64 {
-	return hash64(uint64(k.Label)<<(2*slotBits) | uint64(k.Queue)<<slotBits | uint64(k.User))
+	return hash64(uint64(k.Label)<<(2*index.SlotBits) | uint64(k.Queue)<<index.SlotBits | uint64(k.User))
 }
 
 func (u *LabelUse) same(other *LabelUse) bool { return u.labelUseKey == other.labelUseKey }

@@ -59,5 +59,3 @@ func (s *Accounts) large(label LabelSlot, size yarn.Resource) bool {
 }
 
 func (l *LargeContainer) code(c *codec.Coder) { c.I64(&l.AtMillis) }
-
-var largeContainerPart = table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code)

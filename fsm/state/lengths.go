@@ -1,8 +1,7 @@
 package state
 
 import (
-	"math/bits"
-
+	"rmd/fsm/state/length"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -20,49 +19,14 @@ const (
 	lengthWays = 4
 )
 
-// Lengths are counted in two buckets per doubling, up to 77 days. When a count would exceed
-// maxLengthCount, all counts of the history are halved, so that recent lengths weigh more.
-const (
-	LengthBuckets  = 54
-	lengthUnit     = 50 // milliseconds; lengths below two units are in the first bucket
-	maxLengthCount = 100
-	enoughLengths  = 10 // with fewer lengths, LengthsOf prefers a wider history
-)
+// enoughLengths is the number of lengths below which LengthsOf prefers a wider history.
+const enoughLengths = 10
 
-// Lengths is a histogram of the lengths of some containers.
+// Lengths is the histogram of the lengths of some containers.
 type Lengths struct {
-	Key    uint64 // a hash that identifies the containers; see lengthKeys
-	Used   uint64 // Meta.Completed when a length was last recorded
-	Counts [LengthBuckets]uint8
-}
-
-// Total returns the number of lengths in the history.
-func (l *Lengths) Total() (n int) {
-	for _, c := range l.Counts {
-		n += int(c)
-	}
-	return n
-}
-
-// LengthBucket returns the bucket of a length in milliseconds.
-func LengthBucket(millis int64) int {
-	v := uint64(max(millis, 0)) / lengthUnit
-	if v < 2 {
-		return 0
-	}
-	n := bits.Len64(v)
-	return min(2*(n-2)+int(v>>(n-2)&1)+1, LengthBuckets-1)
-}
-
-// LengthBounds returns the shortest length in a bucket and the shortest length of the next bucket,
-// in milliseconds.
-func LengthBounds(bucket int) (from, to int64) { return lengthFrom(bucket), lengthFrom(bucket + 1) }
-
-func lengthFrom(bucket int) int64 {
-	if bucket == 0 {
-		return 0
-	}
-	return lengthUnit * int64(2+(bucket-1)%2) << ((bucket - 1) / 2)
+	Key  uint64 // a hash that identifies the containers; see lengthKeys
+	Used uint64 // Meta.Completed when a length was last recorded
+	length.Histogram
 }
 
 // LengthsOf returns the narrowest history with enough lengths for an application's containers, or
@@ -132,7 +96,7 @@ func (s *State) recordLength(a *App, c *Container) {
 	if c.AM || c.GrantedIn == 0 || a.Queue == 0 || c.ExitStatus == yarn.ExitPreempted {
 		return
 	}
-	bucket := LengthBucket(s.Meta.NowMillis - c.AllocatedMillis)
+	bucket := length.Bucket(s.Meta.NowMillis - c.AllocatedMillis)
 	for _, key := range s.lengthKeys(a) {
 		slot := s.Lengths.at(key)
 		if slot == 0 {
@@ -140,18 +104,9 @@ func (s *State) recordLength(a *App, c *Container) {
 		}
 		l := s.Lengths.mut(slot)
 		l.Used = s.Meta.Completed
-		l.count(bucket)
+		l.Add(bucket)
 		s.fold(uint64(slot)<<32 | uint64(bucket)<<8 | uint64(l.Counts[bucket]))
 	}
-}
-
-func (l *Lengths) count(bucket int) {
-	if l.Counts[bucket] >= maxLengthCount {
-		for i := range l.Counts {
-			l.Counts[i] /= 2
-		}
-	}
-	l.Counts[bucket]++
 }
 
 // add adds a history and returns its slot.
@@ -174,9 +129,5 @@ func (h *Histories) add(key uint64) LengthsSlot {
 func (l *Lengths) code(c *codec.Coder) {
 	c.U64(&l.Key)
 	c.U64(&l.Used)
-	for i := range l.Counts {
-		c.U8(&l.Counts[i])
-	}
+	l.Histogram.Code(c)
 }
-
-var lengthsPart = table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code)

@@ -6,21 +6,9 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/length"
 	"rmd/yarn"
 )
-
-// TestLengthBuckets checks that the buckets cover all lengths without gaps.
-func TestLengthBuckets(t *testing.T) {
-	for bucket := range LengthBuckets {
-		from, to := LengthBounds(bucket)
-		if from >= to || LengthBucket(from) != bucket || LengthBucket(to-1) != bucket {
-			t.Errorf("bucket %d is from %d to %d", bucket, from, to)
-		}
-	}
-	if _, to := LengthBounds(LengthBuckets - 1); to < 70*24*3600*1000 || LengthBucket(1<<62) != LengthBuckets-1 || LengthBucket(-1) != 0 {
-		t.Errorf("the last bucket ends at %d", to)
-	}
-}
 
 // runs lets application 1 run a container for the given time and with the given exit status.
 func runs(t failer, s *State, millis int64, exit int32) {
@@ -43,7 +31,7 @@ func TestLengths(t *testing.T) {
 		runs(t, s, 5000, yarn.ExitSuccess)
 	}
 	l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1)))
-	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[LengthBucket(5000)] != 10 || l.Key != s.lengthKeys(s.Apps.Get(s.Apps.Find(1)))[3] {
+	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[length.Bucket(5000)] != 10 || l.Key != s.lengthKeys(s.Apps.Get(s.Apps.Find(1)))[3] {
 		t.Fatalf("%d histories, %+v", s.Lengths.Len(), l)
 	}
 	if other := s.LengthsOf(s.Apps.Get(s.Apps.Find(2))); other == nil || other.Total() != 10 || other == l {
@@ -60,14 +48,14 @@ func TestLengths(t *testing.T) {
 	if s.Digest() != back.Digest() || s.Digest() == f.Digest() {
 		t.Error("the digest does not say what is kept")
 	}
-	if s.LengthsOf(s.Apps.Get(s.Apps.Find(1))).Counts[LengthBucket(90_000)] != 0 {
+	if s.LengthsOf(s.Apps.Get(s.Apps.Find(1))).Counts[length.Bucket(90_000)] != 0 {
 		t.Error("a fork has written into its origin")
 	}
-	for range maxLengthCount {
+	for range length.Most {
 		runs(t, s, 90_000, yarn.ExitSuccess)
 	}
 	runs(t, s, 90_000, yarn.ExitSuccess)
-	if l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1))); l.Counts[LengthBucket(90_000)] != maxLengthCount/2+1 || l.Counts[LengthBucket(5000)] != 5 {
+	if l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1))); l.Counts[length.Bucket(90_000)] != length.Most/2+1 || l.Counts[length.Bucket(5000)] != 5 {
 		t.Errorf("old lengths count as much as new ones: %+v", l)
 	}
 }

@@ -1,11 +1,15 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+
+	"rmd/fsm/state/index"
+)
 
 // Locations is the table of the hosts and racks of asks.
 type Locations struct {
 	Table[LocationSlot, Location]
-	index index[LocationSlot] // of asks with many locations, by ask and name
+	index index.Index[LocationSlot] // of asks with many locations, by ask and name
 }
 
 // The hosts and racks of an ask form a list. Most asks name few, and a walk over the list is the
@@ -21,7 +25,7 @@ func (s *Demand) Location(k *Ask, name NameSlot) LocationSlot {
 		return 0
 	}
 	if k.manyLocations() {
-		return s.Locations.index.find(hashLocation(k, name), func(slot LocationSlot) bool {
+		return s.Locations.index.Find(hashLocation(k, name), func(slot LocationSlot) bool {
 			l := s.Locations.Get(slot)
 			of := s.Asks.Get(l.ask)
 			return l.Name == name && of.App == k.App && of.Key == k.Key
@@ -50,14 +54,14 @@ func (s *Demand) hashOfLocation(slot LocationSlot) uint64 {
 // indexLocations adds the locations of an ask to the index.
 func (s *Demand) indexLocations(k *Ask) {
 	for slot := range s.Locations.Of(k) {
-		s.Locations.index.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
 // unindexLocations removes the locations of an ask from the index.
 func (s *Demand) unindexLocations(k *Ask) {
 	for slot := range s.Locations.Of(k) {
-		s.Locations.index.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
@@ -87,7 +91,7 @@ func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool
 	k.Entries++
 	switch {
 	case many:
-		s.Locations.index.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	case k.manyLocations():
 		s.indexLocations(k)
 	}
@@ -99,7 +103,7 @@ func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
 		if k.Entries-1 == manyLocations+1 { // the rest needs no index
 			s.unindexLocations(k)
 		} else {
-			s.Locations.index.remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+			s.Locations.index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
 	}
 	l := *s.Locations.Get(slot)
@@ -162,7 +166,7 @@ func (s *Demand) linkLocations() {
 	})
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
 		if s.Asks.Has(l.ask) && s.Asks.Get(l.ask).manyLocations() {
-			s.Locations.index.insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+			s.Locations.index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
 		return true
 	})
@@ -182,8 +186,8 @@ func (s *Demand) checkLocations() error {
 		}
 		return err == nil
 	})
-	if err == nil && int(s.Locations.index.n) != indexed {
-		err = fmt.Errorf("%d locations are looked up and there are %d", s.Locations.index.n, indexed)
+	if err == nil && s.Locations.index.Len() != indexed {
+		err = fmt.Errorf("%d locations are looked up and there are %d", s.Locations.index.Len(), indexed)
 	}
 	return err
 }

@@ -4,13 +4,14 @@ import (
 	"math"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/largest"
 	"rmd/yarn"
 )
 
 // Nodes is the table of nodes.
 type Nodes struct {
 	Keyed[NodeSlot, Node, *Node]
-	largest largestNode
+	largest largest.Set // of running nodes
 }
 
 // Find returns the slot of a node, which is also its number, or 0 if it is unknown.

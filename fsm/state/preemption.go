@@ -200,7 +200,3 @@ func (t *PreemptionTotals) code(c *codec.Coder) {
 
 var preemptionPart = derived{part: table(29, "preemptions", func(s *State) *Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).code),
 	agrees: (*State).checkPreemptions}
-
-var lossPart = table(30, "preempted", func(s *State) *Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code)
-
-var preemptionTotalPart = single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) })

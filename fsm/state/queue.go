@@ -2,7 +2,6 @@ package state
 
 import (
 	"rmd/fsm/event"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -231,8 +230,6 @@ func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 		slot = q.Parent
 	}
 }
-
-var configurationPart = single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.code(c) })
 
 var queuePart = derived{part: keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
 	agrees: (*State).checkTree}

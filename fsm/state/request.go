@@ -70,5 +70,3 @@ func (t *Requests) forgotten(m *Meta, e *event.RequestsForgotten) error {
 
 func (r *Request) hash() uint64             { return hashString(r.Key) }
 func (r *Request) same(other *Request) bool { return r.Key == other.Key }
-
-var requestPart = keyedTable(15, "requests", func(s *State) *Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code)

@@ -293,7 +293,3 @@ func (s *State) leaveReservation(slot ReservationSlot, a *App) {
 	s.fold(r.Number)
 	s.Reservations.release(slot)
 }
-
-var reservationPart = keyedTable(13, "reservations", func(s *State) *Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code)
-
-var reservationBanPart = table(14, "reservation-bans", func(s *State) *Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"rmd/fsm/state/index"
 	"rmd/internal/codec"
 )
 
@@ -22,7 +23,7 @@ type Section struct {
 
 // MaxSlots bounds the slots in a snapshot, so that damaged bytes cannot cause unbounded memory use.
 // After a peak, slots may lie far apart: an empty page between them costs one word.
-const MaxSlots = 1 << slotBits
+const MaxSlots = 1 << index.SlotBits
 
 // part is one part of the state: a table, or a record that exists once.
 type part interface {
@@ -100,7 +101,7 @@ type keyedPart[S slot, T any, R keyed[T]] struct {
 	of func(s *State) *Keyed[S, T, R]
 }
 
-func (p keyedPart[S, T, R]) init(s *State)        { p.of(s).index = newIndex[S]() }
+func (p keyedPart[S, T, R]) init(s *State)        { p.of(s).index = index.New[S]() }
 func (p keyedPart[S, T, R]) fork(from, to *State) { *p.of(to) = p.of(from).fork() }
 func (p keyedPart[S, T, R]) reindex(s *State)     { p.of(s).reindex() }
 func (p keyedPart[S, T, R]) check(s *State) error { return p.of(s).check(p.Name) }
@@ -155,24 +156,24 @@ func more[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], 
 	}}
 }
 
-// parts lists the parts of the state, in the order of a snapshot; each is beside its table. A part
-// that is not here would be missing in snapshots and shared by forks.
+// parts lists the parts of the state, in the order of a snapshot. A derived part is beside its table. A
+// part that is not here would be missing in snapshots and shared by forks.
 var parts = []part{
 	metaPart,
-	configurationPart,
-	joinTokenPart,
+	single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.code(c) }),
+	single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.code(c) }),
 	namePart,
 	queuePart,
 	userPart,
 	nodePart,
 	appPart,
-	askPart,
+	table(9, "asks", func(s *State) *Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code),
 	locationPart,
 	containerPart,
-	diagnosticsPart,
-	reservationPart,
-	reservationBanPart,
-	requestPart,
+	table(12, "diagnostics", func(s *State) *Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
+	keyedTable(13, "reservations", func(s *State) *Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code),
+	table(14, "reservation-bans", func(s *State) *Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code),
+	keyedTable(15, "requests", func(s *State) *Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code),
 	attemptPart,
 	nodeApplicationPart,
 	delegationPart,
@@ -182,22 +183,22 @@ var parts = []part{
 	resizePart,
 	removalPart,
 	auditPart,
-	labelPart,
+	keyedTable(25, "labels", func(s *State) *Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code),
 	labelledHostPart,
 	labelUsePart,
-	askedLabelPart,
+	table(28, "labelled-containers", func(s *State) *Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
 	preemptionPart,
-	lossPart,
-	preemptionTotalPart,
-	lengthsPart,
+	table(30, "preempted", func(s *State) *Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code),
+	single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
+	table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code),
 	placementPart,
 	dynamicQueuePart,
 	gangPart,
 	leasePart,
 	formerQueuePart,
-	largeContainerPart,
+	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
 	avoidedPart,
-	debtPart,
+	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
 }
 
 // Sections returns the sections of all parts, in the order of a snapshot.

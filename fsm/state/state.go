@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/index"
 	"rmd/yarn"
 )
 
@@ -85,7 +86,7 @@ type Accounts struct {
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
 	s := &State{Audit: newAudit(), writer: new(writer)}
-	s.Locations.index = newIndex[LocationSlot]()
+	s.Locations.index = index.New[LocationSlot]()
 	for _, p := range parts {
 		p.init(s)
 	}
@@ -98,7 +99,7 @@ func (s *State) Fork() *State {
 	f := new(State)
 	*f = *s
 	f.writer, f.changes, f.LabelUses.changed = new(writer), nil, 0
-	f.Locations.index = s.Locations.index.fork()
+	f.Locations.index = s.Locations.index.Fork()
 	for _, p := range parts {
 		p.fork(s, f)
 	}

@@ -1,6 +1,10 @@
 package state
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"rmd/fsm/state/index"
+)
 
 // pageSize is the number of records in a page. The occupancy bits of a page fit in one word.
 const pageSize = 64
@@ -10,20 +14,11 @@ type page[T any] struct {
 	rec  [pageSize]T
 }
 
-// owned has a bit for each page that the table may write in place. A fork shares all pages, so
-// afterwards neither side owns any. The bits are not in the pages themselves: a pointer to an owner
-// in a page would make the garbage collector scan every page.
-type owned []uint64
-
-func (o owned) has(p uint32) bool { return o[p/64]&(1<<(p%64)) != 0 }
-
-func (o owned) add(p uint32) { o[p/64] |= 1 << (p % 64) }
-
 // Table holds records of one type by slot, in pages that forks share. Slot 0 is never used. A table
 // whose records belong to those of another table has the slots of that table.
 type Table[S slot, T any] struct {
 	pages []*page[T]
-	owned owned
+	owned index.Owned
 	room  []uint64 // bit p: page p has a free slot
 	full  int      // the first full words of room are known to be 0
 	live  int
@@ -34,7 +29,7 @@ type Table[S slot, T any] struct {
 func (t *Table[S, T]) fork() Table[S, T] {
 	clear(t.owned)
 	return Table[S, T]{
-		owned: make(owned, len(t.owned)),
+		owned: make(index.Owned, len(t.owned)),
 		pages: append([]*page[T](nil), t.pages...),
 		room:  append([]uint64(nil), t.room...),
 		full:  t.full,
@@ -65,11 +60,11 @@ func (t *Table[S, T]) mut(slot S) *T { return &t.own(uint32(slot / pageSize)).re
 
 func (t *Table[S, T]) own(p uint32) *page[T] {
 	pg := t.pages[p]
-	if !t.owned.has(p) {
+	if !t.owned.Has(p) {
 		clone := *pg
 		pg = &clone
 		t.pages[p] = pg
-		t.owned.add(p)
+		t.owned.Add(p)
 	}
 	return pg
 }
@@ -145,7 +140,7 @@ func (t *Table[S, T]) grow(pg *page[T]) int {
 	}
 	if pg == nil {
 		pg = new(page[T])
-		t.owned.add(uint32(p))
+		t.owned.Add(uint32(p))
 	}
 	if p == 0 {
 		pg.used = 1 // slot 0 means none

@@ -21,7 +21,7 @@ const (
 var above = map[string]int{
 	"cmd/rmd/internal/command": 12_400,
 	"cluster":                  6850,
-	"fsm/state":                9650,
+	"fsm/state":                9630,
 	"jepsen-lite/sim":          8320,
 	"scheduler":                8900,
 	"scheduler/capacity":       5550,
@@ -31,7 +31,7 @@ var above = map[string]int{
 	"cluster.Cluster":                  217,
 	"cmd/rmd/internal/command.call":    104,
 	"cmd/rmd/internal/command.program": 112,
-	"fsm/state.State":                  403,
+	"fsm/state.State":                  148,
 	"jepsen-lite/ledger.Ledger":        198,
 	"jepsen-lite/sim.driver":           89,
 	"scheduler.Scheduler":              210,

@@ -1,4 +1,4 @@
-package state
+package index
 
 import (
 	"maps"
@@ -10,22 +10,22 @@ import (
 // indexed is one fork of an index with its oracle, the key of every slot. Keys have few hashes, so
 // that probes are long.
 type indexed struct {
-	x    index[NameSlot]
-	want map[NameSlot]uint64 // slot to key
+	x    Index[uint32]
+	want map[uint32]uint64 // slot to key
 }
 
 const fewHashes = 37
 
-func (k *indexed) hashOf(slot NameSlot) uint64 { return k.want[slot] % fewHashes * 251 }
+func (k *indexed) hashOf(slot uint32) uint64 { return k.want[slot] % fewHashes * 251 }
 
-func (k *indexed) find(key uint64) NameSlot {
-	return k.x.find(key%fewHashes*251, func(slot NameSlot) bool { return k.want[slot] == key })
+func (k *indexed) find(key uint64) uint32 {
+	return k.x.Find(key%fewHashes*251, func(slot uint32) bool { return k.want[slot] == key })
 }
 
 func TestIndexAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*indexed{{newIndex[NameSlot](), map[NameSlot]uint64{}}}
-		next := NameSlot(1)
+		all := []*indexed{{New[uint32](), map[uint32]uint64{}}}
+		next := uint32(1)
 		pick := func(t *rapid.T) *indexed { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
@@ -34,17 +34,17 @@ func TestIndexAgainstAMap(t *testing.T) {
 					slot := next
 					next++
 					k.want[slot] = uint64(slot) * 7
-					k.x.insert(k.hashOf(slot), slot, k.hashOf)
+					k.x.Insert(k.hashOf(slot), slot, k.hashOf)
 				}
 			},
 			"remove": func(t *rapid.T) {
 				k := pick(t)
 				for range rapid.IntRange(1, 40).Draw(t, "how many") {
-					slot := NameSlot(rapid.Uint32Range(1, uint32(next)).Draw(t, "slot"))
+					slot := uint32(rapid.Uint32Range(1, uint32(next)).Draw(t, "slot"))
 					if _, ok := k.want[slot]; !ok {
 						continue
 					}
-					k.x.remove(k.hashOf(slot), slot, k.hashOf)
+					k.x.Remove(k.hashOf(slot), slot, k.hashOf)
 					delete(k.want, slot)
 				}
 			},
@@ -53,7 +53,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 					t.Skip("enough")
 				}
 				k := pick(t)
-				all = append(all, &indexed{k.x.fork(), maps.Clone(k.want)})
+				all = append(all, &indexed{k.x.Fork(), maps.Clone(k.want)})
 			},
 			"": func(t *rapid.T) {
 				for _, k := range all {
@@ -62,7 +62,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 					}
 					for slot := range next + 3 {
 						key := uint64(slot) * 7
-						want := NameSlot(0)
+						want := uint32(0)
 						if _, ok := k.want[slot]; ok && slot != 0 {
 							want = slot
 						}
@@ -77,47 +77,47 @@ func TestIndexAgainstAMap(t *testing.T) {
 }
 
 func TestIndexGrows(t *testing.T) {
-	x := newIndex[NameSlot]()
-	hash := func(slot NameSlot) uint64 { return hash64(uint64(slot)) }
+	x := New[uint32]()
+	hash := func(slot uint32) uint64 { return uint64(slot) * 0x9e3779b97f4a7c15 >> 20 }
 	const n = 100_000
-	for slot := NameSlot(1); slot <= n; slot++ {
-		x.insert(hash(slot), slot, hash)
+	for slot := uint32(1); slot <= n; slot++ {
+		x.Insert(hash(slot), slot, hash)
 	}
-	f := x.fork()
-	for slot := NameSlot(1); slot <= n; slot += 2 {
-		f.remove(hash(slot), slot, hash)
+	f := x.Fork()
+	for slot := uint32(1); slot <= n; slot += 2 {
+		f.Remove(hash(slot), slot, hash)
 	}
-	for slot := NameSlot(1); slot <= n; slot++ {
-		same := func(s NameSlot) bool { return s == slot }
-		if x.find(hash(slot), same) != slot {
+	for slot := uint32(1); slot <= n; slot++ {
+		same := func(s uint32) bool { return s == slot }
+		if x.Find(hash(slot), same) != slot {
 			t.Fatalf("slot %d is lost", slot)
 		}
-		if got := f.find(hash(slot), same); (got == slot) != (slot%2 == 0) {
+		if got := f.Find(hash(slot), same); (got == slot) != (slot%2 == 0) {
 			t.Fatalf("slot %d is found as %d in the fork", slot, got)
 		}
 	}
 	if size := x.mask + 1; x.n*4 > size*3 || size > n*3 {
 		t.Errorf("%d slots in an index of %d", x.n, size)
 	}
-	x.remove(hash(n+1), n+1, hash) // not in the index: does nothing
+	x.Remove(hash(n+1), n+1, hash) // not in the index: does nothing
 }
 
 // TestIndexFar places slots further from home than an entry can record, closes gaps among them, and
 // wraps around the end.
 func TestIndexFar(t *testing.T) {
 	const n = 3 * far
-	home := func(slot NameSlot) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index
-	x := newIndex[NameSlot]()
-	for slot := NameSlot(1); slot <= n; slot++ {
-		x.insert(home(slot), slot, home)
+	home := func(slot uint32) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index
+	x := New[uint32]()
+	for slot := uint32(1); slot <= n; slot++ {
+		x.Insert(home(slot), slot, home)
 	}
-	gone := map[NameSlot]bool{}
-	for i := NameSlot(0); i < n; i++ {
+	gone := map[uint32]bool{}
+	for i := uint32(0); i < n; i++ {
 		slot := (i*29)%n + 1
-		x.remove(home(slot), slot, home)
+		x.Remove(home(slot), slot, home)
 		gone[slot] = true
-		for s := NameSlot(1); s <= n; s++ {
-			if got := x.find(home(s), func(at NameSlot) bool { return at == s }); (got == s) == gone[s] {
+		for s := uint32(1); s <= n; s++ {
+			if got := x.Find(home(s), func(at uint32) bool { return at == s }); (got == s) == gone[s] {
 				t.Fatalf("slot %d is found as %d with %d gone", s, got, len(gone))
 			}
 		}
