@@ -126,6 +126,8 @@ type Member struct {
 	// each of Hadoop's files that it reads, without the keys that concern its machine only.
 	Ports []string          `json:"ports,omitempty"`
 	Files map[string]string `json:"files,omitempty"`
+	// Witness is true if the replica keeps YARN's ports closed on purpose.
+	Witness bool `json:"witness,omitempty"`
 
 	Voter     bool   `json:"voter"`
 	Pending   bool   `json:"pending,omitempty"` // a change of its membership is not committed yet

@@ -36,7 +36,7 @@ func (l *loader) check() {
 	c := &l.cfg
 	switch {
 	case c.ID == "":
-		l.invalid("id", "set it, for instance \"id: rm1\"", "the replica has no id")
+		l.invalid("id", l.howToSetID(), "the replica has no id")
 	case !ValidName(c.ID):
 		l.invalid("id", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.ID)
 	}
@@ -219,7 +219,7 @@ func (l *loader) checkFiles(limit int) {
 	if l.cfg.HTTP.ListenTLS != "" {
 		want += httpserver.DefaultConfig().MaxConnections
 	}
-	if l.cfg.HadoopConfDir != "" {
+	if l.cfg.HadoopConfDir != "" && l.cfg.HadoopPorts {
 		want += 4 * int(l.cfg.Connections)
 	}
 	if p := descriptors.Divide(limit); want > p.Shared {
@@ -230,19 +230,12 @@ func (l *loader) checkFiles(limit int) {
 
 // checkIDs checks that the id is one of Hadoop's.
 func (l *loader) checkIDs() {
-	if l.hadoop == nil {
+	if l.hadoop == nil || !l.cfg.HadoopPorts || l.cfg.ID == "" {
 		return
 	}
-	ids := l.hadoop.Value("yarn.resourcemanager.ha.rm-ids", "")
-	if ids == "" || l.cfg.ID == "" {
-		return
+	if ids := l.ids(); len(ids) > 0 && !slices.Contains(ids, l.cfg.ID) {
+		l.invalid("id", "use one of them, or set hadoop.ports: false for a witness", "%q is not among %s (%s)", l.cfg.ID, rmIDs, strings.Join(ids, ","))
 	}
-	for _, id := range strings.Split(ids, ",") {
-		if strings.TrimSpace(id) == l.cfg.ID {
-			return
-		}
-	}
-	l.invalid("id", "use one of them", "%q is not among yarn.resourcemanager.ha.rm-ids (%s)", l.cfg.ID, ids)
 }
 
 type addressError string

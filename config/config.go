@@ -20,6 +20,7 @@ type Config struct {
 	TLS                   TLS
 	HTTP                  HTTP
 	HadoopConfDir         string // directory of Hadoop's files; "" for none
+	HadoopPorts           bool   // false: YARN's ports stay closed
 	Connections           uint   // maximum number of connections of each Hadoop port
 	ConnectionsPerAddress uint   // maximum number of them from one address; 0 means half
 	Log                   Log
@@ -98,7 +99,7 @@ type Size uint64
 func Default() Config {
 	c := cluster.DefaultConfig()
 	return Config{
-		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", StandbyHold: 4 * time.Second, Scheduling: "eager", Connections: 16384,
+		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", StandbyHold: 4 * time.Second, Scheduling: "eager", HadoopPorts: true, Connections: 16384,
 		Raft: Raft{
 			Listen: "127.0.0.1:8034", Heartbeat: c.Heartbeat, Election: c.Election, Lease: c.Lease,
 			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,

@@ -16,6 +16,11 @@ type Source struct {
 	// for a key, for messages.
 	Flags    map[string]string
 	Spelling map[string]string
+	// Host is the name of this machine. "" means that of the system.
+	Host string
+	// Keys is the directory of certificates if no source names them and the addresses of the replicas
+	// come from Hadoop's files. "" means /etc/rmd.
+	Keys string
 	// Files is the number of files that the process may open. 0 means the limit of the process.
 	Files int
 }
@@ -54,7 +59,7 @@ func Load(src Source) (*Loaded, error) {
 	}
 	l.readEnv(src.Env)
 	l.readFlags(src)
-	l.readHadoop(src.Env)
+	l.readHadoop(src)
 	if l.cfg.HTTP.ListenTLS == "none" { // checked last, since "none" also overrides an address from Hadoop's files
 		l.cfg.HTTP.ListenTLS = ""
 	}
@@ -117,59 +122,6 @@ func (l *loader) set(s setting, v string, at Origin) {
 		return
 	}
 	l.origin[s.path] = at
-}
-
-// readHadoop reads Hadoop's files. It takes values from them for keys that are not set.
-func (l *loader) readHadoop(env func(string) (string, bool)) {
-	if _, ok := l.origin["hadoop.conf_dir"]; !ok && env != nil {
-		if dir, ok := env("HADOOP_CONF_DIR"); ok && dir != "" {
-			l.set(l.byPath["hadoop.conf_dir"], dir, Origin{Kind: "environment", Name: "HADOOP_CONF_DIR"})
-		}
-	}
-	if l.cfg.HadoopConfDir == "" {
-		return
-	}
-	conf, err := hadoopconf.ReadDir(l.cfg.HadoopConfDir)
-	if err != nil {
-		at := l.origin["hadoop.conf_dir"]
-		if many, ok := err.(*hadoopconf.Error); ok {
-			for _, f := range many.Faults {
-				l.fault(Origin{Kind: "hadoop", Name: f.File, Line: f.Line}, "", "%s", f.What)
-			}
-			return
-		}
-		l.fault(at, "", "hadoop.conf_dir: %v", err)
-		return
-	}
-	l.hadoop = conf
-	for _, w := range conf.Warnings() {
-		l.warn("%s", w)
-	}
-	l.setFromHadoop("cluster", "yarn.resourcemanager.cluster-id")
-	l.setFromHadoop("http.listen", l.perReplica("yarn.resourcemanager.webapp.address"))
-	if l.cfg.TLS.On() {
-		l.setFromHadoop("http.listen_tls", l.perReplica("yarn.resourcemanager.webapp.https.address"))
-	}
-}
-
-// perReplica returns the key with this replica's id appended if that key is set, otherwise the key.
-func (l *loader) perReplica(key string) string {
-	if _, ok := l.hadoop.Get(key + "." + l.cfg.ID); ok {
-		return key + "." + l.cfg.ID
-	}
-	return key
-}
-
-// setFromHadoop sets a key from Hadoop's files unless it is already set. It ignores values that
-// contain "${".
-func (l *loader) setFromHadoop(path, key string) {
-	if _, ok := l.origin[path]; ok {
-		return
-	}
-	p, ok := l.hadoop.Get(key)
-	if v := strings.TrimSpace(p.Value); ok && v != "" && !strings.Contains(v, "${") {
-		l.set(l.byPath[path], v, Origin{Kind: "hadoop", Name: p.File, Line: p.Line})
-	}
 }
 
 func sortedKeys(m map[string]string) []string {

@@ -48,6 +48,7 @@ func settings(c *Config) []setting {
 		{"http.pprof", "serve /debug/pprof to administrators on this machine", truth{&c.HTTP.Pprof}},
 
 		{"hadoop.conf_dir", "directory of yarn-site.xml, core-site.xml and capacity-scheduler.xml (default: HADOOP_CONF_DIR)", path{text{&c.HadoopConfDir}}},
+		{"hadoop.ports", "open YARN's ports; false makes this replica a witness, which has a vote and the log but serves no YARN client", truth{&c.HadoopPorts}},
 		{"hadoop.connections", "maximum number of connections of each of YARN's ports", number{&c.Connections}},
 		{"hadoop.connections_per_address", "connections that one address may have on one of YARN's ports; 0: half", number{&c.ConnectionsPerAddress}},
 

@@ -116,7 +116,7 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 	for id, a := range c.r.aboutAll(ctx, members) { // each address has its own place, so the order does not matter
 		for i := range out {
 			if out[i].ID == id {
-				out[i].HTTPAddress, out[i].HTTPSAddress, out[i].Ports, out[i].Files = a.HTTP, a.HTTPS, a.Ports, a.Files
+				out[i].HTTPAddress, out[i].HTTPSAddress, out[i].Ports, out[i].Files, out[i].Witness = a.HTTP, a.HTTPS, a.Ports, a.Files, a.Witness
 			}
 		}
 	}

@@ -66,6 +66,7 @@ type answer struct {
 	HTTPS       string                  `json:"https,omitempty"`
 	Ports       []string                `json:"ports,omitempty"`        // names of the open ports
 	Files       map[string]string       `json:"files,omitempty"`        // digests of Hadoop's files, by name
+	Witness     bool                    `json:"witness,omitempty"`      // YARN's ports stay closed
 	ClockMillis int64                   `json:"clock_millis,omitempty"` // the wall clock, in milliseconds since 1970
 	Settings    cluster.AutopilotConfig `json:"settings,omitzero"`
 	Health      cluster.Health          `json:"health,omitzero"`
@@ -98,7 +99,7 @@ func (r *Replica) answer(q question) (answer, error) {
 
 // describe returns what this replica serves, and from which files of Hadoop.
 func (r *Replica) describe() answer {
-	a := answer{ClockMillis: r.parts.Now().UnixMilli()}
+	a := answer{ClockMillis: r.parts.Now().UnixMilli(), Witness: !r.opt.Config.HadoopPorts}
 	plain, secure := r.pages()
 	if plain != "" {
 		a.HTTP, a.Ports = dialable(plain, r.PeerAddr()), append(a.Ports, "REST")

@@ -33,7 +33,7 @@ var effects = map[string]string{
 	"tls.ca": "TestCertificatesInUse", "tls.cert": "TestCertificatesInUse", "tls.key": "TestCertificatesInUse",
 	"http.listen": "TestAccessTokens", "http.listen_tls": "TestCertificatesInUse", "http.auth": "TestCertificatesInUse",
 	"http.hosts": "TestSettingsTakeEffect", "http.rate": "TestSettingsTakeEffect", "http.burst": "TestSettingsTakeEffect", "http.pprof": "TestSettingsTakeEffect",
-	"hadoop.conf_dir": "TestHadoopAdministration", "hadoop.connections": "TestAttack",
+	"hadoop.conf_dir": "TestHadoopAdministration", "hadoop.ports": "TestWitness", "hadoop.connections": "TestAttack",
 	"log.level": "TestSettingsTakeEffect", "log.format": "TestSettingsTakeEffect",
 	"disk.stop": "TestSettingsTakeEffect", "disk.reserve": "TestSettingsTakeEffect",
 	"autopilot.cleanup_dead_servers": "TestAutopilotCleanup", "autopilot.dead_server_last_contact_threshold": "TestAutopilotCleanup",

@@ -112,7 +112,7 @@ func Open(cfg Config) (*Frontend, error) {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
 	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf, authorizes: access.Authorizes(conf)}
-	if f.security, err = ports.SecurityOf(conf, cfg.Settings.ID, f.shortName, f.logger("kerberos")); err != nil {
+	if f.security, err = f.readSecurity(); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
 	if err := f.files.loadServices(); err != nil {
@@ -124,6 +124,14 @@ func Open(cfg Config) (*Frontend, error) {
 		}
 	}
 	return f, nil
+}
+
+// readSecurity reads how the ports authenticate callers. A witness has no ports, and so no principal.
+func (f *Frontend) readSecurity() (ports.Security, error) {
+	if !f.cfg.Settings.HadoopPorts {
+		return ports.SecurityToNodes(f.conf)
+	}
+	return ports.SecurityOf(f.conf, f.cfg.Settings.ID, f.shortName, f.logger("kerberos"))
 }
 
 // HeartbeatInterval returns the interval between heartbeats that nodes are told, by the files in a
@@ -361,8 +369,12 @@ func (f *Frontend) leader() (here, known bool) {
 	return l.IsLeader, l.LeaderID != ""
 }
 
-// Listen opens the four ports.
+// Listen opens the four ports, unless this replica is a witness.
 func (f *Frontend) Listen() error {
+	if !f.cfg.Settings.HadoopPorts {
+		f.cfg.Logger.Info("this replica is a witness: YARN's ports stay closed")
+		return nil
+	}
 	at, err := ports.AddressesOf(f.conf, f.cfg.Settings.ID)
 	if err != nil {
 		return err

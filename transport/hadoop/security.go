@@ -40,9 +40,8 @@ const (
 // principals to users. log gets a warning when the keytab cannot be read again. Each error says what
 // to do.
 func SecurityOf(conf *hadoopconf.Config, id string, short func(string) (string, error), log hclog.Logger) (Security, error) {
-	var s Security
-	var err error
-	if s.Protection, err = protection(conf, "hadoop.rpc.protection", "authentication"); err != nil {
+	s, err := SecurityToNodes(conf)
+	if err != nil {
 		return s, err
 	}
 	if conf.Value("hadoop.security.saslproperties.resolver.class", resolver) == ingressResolver {
@@ -53,6 +52,12 @@ func SecurityOf(conf *hadoopconf.Config, id string, short func(string) (string, 
 	if principal.Kerberos(conf) {
 		s.Kerberos, err = kerberosOf(conf, id, short, log)
 	}
+	return s, err
+}
+
+// SecurityToNodes reads the security of the connections to NodeManagers alone.
+func SecurityToNodes(conf *hadoopconf.Config) (s Security, err error) {
+	s.Protection, err = protection(conf, "hadoop.rpc.protection", "authentication")
 	return s, err
 }
 

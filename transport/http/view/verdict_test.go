@@ -57,6 +57,12 @@ func TestVerdictCanLose(t *testing.T) {
 		{"fewer ports", 3, func(l []api.Member) {
 			l[0].Ports, l[1].Ports, l[2].Ports = []string{"REST", "client"}, []string{"REST", "client"}, []string{"REST"}
 		}, 3, 1, "degraded", []string{`rm3: it does not open the port "client", which rm1 opens`}},
+		{"a witness has none of YARN's", 3, func(l []api.Member) {
+			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"}, []string{"REST"}, true
+		}, 3, 1, "healthy", nil},
+		{"a witness has no pages", 3, func(l []api.Member) {
+			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"}, []string{}, true
+		}, 3, 1, "degraded", []string{`rm3: it does not open the port "REST", which rm1 opens`}},
 		{"an older version does not say its ports", 3, func(l []api.Member) { l[0].Ports = []string{"REST"} }, 3, 1, "healthy", nil},
 		{"other files", 3, func(l []api.Member) {
 			for i := range l {

@@ -65,8 +65,11 @@ func memberDisk(m api.Member) string {
 }
 
 func memberVoter(m api.Member) string {
-	if m.Pending {
+	switch {
+	case m.Pending:
 		return "pending"
+	case m.Voter && m.Witness:
+		return "witness"
 	}
 	return output.YesNo(m.Voter)
 }
