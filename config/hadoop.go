@@ -173,7 +173,7 @@ func sameHost(a, b string) bool {
 func isOwnAddress(host string) bool {
 	ip := net.ParseIP(host)
 	addrs, err := net.InterfaceAddrs()
-	return ip != nil && err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
+	return ip.IsLoopback() || ip != nil && err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
 		n, ok := a.(*net.IPNet)
 		return ok && n.IP.Equal(ip)
 	})

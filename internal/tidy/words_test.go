@@ -32,7 +32,6 @@ var standard = map[string]string{
 	"urge":      "request an election",
 	"whoever":   "name who it is",
 	"whys":      "causes",
-	"witness":   "log explainer",
 }
 
 // worded matches the names of the files to check.
