@@ -3,6 +3,7 @@ package capacity
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -100,92 +101,11 @@ type UserCount struct {
 	Count int64
 }
 
-// UserWeight is the weight of a user in a queue.
-type UserWeight struct {
-	User   string
-	Weight yarn.Fraction
-}
-
-// LeafPolicy is the order in which a leaf serves its applications.
-type LeafPolicy uint8
-
-// Leaf policies; append only.
-const (
-	FIFO LeafPolicy = 1 + iota
-	Fair
-)
-
-func (p LeafPolicy) String() string { return pick(int(p), "", "fifo", "fair") }
-
-// ParentPolicy is the order in which a parent serves its children.
-type ParentPolicy uint8
-
-// Parent policies; append only.
-const (
-	Utilization ParentPolicy = 1 + iota
-	PriorityUtilization
-)
-
-func (p ParentPolicy) String() string {
-	return pick(int(p), "", "utilization", "priority-utilization")
-}
-
 func pick(i int, names ...string) string {
 	if i >= 0 && i < len(names) {
 		return names[i]
 	}
 	return "unknown"
-}
-
-// Queue is one queue as configured, with the values that it inherits.
-type Queue struct {
-	Path, Name string
-	Parent     int   // index in Config.Queues; −1 for root
-	Children   []int // in the order of the configuration
-	Depth      int   // 0 for root
-	Leaf       bool
-
-	Capacity    Amount // what the queue is guaranteed
-	MaxCapacity Amount // UnitNone: that of the parent
-
-	Accessible   []string        // the labels that it may use, sorted; only AnyLabel if it may use all
-	DefaultLabel string          // of asks that name none
-	Labels       []LabelCapacity // sorted by label
-
-	MinUserLimitPercent yarn.Fraction // 0 … 100
-	UserLimitFactor     yarn.Fraction // not used if UserLimitOff
-	UserLimitOff        bool          // user-limit-factor −1
-	UserWeights         []UserWeight  // sorted by user; other users have weight 1
-
-	MaximumApplications int64 // −1: derived, see Config.MaxApplications
-	MaxAMPercent        yarn.Fraction
-	MaxParallelApps     int64         // −1: unlimited
-	MaxAlloc            yarn.Resource // the largest container in this queue
-	MaxLifetime         int64         // seconds; −1: none
-	DefaultLifetime     int64         // seconds; −1: none
-
-	State              yarn.QueueState // RUNNING or STOPPED, as configured
-	LeafOrder          LeafPolicy      // leaves only
-	SizeBasedWeight    bool            // with Fair
-	ChildOrder         ParentPolicy    // parents only
-	Priority           int32
-	DefaultAppPriority int32
-	PriorityACLs       []PriorityACL // leaves only; highest maximum first; empty: no restriction
-
-	SubmitACL, AdministerACL yarn.ACL
-	DisablePreemption        bool // inherited: no preemption for other queues
-	DisableIntraPreemption   bool // inherited: no preemption for its own applications
-	AllowZeroCapacitySum     bool
-
-	Creation   Creation
-	AutoCreate *AutoCreate // nil unless submissions create queues below it, or it has templates
-	Active     bool        // for a leaf below a managed parent: it has the capacity of the template
-	Template   Amount      // the capacity of the template, if such a leaf is not active
-	AutoRemove bool        // for a dynamic queue: it is removed after it has been idle for a while
-	Backfill   Backfill    // inherited
-	NodeOrder  NodeOrder   // inherited
-
-	labelOrders []labelOrder // for labels whose order differs from NodeOrder; inherited
 }
 
 // ReservedNode says which node a reservation uses.
@@ -197,29 +117,6 @@ const (
 	ReserveFirst                        // the node of the pass, as in YARN
 	ReserveEarliest                     // the node that is expected to have room first
 )
-
-// Backfill says which containers of a queue may use the idle room of reserved nodes.
-type Backfill uint8
-
-// The values; append only.
-const (
-	BackfillOff         Backfill = iota // none, as in YARN
-	BackfillDeclared                    // those that end in time, by the lifetime that they declare
-	BackfillPreemptable                 // all; those that may not end in time are ended when the room is needed
-)
-
-func (b Backfill) String() string { return pick(int(b), "off", "declared", "preemptable") }
-
-// Weight returns the weight of a user in the queue, which is 1 if none is configured.
-func (q *Queue) Weight(user string) yarn.Fraction {
-	i, ok := slices.BinarySearchFunc(q.UserWeights, user, func(w UserWeight, u string) int {
-		return strings.Compare(w.User, u)
-	})
-	if !ok {
-		return yarn.One
-	}
-	return q.UserWeights[i].Weight
-}
 
 // Lookup returns the index of a queue, by its full path or by a short name that only one queue has.
 // The error wraps ErrNoSuchQueue or ErrAmbiguousQueue.
@@ -263,4 +160,210 @@ func (c *Config) Leaves() []int {
 		}
 	}
 	return out
+}
+
+// readGlobal reads the keys that do not belong to one queue.
+func (r *reader) readGlobal(c *Config) {
+	r.readKinds(c)
+	r.readCalculator(c)
+	r.readAllocation(c)
+	r.readScheduling(c)
+	r.readUserParallel(c)
+
+	tenth := yarn.NewFraction(1, 10)
+	c.MaximumApplications = r.int(Prefix+"maximum-applications", 10_000, 0, math.MaxInt32)
+	c.GlobalQueueMaxApplications = max(r.bound(Prefix+"global-queue-max-application", 0), 0)
+	c.MaxAMPercent = r.amPercent(Prefix+"maximum-am-resource-percent", tenth)
+	c.LegacyQueueMode = r.bool(Prefix+"legacy-queue-mode.enabled", true)
+	c.MaxPriority = int32(r.int("yarn.cluster.max-application-priority", 0, 0, math.MaxInt32))
+	c.ACLEnabled = r.bool("yarn.acl.enable", false)
+	c.AdminACL = yarn.ACL{All: true}
+	if v, ok := r.raw("yarn.admin.acl"); ok {
+		c.AdminACL = yarn.ParseACL(v)
+	}
+	r.readMutationPolicy(c)
+	c.AMMaxAttempts = r.int("yarn.resourcemanager.am.max-attempts", 2, 1, math.MaxInt32)
+	c.AMGlobalMaxAttempts = r.int("yarn.resourcemanager.am.global.max-attempts", c.AMMaxAttempts, 1, math.MaxInt32)
+	c.MaxCompletedApps = r.int("yarn.resourcemanager.max-completed-applications", 1000, 0, 1_000_000)
+	c.NodeExpiryMillis, c.AMExpiryMillis = r.readExpiries()
+	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
+	c.NodeReplacedMillis = r.millis(Prefix+"replaced-node.keep-ms", 3_600_000)
+	c.NodeUntrackedMillis = r.millis("yarn.resourcemanager.node-removal-untracked.timeout-ms", 60_000)
+	c.QueueExpirationMillis = 1000 * r.int(ExpirationKey, 300, 1, 365*86_400)
+	c.ManageMillis = r.millis(manageInterval, 1500)
+	c.UntrackedStates = r.names("yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove")
+	c.TrackUnregistered = r.bool("yarn.resourcemanager.enable-tracking-for-unregistered-nodes", false)
+	c.UntrackWithoutInclude = r.bool("yarn.resourcemanager.enable-node-untracked-without-include-path", false)
+	c.NodeHeartbeatMillis = r.millis("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)
+	c.SkipNodeMultiplier = r.int("yarn.scheduler.skip.node.multiplier", 2, 1, 1_000_000)
+	c.Tokens = r.readTokens()
+	r.readLabelSettings(c)
+	r.readPreemption(c)
+	r.readMultiNode(c)
+}
+
+// readMutationPolicy reads who may change the configuration in addition to operators.
+func (r *reader) readMutationPolicy(c *Config) {
+	class, _ := r.get(MutationPolicyKey)
+	switch class[strings.LastIndexByte(class, '.')+1:] {
+	case "", "DefaultConfigurationMutationACLPolicy":
+	case "QueueAdminConfigurationMutationACLPolicy":
+		if c.QueueAdminsChange = c.ACLEnabled; !c.ACLEnabled {
+			r.warn(MutationPolicyKey, "has no effect, since yarn.acl.enable is not true", "set it to true, or remove the policy")
+		}
+	default:
+		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies", visible)
+	}
+}
+
+// readScheduling reads the settings of scheduling passes.
+func (r *reader) readScheduling(c *Config) {
+	c.ContinueLooking = r.bool(Prefix+"reservations-continue-look-all-nodes", true)
+	c.NodeLocalityDelay = r.bound(Prefix+"node-locality-delay", 40)
+	c.RackLocalityAdditionalDelay = r.bound(Prefix+"rack-locality-additional-delay", Unlimited)
+	c.RackLocalityFullReset = r.bool(Prefix+"rack-locality-full-reset", true)
+	c.MultipleAssignments = r.bool(Prefix+"per-node-heartbeat.multiple-assignments-enabled", true)
+	c.MaxAssignments = r.bound(Prefix+"per-node-heartbeat.maximum-container-assignments", 100)
+	c.MaxOffSwitch = r.int(Prefix+"per-node-heartbeat.maximum-offswitch-assignments", 1, 1, math.MaxInt32)
+	c.EagerCancel = r.bool(Prefix+"reservation.eager-cancel", true)
+	c.MaxReservationsPerKey = r.bound(Prefix+"reservation.maximum-per-key", Unlimited)
+	c.MaxReservationsPerQueue = r.bound(Prefix+"reservation.maximum-per-queue", Unlimited)
+	c.MaxReservationsPerCluster = r.bound(Prefix+"reservation.maximum-per-cluster", Unlimited)
+	c.ReserveNode = r.reservedNode(Prefix + "reservation.node")
+}
+
+// reservedNode reads which node a reservation uses.
+func (r *reader) reservedNode(name string) ReservedNode {
+	switch v, ok := r.get(name); {
+	case !ok:
+	case v == "first":
+		return ReserveFirst
+	case v == "earliest":
+		return ReserveEarliest
+	default:
+		r.fault(name, "is not a way to choose the node of a reservation", "write first or earliest")
+	}
+	return ReserveByMode
+}
+
+// readKinds reads the kinds of resources. memory-mb and vcores are always the first two.
+func (r *reader) readKinds(c *Config) {
+	c.Kinds = yarn.DefaultKinds()
+	c.Units = []string{"Mi", ""}
+	for _, n := range r.names(resourceTypes) {
+		switch {
+		case n == yarn.MemoryName || n == yarn.VCoresName:
+		case n == "memory" || strings.ContainsAny(n, " \t\r\n=,[]"):
+			r.fault(resourceTypes, fmt.Sprintf("%q is not a resource kind's name", clip(n)), "use letters, digits, dots, dashes and one slash, as in yarn.io/gpu")
+		case slices.Contains(c.Kinds, n):
+			r.fault(resourceTypes, fmt.Sprintf("names %q twice", clip(n)), "name each kind once")
+		case len(c.Kinds) == yarn.MaxKinds:
+			r.fault(resourceTypes, fmt.Sprintf("makes more than %d kinds with memory and vcores", yarn.MaxKinds), "remove kinds")
+			return
+		default:
+			c.Kinds = append(c.Kinds, n)
+			unit, _ := r.get(resourceTypes + "." + n + ".units")
+			c.Units = append(c.Units, unit)
+			if t, ok := r.get(resourceTypes + "." + n + ".type"); ok && !strings.EqualFold(t, "COUNTABLE") {
+				r.fault(resourceTypes+"."+n+".type", "is not COUNTABLE", "remove the key; only countable kinds exist")
+			}
+		}
+	}
+}
+
+func (r *reader) readCalculator(c *Config) {
+	name := Prefix + "resource-calculator"
+	c.Calculator = yarn.Calculator{Kinds: len(c.Kinds)}
+	v, ok := r.get(name)
+	class := v[strings.LastIndexByte(v, '.')+1:]
+	switch {
+	case !ok || class == "DefaultResourceCalculator":
+	case class == "DominantResourceCalculator":
+		c.Calculator.Dominant = true
+	default:
+		r.fault(name, "is not a known calculator", "use DefaultResourceCalculator or DominantResourceCalculator")
+		return
+	}
+	if !c.Calculator.Dominant && len(c.Kinds) > 2 {
+		r.fault(name, fmt.Sprintf("the default calculator looks at memory only, and %d kinds are known", len(c.Kinds)),
+			"set org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	}
+}
+
+// readAllocation reads the sizes of the smallest and the largest container.
+func (r *reader) readAllocation(c *Config) {
+	for k, kind := range c.Kinds {
+		least, most, suffix := int64(0), maxUnits, ""
+		switch k {
+		case yarn.Memory:
+			least, most, suffix = 1024, 8192, "mb"
+		case yarn.VCores:
+			least, most, suffix = 1, 4, "vcores"
+		}
+		lowKey := resourceTypes + "." + kind + ".minimum-allocation"
+		highKey := resourceTypes + "." + kind + ".maximum-allocation"
+		c.MinAlloc[k] = r.units(lowKey, least, k)
+		c.MaxAlloc[k] = r.units(highKey, most, k)
+		if suffix != "" && !r.set(lowKey) {
+			lowKey = "yarn.scheduler.minimum-allocation-" + suffix
+			c.MinAlloc[k] = r.units(lowKey, least, k)
+		}
+		if suffix != "" && !r.set(highKey) {
+			highKey = "yarn.scheduler.maximum-allocation-" + suffix
+			c.MaxAlloc[k] = r.units(highKey, most, k)
+		}
+		if k == yarn.Memory && c.MinAlloc[k] <= 0 {
+			r.fault(lowKey, "is not above 0", "write the smallest container's memory in MiB")
+		}
+		if c.MinAlloc[k] > c.MaxAlloc[k] {
+			r.fault(lowKey, fmt.Sprintf("the smallest container (%d) is larger than the largest (%d)", c.MinAlloc[k], c.MaxAlloc[k]),
+				"lower it, or raise "+highKey)
+		}
+	}
+}
+
+// units reads a number of units of kind k; def if the key is not set.
+func (r *reader) units(name string, def int64, k int) int64 {
+	v, ok := r.get(name)
+	if !ok {
+		return def
+	}
+	n, err := parseUnits(v, k == yarn.Memory)
+	if err != nil {
+		r.fault(name, err.Error(), "write a whole number")
+		return def
+	}
+	return n
+}
+
+// amPercent reads an AM share. YARN accepts more than 1, which means that there is no limit, so it
+// only leads to a warning.
+func (r *reader) amPercent(name string, def yarn.Fraction) yarn.Fraction {
+	f := r.fraction(name, def, 1000)
+	if r.set(name) && f.Cmp(yarn.One) > 0 {
+		r.warn(name, "is more than the whole queue", "write a share from 0 to 1, such as 0.1")
+	}
+	return f
+}
+
+func (r *reader) readUserParallel(c *Config) {
+	const before, after = Prefix + "user.", ".max-parallel-apps"
+	c.UserMaxParallelApps = r.bound(Prefix+"user.max-parallel-apps", Unlimited)
+	for _, p := range c.properties {
+		user, ok := strings.CutPrefix(p.Name, before)
+		if user, ok = cutSuffix(user, after, ok); ok {
+			c.UserMaxParallelAppsOf = append(c.UserMaxParallelAppsOf, UserCount{user, r.bound(p.Name, Unlimited)})
+		}
+	}
+	slices.SortFunc(c.UserMaxParallelAppsOf, func(a, b UserCount) int { return strings.Compare(a.User, b.User) })
+}
+
+// cutSuffix cuts a suffix off s. The result is false if ok is false, s does not have the suffix, or
+// nothing remains.
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	s, ok = strings.CutSuffix(s, suffix)
+	return s, ok && s != ""
 }

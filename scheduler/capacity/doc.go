@@ -21,8 +21,9 @@
 // validate` calls it to check files. It knows no applications, nodes or state: if a rule needs sums
 // of these, they are arguments.
 //
-// Begin with config.go (Config, Queue), parse.go (Parse) and compute.go (Tree, Compute). queue.go
-// and global.go read keys, keys.go lists them, and check.go and refresh.go check them. limits.go,
+// Begin with parse.go (Parse) and compute.go (Tree, Compute). config.go has the Config and reads the
+// keys of the cluster, queue.go has the Queue and reads the keys of a queue. keys.go lists all keys,
+// unhonored.go those of Hadoop without effect, and check.go and refresh.go check them. limits.go,
 // userlimit.go and order.go have the formulas for scheduling decisions. label.go, dynamic.go,
 // managed.go, placement.go and preemption.go each have one feature.
 package capacity

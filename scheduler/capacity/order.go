@@ -95,3 +95,27 @@ func compareComponents(a, b yarn.Resource) int {
 
 // QueueLess reports whether a is served before b.
 func QueueLess(policy ParentPolicy, a, b OrderKey) bool { return CompareQueues(policy, &a, &b) < 0 }
+
+// LeafPolicy is the order in which a leaf serves its applications.
+type LeafPolicy uint8
+
+// Leaf policies; append only.
+const (
+	FIFO LeafPolicy = 1 + iota
+	Fair
+)
+
+func (p LeafPolicy) String() string { return pick(int(p), "", "fifo", "fair") }
+
+// ParentPolicy is the order in which a parent serves its children.
+type ParentPolicy uint8
+
+// Parent policies; append only.
+const (
+	Utilization ParentPolicy = 1 + iota
+	PriorityUtilization
+)
+
+func (p ParentPolicy) String() string {
+	return pick(int(p), "", "utilization", "priority-utilization")
+}

@@ -300,3 +300,130 @@ func (r *reader) readQueueACLs(q *Queue, key func(string) string) {
 		q.AdministerACL = yarn.ParseACL(v)
 	}
 }
+
+// UserWeight is the weight of a user in a queue.
+type UserWeight struct {
+	User   string
+	Weight yarn.Fraction
+}
+
+// Queue is one queue as configured, with the values that it inherits.
+type Queue struct {
+	Path, Name string
+	Parent     int   // index in Config.Queues; −1 for root
+	Children   []int // in the order of the configuration
+	Depth      int   // 0 for root
+	Leaf       bool
+
+	Capacity    Amount // what the queue is guaranteed
+	MaxCapacity Amount // UnitNone: that of the parent
+
+	Accessible   []string        // the labels that it may use, sorted; only AnyLabel if it may use all
+	DefaultLabel string          // of asks that name none
+	Labels       []LabelCapacity // sorted by label
+
+	MinUserLimitPercent yarn.Fraction // 0 … 100
+	UserLimitFactor     yarn.Fraction // not used if UserLimitOff
+	UserLimitOff        bool          // user-limit-factor −1
+	UserWeights         []UserWeight  // sorted by user; other users have weight 1
+
+	MaximumApplications int64 // −1: derived, see Config.MaxApplications
+	MaxAMPercent        yarn.Fraction
+	MaxParallelApps     int64         // −1: unlimited
+	MaxAlloc            yarn.Resource // the largest container in this queue
+	MaxLifetime         int64         // seconds; −1: none
+	DefaultLifetime     int64         // seconds; −1: none
+
+	State              yarn.QueueState // RUNNING or STOPPED, as configured
+	LeafOrder          LeafPolicy      // leaves only
+	SizeBasedWeight    bool            // with Fair
+	ChildOrder         ParentPolicy    // parents only
+	Priority           int32
+	DefaultAppPriority int32
+	PriorityACLs       []PriorityACL // leaves only; highest maximum first; empty: no restriction
+
+	SubmitACL, AdministerACL yarn.ACL
+	DisablePreemption        bool // inherited: no preemption for other queues
+	DisableIntraPreemption   bool // inherited: no preemption for its own applications
+	AllowZeroCapacitySum     bool
+
+	Creation   Creation
+	AutoCreate *AutoCreate // nil unless submissions create queues below it, or it has templates
+	Active     bool        // for a leaf below a managed parent: it has the capacity of the template
+	Template   Amount      // the capacity of the template, if such a leaf is not active
+	AutoRemove bool        // for a dynamic queue: it is removed after it has been idle for a while
+	Backfill   Backfill    // inherited
+	NodeOrder  NodeOrder   // inherited
+
+	labelOrders []labelOrder // for labels whose order differs from NodeOrder; inherited
+}
+
+// Backfill says which containers of a queue may use the idle room of reserved nodes.
+type Backfill uint8
+
+// The values; append only.
+const (
+	BackfillOff         Backfill = iota // none, as in YARN
+	BackfillDeclared                    // those that end in time, by the lifetime that they declare
+	BackfillPreemptable                 // all; those that may not end in time are ended when the room is needed
+)
+
+func (b Backfill) String() string { return pick(int(b), "off", "declared", "preemptable") }
+
+// Weight returns the weight of a user in the queue, which is 1 if none is configured.
+func (q *Queue) Weight(user string) yarn.Fraction {
+	i, ok := slices.BinarySearchFunc(q.UserWeights, user, func(w UserWeight, u string) int {
+		return strings.Compare(w.User, u)
+	})
+	if !ok {
+		return yarn.One
+	}
+	return q.UserWeights[i].Weight
+}
+
+// Changes returns names for what differs between queue i and queue k of the configuration to.
+func (c *Config) Changes(i int, to *Config, k int) (names []string) {
+	a, b := &c.Queues[i], &to.Queues[k]
+	for _, x := range []struct {
+		name string
+		same bool
+	}{
+		{"capacity", a.Capacity == b.Capacity},
+		{"maximum-capacity", a.MaxCapacity == b.MaxCapacity},
+		{"user-limit-factor", a.UserLimitFactor == b.UserLimitFactor && a.UserLimitOff == b.UserLimitOff},
+		{"minimum-user-limit-percent", a.MinUserLimitPercent == b.MinUserLimitPercent},
+		{"user-settings", slices.Equal(a.UserWeights, b.UserWeights)},
+		{"maximum-applications", a.MaximumApplications == b.MaximumApplications},
+		{"maximum-am-resource-percent", a.MaxAMPercent == b.MaxAMPercent},
+		{"max-parallel-apps", a.MaxParallelApps == b.MaxParallelApps},
+		{"maximum-allocation", a.MaxAlloc == b.MaxAlloc},
+		{"application lifetimes", a.MaxLifetime == b.MaxLifetime && a.DefaultLifetime == b.DefaultLifetime},
+		{"ordering-policy", a.LeafOrder == b.LeafOrder && a.ChildOrder == b.ChildOrder && a.SizeBasedWeight == b.SizeBasedWeight},
+		{"priority", a.Priority == b.Priority && a.DefaultAppPriority == b.DefaultAppPriority},
+		{"priority access", slices.EqualFunc(a.PriorityACLs, b.PriorityACLs, func(x, y PriorityACL) bool {
+			return x.ACL.String() == y.ACL.String() && x.Max == y.Max && x.Default == y.Default && x.HasDefault == y.HasDefault
+		})},
+		{"access", a.SubmitACL.String() == b.SubmitACL.String() && a.AdministerACL.String() == b.AdministerACL.String()},
+		{"labels", slices.Equal(a.Accessible, b.Accessible) && a.DefaultLabel == b.DefaultLabel && slices.Equal(labelled(a), labelled(b))},
+		{"preemption", a.DisablePreemption == b.DisablePreemption && a.DisableIntraPreemption == b.DisableIntraPreemption},
+		{"allow-zero-capacity-sum", a.AllowZeroCapacitySum == b.AllowZeroCapacitySum},
+		{"backfill", a.Backfill == b.Backfill},
+		{"node-order", a.NodeOrder == b.NodeOrder && slices.Equal(a.labelOrders, b.labelOrders)},
+		{"removal", a.AutoRemove == b.AutoRemove},
+	} {
+		if !x.same {
+			names = append(names, x.name)
+		}
+	}
+	return names
+}
+
+// labelled returns the label settings of a queue, without the shares, which also depend on its
+// siblings.
+func labelled(q *Queue) []LabelCapacity {
+	out := slices.Clone(q.Labels)
+	for i := range out {
+		out[i].abs = Share{}
+	}
+	return out
+}
