@@ -3,6 +3,7 @@ package check
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/history"
@@ -19,6 +20,9 @@ type run struct {
 }
 
 const second = int64(1e9)
+
+// timeout is the election timeout of the replicas in these tests.
+const timeout = 500 * time.Millisecond
 
 func newRun() *run { return &run{h: history.New(), term: 1} }
 
@@ -115,7 +119,7 @@ func containerDone(number uint64) *event.ContainerCompleted {
 
 // exact returns the options of a run in virtual time.
 func exact() Options {
-	o := DefaultOptions()
+	o := DefaultOptions(timeout)
 	o.Exact = true
 	return o
 }

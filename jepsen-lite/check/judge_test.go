@@ -42,7 +42,7 @@ func work() *run {
 }
 
 func TestWorkInvariantsHold(t *testing.T) {
-	for _, opt := range []Options{DefaultOptions(), exact()} {
+	for _, opt := range []Options{DefaultOptions(timeout), exact()} {
 		v := work().judge(t, opt)
 		for _, id := range []string{"S4", "S5", "S6", "S7", "S9", "S10", "S11", "S12", "S13", "audit"} {
 			checkHolds(t, v, id)
@@ -201,7 +201,7 @@ func TestUndeliveredContainerEnd(t *testing.T) {
 func TestEndsRedeliveredAfterRegistration(t *testing.T) {
 	r := work().at(20).ok(history.RegisterAM, value{Attempt: am1}, value{})
 	r.ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Completed: completed(con1)})
-	checkHolds(t, r.judge(t, DefaultOptions()), "S12")
+	checkHolds(t, r.judge(t, DefaultOptions(timeout)), "S12")
 }
 
 // TestLogNotFollowed checks that invariants that need the log are skipped with a reason if the log
@@ -220,13 +220,13 @@ func TestLogNotFollowed(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, bad := range []func(o *Options){func(o *Options) { o.Search = 0 }, func(o *Options) { o.Ceilings.Installs = -1 }} {
-		o := DefaultOptions()
+		o := DefaultOptions(timeout)
 		bad(&o)
 		if _, err := Judge(history.New(), o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
-	if v, err := Judge(history.New(), DefaultOptions()); err != nil || !v.Holds() || v.Holds("S1") {
+	if v, err := Judge(history.New(), DefaultOptions(timeout)); err != nil || !v.Holds() || v.Holds("S1") {
 		t.Errorf("an empty history: %v %v", v, err)
 	}
 }
@@ -255,7 +255,7 @@ func TestUndecidedFails(t *testing.T) {
 		r.at(2).call(history.Info, history.Move, value{App: app1, Queue: "root." + string(rune('a'+i%26))}, value{})
 	}
 	r.at(9).ok(history.ReadApp, value{App: app1}, value{State: "RUNNING", Queue: "root.zz"})
-	opt := DefaultOptions()
+	opt := DefaultOptions(timeout)
 	opt.Search = time.Millisecond
 	v := r.judge(t, opt)
 	if f := v.Find("S13"); f.Status != Undecided || f.Why == "" || v.Holds() {

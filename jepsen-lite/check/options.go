@@ -33,9 +33,9 @@ type Ceilings struct {
 	Retries   int // calls with one idempotency key
 }
 
-// DefaultOptions returns the options of the release profile.
-func DefaultOptions() Options {
-	return Options{Election: 500 * time.Millisecond, Recovery: 60 * time.Second, Watchdog: 10 * time.Second, Search: 60 * time.Second,
+// DefaultOptions returns the options of the release profile for replicas with an election timeout.
+func DefaultOptions(election time.Duration) Options {
+	return Options{Election: election, Recovery: 60 * time.Second, Watchdog: 10 * time.Second, Search: 60 * time.Second,
 		Ceilings: Ceilings{Installs: 200, Campaigns: 50, Resyncs: 10_000, Retries: 1000}}
 }
 

@@ -40,7 +40,7 @@ func steadyRun() *run {
 }
 
 func TestStreamInvariantsHold(t *testing.T) {
-	v := steadyRun().judge(t, DefaultOptions())
+	v := steadyRun().judge(t, DefaultOptions(timeout))
 	for _, id := range []string{"S1", "S2", "S3", "S14", "S15"} {
 		checkHolds(t, v, id)
 	}
@@ -81,7 +81,7 @@ func TestStreamViolations(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := steadyRun().at(15)
 			tt.do(r)
-			breaks(t, r.judge(t, DefaultOptions()), tt.id, tt.text)
+			breaks(t, r.judge(t, DefaultOptions(timeout)), tt.id, tt.text)
 		})
 	}
 }
@@ -90,27 +90,27 @@ func TestStreamViolations(t *testing.T) {
 // had, and that a restored backup begins a new age.
 func TestReplacedDisk(t *testing.T) {
 	r := steadyRun().at(20).start("r1", 2, 0, 0, "d-new").restore("r1", 6, 106).apply("r1", 7, 2, 107)
-	checkHolds(t, r.judge(t, DefaultOptions()), "S3")
+	checkHolds(t, r.judge(t, DefaultOptions(timeout)), "S3")
 	r.vote("r2", 3, "r2").vote("r1", 3, "r2").start("r1", 3, 0, 0, "d-newer").vote("r1", 3, "r3") // another identity has its own vote
-	checkHolds(t, r.judge(t, DefaultOptions()), "S2")
+	checkHolds(t, r.judge(t, DefaultOptions(timeout)), "S2")
 	r = steadyRun().at(20)
 	for _, id := range []string{"r1", "r2", "r3"} {
 		r.add(&history.Replica{ID: id, Kind: history.Restore, Index: 3, Digest: 900, Fresh: true}).apply(id, 4, 1, 901)
 	}
-	checkHolds(t, r.event("r3", history.Lead, 2).judge(t, DefaultOptions()), "S1")
+	checkHolds(t, r.event("r3", history.Lead, 2).judge(t, DefaultOptions(timeout)), "S1")
 	r = steadyRun().at(20).add(&history.Replica{ID: "r1", Kind: history.Start, Incarnation: 2, Fresh: true}).apply("r1", 6, 3, 906) // recovered by hand; its log is behind
 	r.start("r2", 2, 3, 0, "").apply("r2", 6, 3, 906)
-	checkHolds(t, r.judge(t, DefaultOptions()), "S1")
-	breaks(t, r.apply("r2", 7, 3, 1).apply("r1", 7, 3, 2).judge(t, DefaultOptions()), "S1", "at index 7")
+	checkHolds(t, r.judge(t, DefaultOptions(timeout)), "S1")
+	breaks(t, r.apply("r2", 7, 3, 1).apply("r1", 7, 3, 2).judge(t, DefaultOptions(timeout)), "S1", "at index 7")
 }
 
 // TestRestoreEqualsSnapshot checks that a restored state equals the state of the snapshot, even if
 // no replica has applied that index as a command.
 func TestRestoreEqualsSnapshot(t *testing.T) {
 	r := steadyRun().at(15).add(&history.Replica{ID: "r1", Kind: history.Snapshot, Index: 8, Digest: 5}).start("r4", 1, 0, 0, "d4").restore("r4", 8, 6)
-	breaks(t, r.judge(t, DefaultOptions()), "S15", "the snapshot of index 8 has digest 0000000000000005, restored on r4 0000000000000006")
+	breaks(t, r.judge(t, DefaultOptions(timeout)), "S15", "the snapshot of index 8 has digest 0000000000000005, restored on r4 0000000000000006")
 	r = steadyRun().at(15).start("r4", 1, 0, 0, "d4").restore("r4", 6, 7) // all others have applied index 6
-	if v := r.judge(t, DefaultOptions()); v.Find("S1").Status != Failed || v.Find("S15").Status != Failed {
+	if v := r.judge(t, DefaultOptions(timeout)); v.Find("S1").Status != Failed || v.Find("S15").Status != Failed {
 		t.Errorf("a state that differs from what was applied: %s", v)
 	}
 }
@@ -138,7 +138,7 @@ func TestCatchingUp(t *testing.T) {
 	four := []string{"r1", "r2", "r3", "r4"}
 	r := steadyRun().at(15).start("r4", 1, 0, 0, "d4").members("r2", 7, four...).members("r4", 1, "r1", "r2", "r3").vote("r4", 3, "r2").members("r4", 7, four...)
 	r.vote("r4", 4, "r2").start("r4", 2, 4, 6, "d4").members("r4", 1, "r1", "r2", "r3").vote("r4", 5, "r2")
-	checkHolds(t, r.judge(t, DefaultOptions()), "S14")
+	checkHolds(t, r.judge(t, DefaultOptions(timeout)), "S14")
 }
 
 func TestDisjoint(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rmd/jepsen-lite/check"
 	"rmd/jepsen-lite/history"
@@ -112,7 +113,7 @@ func failing() *history.History {
 
 func judged(t *testing.T, h *history.History) *check.Verdict {
 	t.Helper()
-	opt := check.DefaultOptions()
+	opt := check.DefaultOptions(500 * time.Millisecond)
 	opt.Exact = true
 	v, err := check.Judge(h, opt)
 	if err != nil {

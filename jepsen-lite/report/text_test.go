@@ -100,7 +100,7 @@ func TestAdd(t *testing.T) {
 	r.Note(&history.Fault{Kind: "crash", When: history.Begin, ID: 1})
 	r.Note(&history.Fault{Kind: "crash", When: history.End, ID: 1})
 	r.Note(&history.Fault{Kind: "transfer", When: history.Once})
-	v, err := check.Judge(h, check.DefaultOptions())
+	v, err := check.Judge(h, check.DefaultOptions(500*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}

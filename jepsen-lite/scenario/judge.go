@@ -19,9 +19,9 @@ func (r *run) judge() error {
 		return err
 	}
 	r.res.History = h
-	opt := check.DefaultOptions()
 	cfg := r.config()
-	opt.Election, opt.Recovery, opt.Watchdog, opt.Search = cfg.Election, recoverWithin, 8*time.Second, 10*time.Second
+	opt := check.DefaultOptions(cfg.Election)
+	opt.Recovery, opt.Watchdog, opt.Search = recoverWithin, 8*time.Second, 10*time.Second
 	opt.Autopilot = true
 	if r.opt.Scenario.Spare > 0 || len(r.opt.Scenario.Finale) > 0 {
 		opt.Ceilings.Installs = 1000

@@ -146,8 +146,8 @@ func (r Result) verdict() *check.Verdict {
 // judge lets package check judge the run afterwards, from the replicas' histories and the log
 // alone.
 func (r *Result) judge() error {
-	opt := check.DefaultOptions()
-	opt.Exact, opt.Autopilot, opt.Election = true, true, election
+	opt := check.DefaultOptions(election)
+	opt.Exact, opt.Autopilot = true, true
 	opt.Ceilings = check.Ceilings{}
 	v, err := check.Judge(history.Of(r.lines...), opt)
 	if err != nil {

@@ -157,8 +157,6 @@ type NodeHeartbeatReply struct {
 	// CleanUp and Signals are repeated until the node acknowledges them.
 	CleanUp []yarn.ApplicationID
 	Signals []Signal
-	// Total is the node's resource as an administrator set it; zero if none was set.
-	Total yarn.Resource
 	// Late says that the heartbeat was late (see NodeHeartbeat). It had no effect, and the reply
 	// has nothing else.
 	Late bool
@@ -317,7 +315,6 @@ func (r *NodeHeartbeatReply) Code(c *codec.Coder) {
 		c.ContainerID(&s.Container)
 		c.U8(&s.Command)
 	})
-	c.Resource(&r.Total)
 	c.Bool(&r.Late)
 	sizeOrders(c, &r.Resize)
 }

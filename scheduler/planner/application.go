@@ -405,14 +405,6 @@ func (p *Planner) setPriority(in *input.SetPriority) input.Reply {
 	return &input.SetPriorityReply{Priority: granted}
 }
 
-func (p *Planner) cancelReservation(in *input.CancelReservation) input.Reply {
-	if p.st.Reservations.Find(in.Number) == 0 {
-		return input.Refuse(in, input.Faultf(input.NoSuchReservation, "see \"rmd reservation list\"", "there is no reservation r%d", in.Number))
-	}
-	p.sched.CancelReservation(in.Number)
-	return in.NewReply()
-}
-
 // forget removes the oldest ended applications beyond the number to keep.
 func (p *Planner) forget() {
 	over := int64(p.st.Meta.EndedApps) - p.Config().MaxCompletedApps

@@ -274,17 +274,3 @@ func (p *Planner) liveOf(slot state.AppSlot) []state.ContainerSlot {
 	}
 	return out
 }
-
-// stopContainer ends a live container by a decision of the ResourceManager. If the container runs
-// on its node, the resource is freed when the node reports the end. Otherwise it is freed at once.
-func (p *Planner) stopContainer(slot state.ContainerSlot, exit int32, text string) {
-	c := p.st.Containers.Get(slot)
-	ref, node := p.st.Apps.Ref(c), c.Node
-	p.sched.CancelIncrease(c)
-	if c.Launched || p.runsUnreported(c) {
-		p.sched.Emit(&event.ContainerReleased{Container: ref, ExitStatus: exit, Diagnostics: text})
-		return
-	}
-	p.sched.Emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Diagnostics: text})
-	p.sched.NodeFreed(node)
-}

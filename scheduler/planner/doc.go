@@ -5,6 +5,7 @@
 //   - applications: application.go, applicationid.go, gang.go
 //   - attempts and the calls of AMs: attempt.go, master.go, ask.go, asklabel.go, resize.go,
 //     response.go
+//   - containers and reservations: container.go, reservation.go
 //   - nodes and what they report: node.go, nodelists.go, nodereport.go, staleness.go, recovery.go,
 //     label.go
 //   - queues: queue.go, queuestate.go, dynamicqueue.go, managedqueue.go

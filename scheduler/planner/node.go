@@ -2,7 +2,6 @@ package planner
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"rmd/fsm/event"
@@ -85,113 +84,6 @@ func (p *Planner) containersOn(node state.NodeSlot) []state.ContainerSlot {
 		slots = append(slots, c)
 	}
 	return slots
-}
-
-// nodeHeartbeat records what a node reports, runs a scheduling pass over it, and returns the
-// commands for it.
-func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
-	reply := &input.NodeHeartbeatReply{}
-	slot := p.st.Nodes.Find(in.ID)
-	if slot == 0 {
-		reply.Resync = true
-		return reply
-	}
-	switch p.st.Nodes.Get(slot).State {
-	case yarn.NodeDecommissioned:
-		reply.Shutdown = true
-		return reply
-	case yarn.NodeLost, yarn.NodeShutdown, yarn.NodeRebooted:
-		reply.Resync = true
-		return reply
-	}
-	if stale(p.st.Nodes.Get(slot), in) {
-		reply.Late = true
-		return reply
-	}
-	p.heardAgain(slot)
-	reply.Resync = p.st.Nodes.Get(slot).Report == state.TakenBack
-	p.ackCommands(slot, in)
-	p.ackSizes(slot, in.SizesAcked)
-	p.ackRemovals(slot, in.RemovalsAcked)
-	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
-		p.sched.Confirm()
-	}
-	p.confirmSizes(slot, in.Sizes)
-	recovered := p.health(slot, in.Unhealthy, in.Report)
-	p.heard(slot, in)
-	if len(in.KeepAlive) == 0 {
-		p.finishDrain(slot)
-	}
-	if recovered { // as in YARN, its next heartbeat is the first one that is served
-		p.sched.NodeFreed(slot)
-	} else {
-		p.sched.HeartbeatPass(slot)
-	}
-	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
-		reply.Shutdown = true
-	}
-	p.commands(slot, reply)
-	return reply
-}
-
-// complete ends a container on its node. If it is an AM container, its attempt ends too, unless it
-// has ended already.
-func (p *Planner) complete(ref event.ContainerRef, exit int32, text string) {
-	p.completeFor(ref, exit, text, "")
-}
-
-// completeFor is complete with the diagnostics for the attempt if the container is its AM; empty
-// means that the AM exited.
-func (p *Planner) completeFor(ref event.ContainerRef, exit int32, text, reason string) {
-	if p.completeAlone(ref, exit, text) {
-		p.amEnded(ref, exit, text, reason)
-	}
-}
-
-// completeAlone ends a container but not its attempt. It reports whether the container was a live
-// AM.
-func (p *Planner) completeAlone(ref event.ContainerRef, exit int32, text string) bool {
-	c := p.st.Containers.Get(p.st.Container(ref))
-	am, live, node := c.AM, c.State.Live(), c.Node
-	a := p.st.Apps.Get(c.App)
-	p.sched.CancelIncrease(c)
-	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Open() && a.Attempt == ref.Attempt
-	p.sched.Emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
-	p.sched.NodeFreed(node)
-	return am && live
-}
-
-// amEnded ends the attempt whose AM has ended, unless it has ended already.
-func (p *Planner) amEnded(ref event.ContainerRef, exit int32, text, reason string) {
-	app := p.st.Apps.Find(ref.App)
-	a := p.st.Apps.Get(app)
-	switch {
-	case a.Attempt != ref.Attempt:
-	case a.AttemptState == state.AttemptFinishing:
-		p.finished(app)
-	case a.Open():
-		if reason == "" {
-			reason = fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s", a.AttemptID(), exit, text)
-		}
-		p.attemptFailed(app, reason, !excused(exit))
-	}
-}
-
-// health changes the state of a node that reports itself unhealthy or healthy again, and reports
-// whether it is healthy again. An unhealthy node loses its containers, as a lost node does.
-func (p *Planner) health(slot state.NodeSlot, unhealthy bool, report string) (recovered bool) {
-	n := p.st.Nodes.Get(slot)
-	switch {
-	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
-	case n.Report == state.TakenBack: // it must register first, and reports its health then
-	case unhealthy && n.State != yarn.NodeUnhealthy:
-		p.stopNode(slot, yarn.NodeUnhealthy, report)
-	case !unhealthy && n.State == yarn.NodeUnhealthy:
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning})
-		p.sched.ActivateAll()
-		return true
-	}
-	return false
 }
 
 // stopNode ends the use of a node: its reservation and its containers end at once. As in YARN,

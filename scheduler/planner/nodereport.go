@@ -124,9 +124,6 @@ func byID(a, b yarn.ApplicationID) int {
 // to the state. Commands that the node has not acknowledged are sent again.
 func (p *Planner) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply) {
 	n := p.st.Nodes.Get(slot)
-	if n.TotalSet {
-		reply.Total = n.SetTotal
-	}
 	if n.PendingCleanups > 0 {
 		reply.CleanUp = p.cleanUps(slot)
 	}
@@ -160,25 +157,6 @@ func (p *Planner) cleanUps(node state.NodeSlot) []yarn.ApplicationID {
 	return out
 }
 
-// signals is the number of YARN's commands for containers: a thread dump, a graceful and a forceful
-// shutdown.
-const signals = 3
-
-func (p *Planner) signalContainer(in *input.SignalContainer) input.Reply {
-	id := in.Container
-	slot := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
-	if slot == 0 || p.st.Apps.ContainerID(p.st.Containers.Get(slot)) != id || !p.st.Containers.Get(slot).OnNode {
-		return input.Refuse(in, input.Faultf(input.NoSuchContainer, "list them with \"rmd app containers\"", "there is no container %s", id))
-	}
-	if in.Command < 1 || in.Command > signals {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use 1 to 3", "there is no signal %d for containers", in.Command))
-	}
-	if c := p.st.Containers.Get(slot); c.State.Live() && c.Signal != in.Command {
-		p.sched.Emit(&event.ContainerSignalled{Container: p.st.Apps.Ref(c), Command: in.Command})
-	}
-	return in.NewReply()
-}
-
 // heardEvents limits the events of one batch of heartbeats. The remaining nodes are served at their
 // next heartbeats, or in an eager pass.
 const heardEvents = 4000
@@ -198,21 +176,66 @@ func (p *Planner) nodesHeard(in *input.NodesHeard) input.Reply {
 	return in.NewReply()
 }
 
-// expireContainers ends containers that were granted and never started, and takes back increases
-// that were not used.
-func (p *Planner) expireContainers(in *input.ExpireContainers) input.Reply {
-	for _, id := range in.Containers {
-		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
-		slot := p.st.Container(ref)
-		if slot == 0 || p.st.Apps.ContainerID(p.st.Containers.Get(slot)) != id {
-			continue
-		}
-		switch c := p.st.Containers.Get(slot); {
-		case c.Unstarted():
-			p.complete(ref, yarn.ExitAborted, "Container expired since it was unused")
-		case c.Unused():
-			p.rollBack(slot)
-		}
+// nodeHeartbeat records what a node reports, runs a scheduling pass over it, and returns the
+// commands for it.
+func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
+	reply := &input.NodeHeartbeatReply{}
+	slot := p.st.Nodes.Find(in.ID)
+	if slot == 0 {
+		reply.Resync = true
+		return reply
 	}
-	return in.NewReply()
+	switch p.st.Nodes.Get(slot).State {
+	case yarn.NodeDecommissioned:
+		reply.Shutdown = true
+		return reply
+	case yarn.NodeLost, yarn.NodeShutdown, yarn.NodeRebooted:
+		reply.Resync = true
+		return reply
+	}
+	if stale(p.st.Nodes.Get(slot), in) {
+		reply.Late = true
+		return reply
+	}
+	p.heardAgain(slot)
+	reply.Resync = p.st.Nodes.Get(slot).Report == state.TakenBack
+	p.ackCommands(slot, in)
+	p.ackSizes(slot, in.SizesAcked)
+	p.ackRemovals(slot, in.RemovalsAcked)
+	if reply.Kill = p.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
+		p.sched.Confirm()
+	}
+	p.confirmSizes(slot, in.Sizes)
+	recovered := p.health(slot, in.Unhealthy, in.Report)
+	p.heard(slot, in)
+	if len(in.KeepAlive) == 0 {
+		p.finishDrain(slot)
+	}
+	if recovered { // as in YARN, its next heartbeat is the first one that is served
+		p.sched.NodeFreed(slot)
+	} else {
+		p.sched.HeartbeatPass(slot)
+	}
+	if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+		reply.Shutdown = true
+	}
+	p.commands(slot, reply)
+	return reply
+}
+
+// health changes the state of a node that reports itself unhealthy or healthy again, and reports
+// whether it is healthy again. An unhealthy node loses its containers, as a lost node does.
+func (p *Planner) health(slot state.NodeSlot, unhealthy bool, report string) (recovered bool) {
+	n := p.st.Nodes.Get(slot)
+	switch {
+	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
+	case n.Report == state.TakenBack: // it must register first, and reports its health then
+	case unhealthy && n.State != yarn.NodeUnhealthy:
+		p.stopNode(slot, yarn.NodeUnhealthy, report)
+	case !unhealthy && n.State == yarn.NodeUnhealthy:
+		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeRunning})
+		p.sched.ActivateAll()
+		return true
+	}
+	return false
 }

@@ -16,6 +16,9 @@ import (
 )
 
 // These metrics are read from the state on each scrape.
+// stateDescs has what desc has described.
+var stateDescs []*prometheus.Desc
+
 var (
 	descLevel       = desc("rmd_feature_level", "Current feature level.")
 	descLeader      = desc("rmd_raft_leader", "1 on the leader.")
@@ -57,13 +60,11 @@ var (
 	descNames       = desc("rmd_names", "Number of names of hosts, racks and users in the state.")
 )
 
-var stateDescs = []*prometheus.Desc{descLevel, descLeader, descTerm, descCommit, descApplied, descLag, descContact, descStalled, descUnreached,
-	descJobRuns, descJobFailing, descJobSuccess, descApps, descSubmitted, descEnded, descWaiting, descQueue, descPartition,
-	descAMRatio, descCanLose, descVoters, descReserved, descLeases, descAge, descIdle, descCancelled,
-	descPreempted, descLost, descUnused, descWarnings, descWithdrawn, descNodes, descEmpty, descSilent, descLargest, descBlocked, descIdempotency, descNames}
-
+// desc describes a metric of the state.
 func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
+	d := prometheus.NewDesc(name, help, labels, nil)
+	stateDescs = append(stateDescs, d)
+	return d
 }
 
 // Source has the replica whose state is shown.
