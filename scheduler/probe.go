@@ -113,8 +113,8 @@ func (p Probe) ViewsDiffer(rebuilt *Scheduler) string {
 		switch {
 		case a.slot != b.slot || a.parent != b.parent || !slices.Equal(a.pending, b.pending):
 			return fmt.Sprintf("queue %d lists %v, rebuilt %v", i, a.pending, b.pending)
-		case a.reserving != b.reserving || a.unmanaged != b.unmanaged || a.activeWeight != b.activeWeight:
-			return fmt.Sprintf("queue %d sums %d %d %v, rebuilt %d %d %v", i, a.reserving, a.unmanaged, a.activeWeight, b.reserving, b.unmanaged, b.activeWeight)
+		case a.queueSums != b.queueSums:
+			return fmt.Sprintf("queue %d sums %+v, rebuilt %+v", i, a.queueSums, b.queueSums)
 		}
 	}
 	if len(s.partitions) != len(q.partitions) {

@@ -101,7 +101,7 @@ func (s *Scheduler) refreshCapacities() {
 		p.users = p.users[:0]
 	}
 	for i := range s.queues {
-		s.queues[i].activeWeight = yarn.Fraction{Num: 0, Den: 1}
+		s.queues[i].activeWeight = noSums.activeWeight
 	}
 	s.users = s.users[:0]
 	s.st.Users.Each(func(slot state.UserSlot, _ *state.User) bool { s.refreshUser(slot); return true })

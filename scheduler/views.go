@@ -14,12 +14,20 @@ type queueView struct {
 	parent int32
 	order  capacity.ParentPolicy // the order of its parent's children
 
-	pending      []state.AppSlot // of a leaf: applications that wait for activation, in order
-	reserving    int32           // reservations of its applications
-	unmanaged    int32           // pending applications that no AM limit holds back
-	activeWeight yarn.Fraction
-	changes      uint64 // counts changes on which its limits in any partition may depend
+	pending []state.AppSlot // of a leaf: applications that wait for activation, in order
+	queueSums
+	changes uint64 // counts changes on which its limits in any partition may depend
 }
+
+// queueSums are sums over the applications and users of a queue.
+type queueSums struct {
+	reserving    int32 // reservations of its applications
+	unmanaged    int32 // pending applications that no AM limit holds back
+	activeWeight yarn.Fraction
+}
+
+// noSums are the sums of a queue without applications.
+var noSums = queueSums{activeWeight: yarn.Fraction{Num: 0, Den: 1}}
 
 // touch records a change of something on which the queue's limits depend.
 func (q *queueView) touch() { q.changes++ }
@@ -121,7 +129,7 @@ func (s *Scheduler) viewOf(i int, slot state.QueueSlot) queueView {
 	if parent >= 0 {
 		order = s.cfg.Queues[parent].ChildOrder
 	}
-	return queueView{slot: slot, order: order, parent: int32(parent), activeWeight: yarn.Fraction{Num: 0, Den: 1}}
+	return queueView{slot: slot, order: order, parent: int32(parent), queueSums: noSums}
 }
 
 func propertiesOf(in []state.Property) []capacity.Property {
