@@ -2,8 +2,69 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+// Container is an allocated container. It is kept until its AM has acknowledged the completion and
+// its node has confirmed it, whichever is later. The fields needed to find, deliver and free a
+// container come first, so that they share a cache line.
+type Container struct {
+	App     AppSlot
+	Attempt uint32
+	Number  uint64 // within the application, as in YARN's container id
+	Node    NodeSlot
+
+	prevUndelivered ContainerSlot // not in snapshots: follows from nextUndelivered
+	nextUndelivered ContainerSlot
+	undelivered     bool // in the application's Undelivered list
+
+	State       yarn.ContainerState
+	Locality    yarn.Locality
+	AM          bool
+	OnNode      bool  // in the sums and the list of the node: the node has not reported the end
+	Launched    bool  // its node has reported it
+	Signal      uint8 // signal that the node must still send, as YARN's number; 0: none
+	sizing      uint8 // marks of its Resize; not in snapshots
+	ExitStatus  int32
+	GrantedIn   int32           // response that delivered the allocation; 0: none yet; or deliveredEarlier
+	CompletedIn int32           // response that delivered the completion; 0: none yet
+	Diagnostics DiagnosticsSlot // slot of its Diagnostics
+
+	prevApp, nextApp   ContainerSlot
+	prevNode, nextNode ContainerSlot
+	resize             ResizeSlot // slot of its Resize; not in snapshots: follows from Resizes
+
+	Key             yarn.SchedulerKey
+	Size            yarn.Resource
+	AllocatedMillis int64
+}
+
+func (k *Container) code(c *codec.Coder) {
+	codec.Slot(c, &k.App)
+	c.U32(&k.Attempt)
+	c.U64(&k.Number)
+	codec.Slot(c, &k.Node)
+	c.Key(&k.Key)
+	c.Resource(&k.Size)
+	codec.Enum(c, &k.State)
+	codec.Enum(c, &k.Locality)
+	c.Bool(&k.AM)
+	c.Bool(&k.OnNode)
+	c.Bool(&k.Launched)
+	c.I32(&k.ExitStatus)
+	c.I32(&k.GrantedIn)
+	c.I32(&k.CompletedIn)
+	codec.Slot(c, &k.Diagnostics)
+	c.I64(&k.AllocatedMillis)
+	c.U8(&k.Signal)
+	codec.Slot(c, &k.prevApp)
+	codec.Slot(c, &k.nextApp)
+	codec.Slot(c, &k.prevNode)
+	codec.Slot(c, &k.nextNode)
+	codec.Slot(c, &k.nextUndelivered)
+	c.Bool(&k.undelivered)
+}
 
 // Containers is the table of containers.
 type Containers struct {

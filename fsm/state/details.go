@@ -6,6 +6,11 @@ import (
 	"rmd/yarn"
 )
 
+// Diagnostics is a container's diagnostics. It has a table of its own because few containers have
+// diagnostics, and because Container then contains no pointer, so that the garbage collector skips
+// its pages.
+type Diagnostics struct{ Text string }
+
 // AppDetails has the fields of an application that are seldom read.
 type AppDetails struct {
 	Name     string

@@ -16,5 +16,11 @@
 // A pointer that Get or a similar method returns is for reading, and valid until the next Apply.
 // The package reads no clock, ranges over no map and uses no floats.
 //
-// Begin with state.go (State, Fork, Apply) and records.go. Each table has a file.
+// All fields of a record are in snapshots unless their comment says otherwise; the record's code has
+// their order there. A field that can be computed from other records (a sum, a count, the head of a
+// list) is kept current by Apply and compared with a recomputation by Check. Times are Unix
+// milliseconds of the log's clock (Meta.NowMillis).
+//
+// Begin with state.go (State, Fork, Apply). Each table has a file, with its record, the record's code
+// and the events that change it. lists.go has the lists that link records.
 package state

@@ -10,6 +10,14 @@ import (
 	"rmd/yarn"
 )
 
+// HostLists are the hosts that may register (Include; empty: all) and that may not (Exclude).
+type HostLists struct{ Include, Exclude []string }
+
+func (h *HostLists) code(c *codec.Coder) {
+	codeStrings(c, &h.Include)
+	codeStrings(c, &h.Exclude)
+}
+
 // Allowed reports whether a host may register. It compares names and addresses literally, but
 // ignores case.
 func (h *HostLists) Allowed(host string) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -38,11 +39,24 @@ type Label struct {
 	Nodes     int32         // usable nodes
 }
 
+func (l *Label) code(c *codec.Coder) {
+	c.String(&l.Name)
+	c.Bool(&l.Listed)
+	c.Bool(&l.Exclusive)
+	c.Resource(&l.Total)
+	c.I32(&l.Nodes)
+}
+
 // LabelledHost maps a host to a label or, if ID has a port, one NodeManager whose label differs
 // from its host's. The host need not be registered.
 type LabelledHost struct {
 	ID    yarn.NodeID
 	Label LabelSlot // 0 only for a NodeManager without a label on a host with one
+}
+
+func (h *LabelledHost) code(c *codec.Coder) {
+	c.NodeID(&h.ID)
+	codec.Slot(c, &h.Label)
 }
 
 // Find returns the number of a label, even if it was removed, or 0 if there never was one.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/state/index"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
@@ -28,6 +29,17 @@ type Use struct {
 type LabelUse struct {
 	labelUseKey
 	Use
+}
+
+func (u *LabelUse) code(c *codec.Coder) {
+	codec.Slot(c, &u.Label)
+	codec.Slot(c, &u.Queue)
+	codec.Slot(c, &u.User)
+	c.Resource(&u.Used)
+	c.Resource(&u.Reserved)
+	c.Resource(&u.Pending)
+	c.Resource(&u.AMUsed)
+	c.Resource(&u.ActiveUsed)
 }
 
 // labelUseKey names a label with a queue or with a user. The other field is 0.

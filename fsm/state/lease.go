@@ -9,6 +9,13 @@ import (
 	"rmd/yarn"
 )
 
+// Lease means that a container runs in room that its node's reservation has lent. It ends with the
+// container or the reservation, whichever ends first.
+type Lease struct {
+	Reservation    uint64 // number of the reservation
+	DeadlineMillis int64  // latest end of the container; 0: when the room is needed
+}
+
 // Leases has the leases of containers, by the slot of the Container.
 type Leases struct{ Table[ContainerSlot, Lease] }
 

@@ -2,8 +2,24 @@ package state
 
 import "iter"
 
-// The iterators over the lists of records.go yield each record with its slot, in list order. The
-// compiler inlines them, so they cost as little as a hand-written loop and allocate nothing.
+// Lists are linked through the records. The owner has the slot of the first record, each record
+// the slot of the next, and of the previous one where records leave from the middle:
+//
+//	owner    first record      next, order                    kept by
+//	App      Asks              Ask.Next, askBefore            ask.go, resize.go
+//	Ask      Locations         Location.Next, newest first    location.go
+//	App      Containers        nextApp, newest first          container.go
+//	Node     Containers        nextNode, newest first         container.go: occupy, vacate
+//	App      Undelivered       nextUndelivered, newest first  container.go, attempt.go: deliver
+//	App      Reservations      nextApp, newest first          reservation.go
+//	App      History           Attempt.Next, newest first     master.go: record
+//	App      NodeApplications  nextApp, newest first          nodeapplication.go
+//	Node     NodeApplications  nextNode, newest first         nodeapplication.go
+//	Node     ReservationBans   ReservationBan.Next, newest    reservation.go
+//	Meta     OldestRequest     Request.Next, oldest first     request.go
+
+// The iterators yield each record with its slot, in list order. The compiler inlines them, so they
+// cost as little as a hand-written loop and allocate nothing.
 
 // list yields the records of a list of a table. It reads the next slot before it yields a record,
 // so the loop body may remove this record, but no other.

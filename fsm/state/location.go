@@ -4,7 +4,25 @@ import (
 	"fmt"
 
 	"rmd/fsm/state/index"
+	"rmd/internal/codec"
 )
+
+// Location is a host or rack entry of an Ask. Its count is above 0.
+type Location struct {
+	Count int64
+	Name  NameSlot
+	Next  LocationSlot
+	prev  LocationSlot // not in snapshots: follows from Next
+	ask   AskSlot      // slot of the Ask; not in snapshots
+	Relax bool
+}
+
+func (l *Location) code(c *codec.Coder) {
+	codec.Slot(c, &l.Name)
+	c.I64(&l.Count)
+	c.Bool(&l.Relax)
+	codec.Slot(c, &l.Next)
+}
 
 // Locations is the table of the hosts and racks of asks.
 type Locations struct {

@@ -45,6 +45,16 @@ type KeySet struct {
 	ActivateMillis          int64
 }
 
+func (k *KeySet) code(c *codec.Coder) {
+	for _, key := range []*MasterKey{&k.Current, &k.Next, &k.Previous} {
+		c.I32(&key.ID)
+		c.Raw(&key.Bytes)
+		codec.Enum(c, &key.Algorithm)
+	}
+	c.I64(&k.MadeMillis)
+	c.I64(&k.ActivateMillis)
+}
+
 // DelegationToken is a token issued to a client.
 type DelegationToken struct {
 	Sequence                 uint32
@@ -55,8 +65,16 @@ type DelegationToken struct {
 	ExpiresMillis            int64
 }
 
-// HostLists are the hosts that may register (Include; empty: all) and that may not (Exclude).
-type HostLists struct{ Include, Exclude []string }
+func (t *DelegationToken) code(c *codec.Coder) {
+	c.U32(&t.Sequence)
+	c.String(&t.Owner)
+	c.String(&t.Renewer)
+	c.String(&t.RealUser)
+	c.I32(&t.KeyID)
+	c.I64(&t.IssuedMillis)
+	c.I64(&t.MaxMillis)
+	c.I64(&t.ExpiresMillis)
+}
 
 // QueueVersion is one version of the queue configuration.
 type QueueVersion struct {

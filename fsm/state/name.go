@@ -6,6 +6,13 @@ import (
 	"rmd/internal/codec"
 )
 
+// Name is an interned host, rack or user. refs counts the fields of type NameSlot that have it; not in
+// snapshots.
+type Name struct {
+	Text string
+	refs uint32
+}
+
 // Names is the table of names.
 type Names struct{ Keyed[NameSlot, Name, *Name] }
 

@@ -5,8 +5,87 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/largest"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+// Node is one NodeManager's machine. Its slot is its number. The node keeps it until it is
+// forgotten.
+type Node struct {
+	ID             yarn.NodeID
+	Host           NameSlot
+	RackID         NameSlot
+	Rack           string
+	HTTPPort       uint16
+	Version        string
+	State          yarn.NodeState
+	DeadlineMillis int64           // end of a graceful decommission; 0: none
+	Report         string          // health report
+	Total          yarn.Resource   // as registered or set by an administrator
+	Allocated      yarn.Resource   // sum over Containers
+	Reservation    ReservationSlot // slot of its reservation; at most one
+	Containers     ContainerSlot   // first Container with OnNode
+	Count          int32           // containers with OnNode
+	// ReservationBans is the first ReservationBan. freeRoomChanged drops the list.
+	ReservationBans ReservationBanSlot
+	Registered      int64 // time of the last registration
+	// PendingCommands counts containers that the node must still launch, kill, signal or resize, or
+	// whose size it must confirm. While it is 0, a heartbeat need not walk over the containers.
+	// Kept by occupy and changeCommand.
+	PendingCommands  int32
+	NodeManager      bool // a Hadoop NodeManager; false: a simulated node
+	TotalSet         bool // an administrator set SetTotal, which outlives registrations
+	SetTotal         yarn.Resource
+	NodeApplications NodeApplicationSlot // first NodeApplication
+	PendingCleanups  int32               // NodeApplications of applications that have ended
+	Address          string              // from which it registered; empty: unknown
+	// HeartbeatSession and Response belong to the last report that was accepted. Older reports are
+	// refused.
+	HeartbeatSession uint64
+	Response         int32
+	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began, or 0
+	// if the node does not drain.
+	KnownMillis, DrainSinceMillis int64
+	SilentSinceMillis             int64        // when it was last heard, if it has missed heartbeats since; else 0
+	LastHeardMillis               int64        // when a node that sends no heartbeats any more was heard last; see HeardMillis
+	removals                      RemovalsSlot // slot of its Removals; not in snapshots: follows from Removable
+	Label                         LabelSlot    // not in snapshots: follows from LabelledHosts
+}
+
+// Unallocated returns the free resources of the node. They are negative if its total was lowered.
+func (n *Node) Unallocated() yarn.Resource { return n.Total.Sub(n.Allocated) }
+
+func (n *Node) code(c *codec.Coder) {
+	c.NodeID(&n.ID)
+	codec.Slot(c, &n.Host)
+	codec.Slot(c, &n.RackID)
+	c.String(&n.Rack)
+	c.U16(&n.HTTPPort)
+	c.String(&n.Version)
+	codec.Enum(c, &n.State)
+	c.I64(&n.DeadlineMillis)
+	c.String(&n.Report)
+	c.Resource(&n.Total)
+	c.Resource(&n.Allocated)
+	codec.Slot(c, &n.Reservation)
+	codec.Slot(c, &n.Containers)
+	c.I32(&n.Count)
+	codec.Slot(c, &n.ReservationBans)
+	c.I64(&n.Registered)
+	c.I32(&n.PendingCommands)
+	c.Bool(&n.NodeManager)
+	c.Bool(&n.TotalSet)
+	c.Resource(&n.SetTotal)
+	codec.Slot(c, &n.NodeApplications)
+	c.I32(&n.PendingCleanups)
+	c.String(&n.Address)
+	c.U64(&n.HeartbeatSession)
+	c.I32(&n.Response)
+	c.I64(&n.KnownMillis)
+	c.I64(&n.DrainSinceMillis)
+	c.I64(&n.SilentSinceMillis)
+	c.I64(&n.LastHeardMillis)
+}
 
 // Nodes is the table of nodes.
 type Nodes struct {

@@ -2,8 +2,32 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+// NodeApplication records that a NodeManager has or had containers of an application and must learn
+// of the application's end; see nodeapplication.go.
+type NodeApplication struct {
+	App  yarn.ApplicationID
+	Slot AppSlot // the App; 0: it has ended, and this is a pending cleanup
+	Node NodeSlot
+
+	prevNode, nextNode NodeApplicationSlot
+	nextApp            NodeApplicationSlot
+}
+
+// NextOnNode returns the slot of the node's next NodeApplication, or 0.
+func (p *NodeApplication) NextOnNode() NodeApplicationSlot { return p.nextNode }
+
+func (p *NodeApplication) code(c *codec.Coder) {
+	c.ApplicationID(&p.App)
+	codec.Slot(c, &p.Slot)
+	codec.Slot(c, &p.Node)
+	codec.Slot(c, &p.prevNode)
+	codec.Slot(c, &p.nextNode)
+	codec.Slot(c, &p.nextApp)
+}
 
 // NodeApplications is the table of what NodeManagers keep of applications.
 type NodeApplications struct {

@@ -8,6 +8,31 @@ import (
 	"rmd/yarn"
 )
 
+// Preemption is the warning that a container will be preempted. It exists until it is withdrawn or
+// the container ends.
+type Preemption struct {
+	Reservation                 uint64 // reservation of its node that needs the room; 0: none
+	Queue                       string // path of the leaf that gains; the queue may no longer exist
+	Cause                       yarn.PreemptionCause
+	ToldIn                      int32 // response that delivered the warning to the AM; 0: none yet
+	AskedMillis, DeadlineMillis int64
+	// Under is how much the gaining queue was below its entitlement, Over how much the container's
+	// queue was above its own. Sets is the number of sets of containers that were compared, Cost
+	// the cost of the container's set.
+	Under, Over yarn.Resource
+	Sets        uint32
+	Cost        uint64
+}
+
+// Preempted is what an application has lost by preemption. Size and ResourceSeconds are sums over
+// the preempted containers; Resizes.ResourceSeconds gives the ResourceSeconds of one.
+type Preempted struct {
+	Containers      uint64 // without AMs
+	AMs             uint64
+	Size            yarn.Resource
+	ResourceSeconds yarn.Resource
+}
+
 // Preemptions has the preemption warnings, by the slot of the container.
 type Preemptions struct {
 	Table[ContainerSlot, Preemption]

@@ -2,8 +2,70 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+// Queue is one queue of the tree, with the sums that are compared with limits. Used, Reserved,
+// Pending, Containers and Runnable cover the whole subtree: Accounts.chain adds to all ancestors.
+// AMUsed, ActiveApps, PendingApps, NonRunnableApps and the fields about users are for leaves only.
+type Queue struct {
+	Path     string
+	Name     string
+	Parent   QueueSlot
+	Children []QueueSlot // in the order of the configuration; replaced whole, never written in place
+	Leaf     bool
+	State    yarn.QueueState
+
+	Used       yarn.Resource // live containers and reservations; kept by charge
+	Reserved   yarn.Resource // the part of Used that is reservations
+	Pending    yarn.Resource // size times count of all outstanding asks; kept by addPending
+	AMUsed     yarn.Resource // AMs of active applications; the AM limit bounds it
+	Containers int64         // live containers and reservations
+
+	// Applications of a leaf by the state of their current attempt; kept by countAttempt.
+	ActiveApps      int32 // activated, and the attempt has not ended
+	PendingApps     int32 // wait for activation
+	NonRunnableApps int32 // held back by a limit on parallel applications
+
+	// Runnable counts active and pending applications in the whole subtree. Limits on parallel
+	// applications bound it.
+	Runnable int32
+
+	// Users of a leaf, as the user limit counts them; kept by changeUser. ActiveUsers have an
+	// activated application and outstanding asks; ActiveUsed is what they use. WaitingUsers have
+	// applications that wait for activation and no activated one.
+	ActiveUsers  int32
+	WaitingUsers int32
+	ActiveUsed   yarn.Resource
+
+	Totals QueueTotals
+}
+
+// Apps returns the number of applications in a leaf.
+func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnableApps }
+
+func (q *Queue) code(c *codec.Coder) {
+	c.String(&q.Path)
+	c.String(&q.Name)
+	codec.Slot(c, &q.Parent)
+	codeSlots(c, &q.Children)
+	c.Bool(&q.Leaf)
+	codec.Enum(c, &q.State)
+	c.Resource(&q.Used)
+	c.Resource(&q.Reserved)
+	c.Resource(&q.Pending)
+	c.Resource(&q.AMUsed)
+	c.I64(&q.Containers)
+	c.I32(&q.ActiveApps)
+	c.I32(&q.PendingApps)
+	c.I32(&q.NonRunnableApps)
+	c.I32(&q.Runnable)
+	c.I32(&q.ActiveUsers)
+	c.I32(&q.WaitingUsers)
+	c.Resource(&q.ActiveUsed)
+	q.Totals.code(c)
+}
 
 // Queues is the table of queues.
 type Queues struct {

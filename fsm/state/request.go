@@ -1,6 +1,27 @@
 package state
 
-import "rmd/fsm/event"
+import (
+	"rmd/fsm/event"
+	"rmd/internal/codec"
+)
+
+// Request is the stored reply to a call with an idempotency key. BodyHash reveals a key that is
+// used again with another body.
+type Request struct {
+	Key      string
+	BodyHash uint64
+	Reply    []byte
+	AtMillis int64
+	Next     RequestSlot
+}
+
+func (r *Request) code(c *codec.Coder) {
+	c.String(&r.Key)
+	c.U64(&r.BodyHash)
+	c.Raw(&r.Reply)
+	c.I64(&r.AtMillis)
+	codec.Slot(c, &r.Next)
+}
 
 // Requests is the table of stored replies.
 type Requests struct {

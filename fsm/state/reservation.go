@@ -6,8 +6,58 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+// Reservation reserves a node for one container of an application that does not fit there yet. It
+// is charged to queues, user and application, but not to the node.
+type Reservation struct {
+	Number     uint64 // r<Number>; also the order of creation
+	App        AppSlot
+	Key        yarn.SchedulerKey
+	Node       NodeSlot
+	Attempt    uint32
+	Container  uint64 // number of the future container, or of the container that it increases
+	Size       yarn.Resource
+	AM         bool
+	MadeMillis int64
+	IncreaseOf ContainerSlot // slot of the container that it makes larger; 0: none; not in snapshots
+	Preempted  uint32        // containers preempted to make room for it
+	Members    uint32        // gang members for which it reserves the node; Size is then 0; 0: no gang
+
+	prevApp, nextApp ReservationSlot
+}
+
+func (r *Reservation) code(c *codec.Coder) {
+	c.U64(&r.Number)
+	codec.Slot(c, &r.App)
+	c.Key(&r.Key)
+	codec.Slot(c, &r.Node)
+	c.U32(&r.Attempt)
+	c.U64(&r.Container)
+	c.Resource(&r.Size)
+	c.Bool(&r.AM)
+	c.I64(&r.MadeMillis)
+	codec.Slot(c, &r.prevApp)
+	codec.Slot(c, &r.nextApp)
+	c.U32(&r.Preempted)
+	c.U32(&r.Members)
+}
+
+// ReservationBan prevents one key from reserving one node until the node's free resources change.
+// Without it, the next pass after an operator's cancellation would make the same reservation again.
+type ReservationBan struct {
+	App  AppSlot
+	Key  yarn.SchedulerKey
+	Next ReservationBanSlot
+}
+
+func (b *ReservationBan) code(c *codec.Coder) {
+	codec.Slot(c, &b.App)
+	c.Key(&b.Key)
+	codec.Slot(c, &b.Next)
+}
 
 // Reservations is the table of reservations.
 type Reservations struct {

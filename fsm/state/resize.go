@@ -2,8 +2,42 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+// Resize records the size changes of a container, asked for or made. It is separate from Container
+// because most containers never have one.
+type Resize struct {
+	Container   ContainerSlot
+	Version     int32           // number of changes made
+	Ask         AskSlot         // the hidden ask for the increase; 0: none
+	Reservation ReservationSlot // of the container's node, for that ask; 0: none
+	// Change is the change that the AM has not acknowledged. DeliveredIn is the response that
+	// delivered it; 0: none yet.
+	Change      yarn.SizeChange
+	DeliveredIn int32
+	// Unacked means that the node has not acknowledged the command to change the size. Unconfirmed
+	// means that the node has not reported the container at its increased size. If the node never
+	// does, the container shrinks back to Confirmed.
+	Unacked     bool
+	Unconfirmed bool
+	Confirmed   yarn.Resource
+	SinceMillis int64 // when the container got its current size
+}
+
+func (r *Resize) code(c *codec.Coder) {
+	codec.Slot(c, &r.Container)
+	c.I32(&r.Version)
+	codec.Slot(c, &r.Ask)
+	codec.Slot(c, &r.Reservation)
+	codec.Enum(c, &r.Change)
+	c.I32(&r.DeliveredIn)
+	c.Bool(&r.Unacked)
+	c.Bool(&r.Unconfirmed)
+	c.Resource(&r.Confirmed)
+	c.I64(&r.SinceMillis)
+}
 
 // Resizes is the table of the size changes of containers.
 type Resizes struct{ Table[ResizeSlot, Resize] }

@@ -1,6 +1,41 @@
 package state
 
-import "rmd/yarn"
+import (
+	"rmd/internal/codec"
+	"rmd/yarn"
+)
+
+// User is one user's share of one leaf. It exists while the user has applications there that have
+// not ended. Its fields are sums over these applications.
+type User struct {
+	Queue  QueueSlot
+	Name   NameSlot
+	Used   yarn.Resource // live containers and reservations; kept by charge
+	AMUsed yarn.Resource // AMs of active applications
+	Apps   int32         // applications that have not ended; kept by joinUser and leaveUser
+	Active int32         // applications that are active, as Queue.ActiveApps
+	// Pending counts applications that wait for activation. Demanding counts those with outstanding
+	// asks, activated or not.
+	Pending   int32
+	Demanding int32
+}
+
+// IsActive reports whether the user counts as active in the user limit.
+func (u *User) IsActive() bool { return u.Demanding > 0 && u.Active > 0 }
+
+// IsWaiting reports whether the user has applications that wait for activation, and no active one.
+func (u *User) IsWaiting() bool { return u.Active == 0 && u.Pending > 0 }
+
+func (u *User) code(c *codec.Coder) {
+	codec.Slot(c, &u.Queue)
+	codec.Slot(c, &u.Name)
+	c.Resource(&u.Used)
+	c.Resource(&u.AMUsed)
+	c.I32(&u.Apps)
+	c.I32(&u.Active)
+	c.I32(&u.Pending)
+	c.I32(&u.Demanding)
+}
 
 // Users is the table of the users of leaves.
 type Users struct{ Keyed[UserSlot, User, *User] }
