@@ -37,6 +37,8 @@ type Config struct {
 	Keytab string
 	// Skew is the allowed difference of clocks. 0 means DefaultSkew.
 	Skew time.Duration
+	// Paths has the paths between realms that are not those of their names. It may be nil.
+	Paths Paths
 	// Warn is called when the keytab has changed and cannot be read. It may be nil.
 	Warn func(error)
 	// Now returns the time. If it is nil, the system's clock is used.
@@ -63,6 +65,9 @@ func OpenAcceptor(cfg Config) (*Acceptor, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Paths == nil {
+		cfg.Paths = func(string, string) ([]string, bool) { return nil, false }
 	}
 	if cfg.Warn == nil {
 		cfg.Warn = func(error) {}
@@ -235,6 +240,10 @@ const (
 func (a *Acceptor) decryptTicket(req *messages.APReq) (*messages.EncTicketPart, string, *Error) {
 	part := req.Ticket.EncPart
 	keys := a.keys.find(part.EType, uint32(part.KVNO), a.cfg.Now())
+	if _, known := profiles[part.EType]; !known {
+		return nil, "", refuse(NoKey, "the ticket for %s is encrypted with type %d, and only AES is taken: give the service AES keys in the KDC, and export them again",
+			clip(req.Ticket.SName.PrincipalNameString()), part.EType)
+	}
 	if len(keys) == 0 {
 		return nil, "", refuse(NoKey, "the ticket for %s is encrypted with type %d, version %d, and the keytab %s has no such key of %s: "+
 			"add the key with ktadd or ktutil, or let the client get a new ticket",
@@ -255,7 +264,8 @@ func (a *Acceptor) decryptTicket(req *messages.APReq) (*messages.EncTicketPart, 
 		return &t, k.principal.Realm, nil
 	}
 	return nil, "", refuse(Integrity, "the ticket for %s cannot be decrypted with the keys of %s in %s: "+
-		"the keytab is older or newer than the KDC's key", clip(req.Ticket.SName.PrincipalNameString()), a.cfg.Principal, a.cfg.Keytab)
+		"if these are two services, correct the name of this one in the client's files, or else export the key again with ktadd",
+		clip(req.Ticket.SName.PrincipalNameString()), a.cfg.Principal, a.cfg.Keytab)
 }
 
 // The flags of a ticket (RFC 4120, section 5.3).
@@ -263,6 +273,9 @@ const (
 	ticketInvalid        = 7
 	ticketTransitChecked = 12
 )
+
+// transitedDomains is the form of a list of realms that expand reads (RFC 4120, section 3.3.3.2).
+const transitedDomains = 1
 
 func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, from Peer, now time.Time) *Error {
 	start := t.StartTime
@@ -280,7 +293,10 @@ func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, from Pee
 	if t.CRealm == realm || len(t.Transited.Contents) == 0 || t.Flags.At(ticketTransitChecked) != 0 {
 		return nil
 	}
-	if err := checkPath(t.CRealm, realm, string(t.Transited.Contents)); err != nil {
+	if t.Transited.TRType != transitedDomains {
+		return refuse(Transit, "the ticket came from %s to %s through realms that are written in the form %d, which is not read", t.CRealm, realm, t.Transited.TRType)
+	}
+	if err := checkPath(t.CRealm, realm, string(t.Transited.Contents), a.cfg.Paths); err != nil {
 		return refuse(Transit, "the ticket came from %s to %s through %q: %v", t.CRealm, realm, clip(string(t.Transited.Contents)), err)
 	}
 	return nil

@@ -3,6 +3,16 @@ package gss
 import "testing"
 
 func TestCheckPath(t *testing.T) {
+	paths := func(client, service string) ([]string, bool) {
+		through, found := map[[2]string][]string{
+			{"A", "B"}:                  {"HUB"},
+			{"A", "C"}:                  {"HUB", "HUB2"},
+			{"A", "DIRECT"}:             {},
+			{"A.PATHS", "B.PATHS"}:      {"X.PATHS"}, // in place of PATHS
+			{"A.TREE", "SERVICE.OTHER"}: {"TREE", "OTHER"},
+		}[[2]string{client, service}]
+		return through, found
+	}
 	for _, c := range []struct {
 		client, service, through string
 		ok                       bool
@@ -22,8 +32,24 @@ func TestCheckPath(t *testing.T) {
 		{"EVIL", "EXAMPLE", "EXAMPLE", false},
 		{"EVIL", "EXAMPLE", ",", false},
 		{"A.EVIL", "B.EXAMPLE", "EVIL,EXAMPLE", false},
+		{"X.A.EXAMPLE", "EXAMPLE", "A.EXAMPLE,,", true},
+
+		{"A", "B", "HUB", true},
+		{"A", "C", "HUB,HUB2", true},
+		{"A", "C", "HUB2", true},
+		{"A", "B", "EVIL", false},
+		{"A", "B", "HUB,EVIL", false},
+		{"A", "B", "HUB2", false},
+		{"B", "A", "HUB", false}, // a path holds in one direction
+		{"A", "DIRECT", "HUB", false},
+		{"A.PATHS", "B.PATHS", "X.PATHS", true},
+		{"A.PATHS", "B.PATHS", "PATHS", false},
+		{"A.PATHS", "B.PATHS", ",", false}, // through PATHS
+		{"A.TREE", "SERVICE.OTHER", "TREE,OTHER", true},
+		{"A.TREE", "SERVICE.OTHER", ",TREE,OTHER,", true},
+		{"A.TREE", "SERVICE.OTHER", ",", false},
 	} {
-		if err := checkPath(c.client, c.service, c.through); (err == nil) != c.ok {
+		if err := checkPath(c.client, c.service, c.through, paths); (err == nil) != c.ok {
 			t.Errorf("from %s to %s through %q: %v", c.client, c.service, c.through, err)
 		}
 	}

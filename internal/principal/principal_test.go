@@ -1,6 +1,7 @@
 package principal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,5 +161,75 @@ func TestDefaultRealm(t *testing.T) {
 	}
 	if _, err := Load(conf); err == nil || !strings.HasPrefix(err.Error(), "Can't get Kerberos realm: ") {
 		t.Errorf("Kerberos without a krb5.conf: %v", err)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("more", "[capaths]\n C = {\n  S = HUB\n }\n")
+	p, err := LoadPaths(write("krb5.conf", "include "+filepath.Join(dir, "more")+`
+[libdefaults]
+ default_realm = S
+[realms]
+ S = {
+  kdc = one
+  HUB = S
+ }
+[capaths]*
+ # a comment = {
+ A = {
+  S = HUB1
+  S = HUB2
+  DIRECT = .
+ }
+ B={
+  S = HUB1, HUB2	HUB3
+ }
+ OUTER = {
+  INNER = {
+   S = HUB
+  }
+  S = HUB
+ }
+ S = HUB
+[appdefaults]
+ X = {
+  S = HUB
+ }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		client, service, want string
+		found                 bool
+	}{
+		{"A", "S", "[HUB1 HUB2]", true},
+		{"A", "DIRECT", "[]", true},
+		{"B", "S", "[HUB1 HUB2 HUB3]", true},
+		{"C", "S", "[HUB]", true},
+		{"OUTER", "S", "[HUB]", true},
+		{"INNER", "S", "[]", false},
+		{"S", "A", "[]", false},
+		{"S", "HUB", "[]", false},
+		{"X", "S", "[]", false},
+		{"", "S", "[]", false},
+	} {
+		if got, found := p.Between(c.client, c.service); fmt.Sprint(got) != c.want || found != c.found {
+			t.Errorf("from %s to %s: %v, %v", c.client, c.service, got, found)
+		}
+	}
+	if p, err := LoadPaths(filepath.Join(dir, "missing")); err != nil || len(p) != 0 {
+		t.Errorf("without a file: %v, %v", p, err)
+	}
+	if _, err := LoadPaths(dir); err == nil {
+		t.Error("a directory is read as a file")
 	}
 }
