@@ -32,7 +32,7 @@ func (c *Conn) negotiate(h *requestHeader, body []byte) error {
 		if e.Detail == 0 {
 			e.Detail = DetailFatalAuthorized
 		}
-		c.s.log.Info("caller is not authenticated", "address", c.peer, "class", e.Class, "message", e.Message)
+		c.logRefusal("caller is not authenticated", e)
 		return c.refuse(h.call, h.retry, e)
 	}
 	if reply == nil {
@@ -270,7 +270,7 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		}
 	}
 	if e != nil {
-		c.s.log.Info("caller is not authorized", "address", c.peer, "class", e.Class, "message", e.Message)
+		c.logRefusal("caller is not authorized", e)
 		return c.refuse(h.call, h.retry, e)
 	}
 	c.caller = caller

@@ -33,8 +33,9 @@ func (c *Conn) greet() error {
 		if f := c.s.cfg.Observe.Handshake; f != nil {
 			f(KindSimple, lastName(ClassAccessControl))
 		}
-		return c.refuse(idAuthFailed, noRetry, fatal(DetailFatalAuthorized, ClassAccessControl,
-			"%s", notEnabled(KindSimple, c.s.cfg.Auth)))
+		e := fatal(DetailFatalAuthorized, ClassAccessControl, "%s", notEnabled(KindSimple, c.s.cfg.Auth))
+		c.logRefusal("caller is not authenticated", e)
+		return c.refuse(idAuthFailed, noRetry, e)
 	}
 	return nil
 }
