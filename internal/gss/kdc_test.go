@@ -12,6 +12,7 @@ import (
 
 	"rmd/internal/gss"
 	"rmd/internal/gss/gsstest"
+	"rmd/internal/gss/kdc"
 )
 
 // kdcTicket gets a ticket for a service from a KDC, with a session key of one type.
@@ -84,5 +85,34 @@ func TestKDC(t *testing.T) {
 		if err := meet(); err != nil {
 			t.Errorf("type %d, with the new key: %v", etype, err)
 		}
+	}
+}
+
+// TestSHA2KDC has a KDC that knows no SHA-1.
+func TestSHA2KDC(t *testing.T) {
+	k := gsstest.StartKDC(t, 20, 19)
+	file := k.Keytab("rm/new")
+	a, err := gss.OpenAcceptor(gss.Config{Principal: "rm/new@TEST", Keytab: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := kdc.LogIn(k.Path("krb5.conf"), gss.Principal{Components: []string{"ann"}}, k.Keytab("ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ticket, err := l.Ticket("rm/new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, err := gss.Initiate(ticket, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ctx, _, err := a.Accept(token, gss.Peer{}); err != nil || ctx.Client != "ann@TEST" || ticket.Ticket.EncPart.EType < 19 {
+		t.Errorf("%v, %v with type %d", ctx, err, ticket.Ticket.EncPart.EType)
+	}
+	if _, err := kdc.LogIn(k.Path("krb5.conf"), gss.Principal{Components: []string{"eve"}}, file); err == nil {
+		t.Error("a principal without a key logs in")
 	}
 }

@@ -14,17 +14,23 @@ import (
 // TypeNames are the names of the encryption types in MIT's files.
 var TypeNames = map[int32]string{17: "aes128-cts-hmac-sha1-96", 18: "aes256-cts-hmac-sha1-96", 19: "aes128-cts-hmac-sha256-128", 20: "aes256-cts-hmac-sha384-192"}
 
-const allTypes = "aes256-sha2:normal aes128-sha2:normal aes256-cts:normal aes128-cts:normal"
-
 // KDC is a KDC of MIT in a folder of its own, for the realm TEST.
 type KDC struct {
 	t   testing.TB
 	dir string
 }
 
-// StartKDC starts a KDC, or skips the test where there is none.
-func StartKDC(t testing.TB) *KDC {
+// StartKDC starts a KDC with keys of some encryption types, or of all if none is named. It skips the
+// test where there is no KDC.
+func StartKDC(t testing.TB, etypes ...int32) *KDC {
 	t.Helper()
+	if len(etypes) == 0 {
+		etypes = []int32{20, 19, 18, 17}
+	}
+	var names, salted []string
+	for _, e := range etypes {
+		names, salted = append(names, TypeNames[e]), append(salted, TypeNames[e]+":normal")
+	}
 	for _, program := range []string{"krb5kdc", "kdb5_util", "kadmin.local"} {
 		if _, err := exec.LookPath(find(program)); err != nil {
 			t.Skipf("there is no %s: install MIT's KDC (Debian: krb5-kdc and krb5-admin-server)", program)
@@ -37,12 +43,13 @@ func StartKDC(t testing.TB) *KDC {
 	}
 	at := l.Addr().String()
 	l.Close()
-	k.write("krb5.conf", conf(at, TypeNames[20]+" "+TypeNames[19]+" "+TypeNames[18]+" "+TypeNames[17], ""))
-	for etype, name := range TypeNames {
+	k.write("krb5.conf", conf(at, strings.Join(names, " "), ""))
+	for _, etype := range etypes {
+		name := TypeNames[etype]
 		k.write(fmt.Sprintf("krb5-%d.conf", etype), conf(at, name, " default_tgs_enctypes = "+name+"\n default_tkt_enctypes = "+name+"\n"))
 	}
 	k.write("kdc.conf", "[realms]\nTEST = {\n kdc_listen = "+at+"\n kdc_tcp_listen = "+at+"\n database_name = "+k.Path("principal")+
-		"\n key_stash_file = "+k.Path("stash")+"\n acl_file = "+k.Path("acl")+"\n max_life = 24h\n supported_enctypes = "+allTypes+"\n}\n[logging]\nkdc = FILE:"+k.Path("kdc.log")+"\n")
+		"\n key_stash_file = "+k.Path("stash")+"\n acl_file = "+k.Path("acl")+"\n max_life = 24h\n master_key_type = "+names[0]+"\n supported_enctypes = "+strings.Join(salted, " ")+"\n}\n[logging]\nkdc = FILE:"+k.Path("kdc.log")+"\n")
 	k.Run("kdb5_util", "create", "-s", "-r", "TEST", "-P", "master")
 	cmd := k.command("krb5kdc", "-n")
 	if err := cmd.Start(); err != nil {
