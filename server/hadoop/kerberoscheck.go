@@ -2,7 +2,6 @@ package hadoop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,13 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/client"
-	"github.com/jcmturner/gokrb5/v8/config"
-	"github.com/jcmturner/gokrb5/v8/keytab"
-
 	"rmd/internal/gss"
+	"rmd/internal/gss/kdc"
 	"rmd/internal/hadoopconf"
 	"rmd/internal/principal"
+	ports "rmd/transport/hadoop"
 )
 
 // Finding is the result of one check of what Kerberos needs on a replica's machine.
@@ -30,8 +27,6 @@ type Finding struct {
 
 // kerberosCheck collects findings.
 type kerberosCheck struct {
-	conf  *hadoopconf.Config
-	id    string // of the replica
 	found []Finding
 }
 
@@ -39,7 +34,7 @@ type kerberosCheck struct {
 // the rules of names, and for each service its keytab, host name, key and clock. It asks DNS and the
 // KDC, and changes nothing.
 func CheckKerberos(ctx context.Context, conf *hadoopconf.Config, id string) []Finding {
-	c := &kerberosCheck{conf: conf, id: id}
+	c := &kerberosCheck{}
 	ipc, web := principal.Kerberos(conf), conf.Value(webType, "simple") == "kerberos"
 	if !ipc && !web {
 		c.bad("kerberos", "Hadoop's files do not ask for it", "set hadoop.security.authentication or "+webType+" to kerberos")
@@ -52,12 +47,15 @@ func CheckKerberos(ctx context.Context, conf *hadoopconf.Config, id string) []Fi
 		c.good("names", "the rules of hadoop.security.auth_to_local can be read")
 	}
 	if ipc {
-		host := c.host("yarn.resourcemanager.address")
-		name := strings.Replace(conf.Value("yarn.resourcemanager.principal", ""), "/_HOST", "/"+host, 1)
-		c.service(ctx, "yarn.resourcemanager.principal", name, conf.Value("yarn.resourcemanager.keytab", ""))
+		const key = "yarn.resourcemanager.principal"
+		if p, err := ports.Principal(conf, id); err != nil {
+			c.bad("principal", err.Error(), "set the key to SERVICE/_HOST@REALM, and yarn.resourcemanager.address to this host")
+		} else {
+			c.service(ctx, key, p.String(), conf.Value("yarn.resourcemanager.keytab", ""))
+		}
 	}
 	if web {
-		name, file, err := webService(conf, c.host("yarn.resourcemanager.webapp.address"))
+		name, file, err := webService(conf, id)
 		if err != nil {
 			c.bad(rmPrincipal, err.Error(), "set the key")
 		} else {
@@ -85,22 +83,6 @@ func (c *kerberosCheck) realm() {
 	default:
 		c.good("realm", "%s, by %s", realm, path)
 	}
-}
-
-// host returns the host of an address of this replica, or else the name of this machine.
-func (c *kerberosCheck) host(address string) string {
-	const hostname = "yarn.resourcemanager.hostname"
-	for _, key := range []string{address + "." + c.id, hostname + "." + c.id, address, hostname} {
-		v := c.conf.Value(key, "")
-		if h, _, err := net.SplitHostPort(v); err == nil {
-			v = h
-		}
-		if v != "" && v != "0.0.0.0" && !strings.Contains(v, "${") {
-			return strings.ToLower(v)
-		}
-	}
-	name, _ := os.Hostname() // without a name, the keytab has no key for it
-	return strings.ToLower(name)
 }
 
 // service checks one service.
@@ -136,7 +118,7 @@ func (c *kerberosCheck) keytab(want gss.Principal, file string) *gss.Principal {
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
 		c.bad(what, fmt.Sprintf("its mode is %#o, so others can act as this service", info.Mode().Perm()), "chmod 600 "+file)
 	}
-	kt, err := loadKeytab(file)
+	kt, err := kdc.Keytab(file)
 	if err != nil {
 		c.bad(what, err.Error(), "export the key with \"ktadd -k "+file+" "+want.String()+"\" in kadmin, readable for the user of rmd")
 		return nil
@@ -168,16 +150,6 @@ func (c *kerberosCheck) keytab(want gss.Principal, file string) *gss.Principal {
 			"export the principal of this host, or correct the host in Hadoop's files; each replica has a principal of its own")
 	}
 	return found
-}
-
-// loadKeytab reads a keytab. The library panics on some bad files.
-func loadKeytab(file string) (kt *keytab.Keytab, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it is not a keytab: %v", p)
-		}
-	}()
-	return keytab.Load(file)
 }
 
 // names checks that a host name leads to this machine and back.
@@ -217,31 +189,13 @@ func isOwn(a netip.Addr) bool {
 // login gets a ticket with the keytab, which needs the KDC, the right key and the right time.
 func (c *kerberosCheck) login(p gss.Principal, file string) {
 	const what = "KDC"
-	if err := logIn(p, file); err != nil {
+	l, err := kdc.LogIn(principal.Configuration(), p, file)
+	if err != nil {
 		c.bad(what, fmt.Sprintf("no ticket for %s: %v", p, err), remedyOf(err.Error(), p))
 		return
 	}
+	l.Close()
 	c.good(what, "it gives a ticket to %s, so the key is current and the clocks agree", p)
-}
-
-func logIn(p gss.Principal, file string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the answer cannot be decoded: %v", r)
-		}
-	}()
-	conf, err := config.Load(principal.Configuration())
-	var unsupported config.UnsupportedDirective
-	if err != nil && !errors.As(err, &unsupported) {
-		return err
-	}
-	kt, err := loadKeytab(file)
-	if err != nil {
-		return err
-	}
-	cl := client.NewWithKeytab(strings.Join(p.Components, "/"), p.Realm, kt, conf, client.DisablePAFXFAST(true))
-	defer cl.Destroy()
-	return cl.Login()
 }
 
 // remedyOf returns what to do about a refusal of the KDC.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -15,6 +14,8 @@ import (
 
 	"rmd/internal/gss"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/principal"
+	ports "rmd/transport/hadoop"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/http/auth"
@@ -46,7 +47,7 @@ func (f *Frontend) WebLogin() (*auth.Kerberos, error) {
 	if conf.Value(webType, "simple") != "kerberos" {
 		return nil, nil
 	}
-	name, keytab, err := webService(conf, f.webHost())
+	name, keytab, err := webService(conf, f.cfg.Settings.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +55,9 @@ func (f *Frontend) WebLogin() (*auth.Kerberos, error) {
 		return nil, err
 	}
 	log := f.logger("weblogin")
-	acceptor, err := gss.OpenAcceptor(gss.Config{Principal: name, Keytab: keytab, Warn: func(err error) {
+	acceptor, err := ports.OpenAcceptor(name, keytab, func(err error) {
 		log.Warn("the keytab has changed and cannot be read; the old keys stay in force", "keytab", keytab, "error", err)
-	}})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("login over HTTP as %s with %s: %w", name, keytab, err)
 	}
@@ -87,17 +88,8 @@ func (f *Frontend) WebLogin() (*auth.Kerberos, error) {
 	return k, err
 }
 
-// webHost returns the name by which clients open the pages of this replica.
-func (f *Frontend) webHost() string {
-	u, err := url.Parse(webURL(f.conf, f.cfg))
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
-}
-
-// webService returns the name and the keytab of the service HTTP. YARN's own keys have precedence.
-func webService(conf *hadoopconf.Config, host string) (name, keytab string, err error) {
+// webService returns the name and the keytab of a replica's service HTTP. YARN's own keys have precedence.
+func webService(conf *hadoopconf.Config, id string) (name, keytab string, err error) {
 	name = conf.Value(rmPrincipal, conf.Value(webPrincipal, ""))
 	keytab = conf.Value(rmKeytab, conf.Value(webKeytab, ""))
 	switch {
@@ -108,7 +100,9 @@ func webService(conf *hadoopconf.Config, host string) (name, keytab string, err 
 	case name == "*":
 		return "HTTP/*", keytab, nil
 	}
-	name = strings.Replace(name, "/_HOST", "/"+host, 1)
+	if name, err = principal.OnHost(name, func() (string, error) { return ports.WebHost(conf, id) }); err != nil {
+		return "", "", err
+	}
 	if !strings.HasPrefix(name, "HTTP/") {
 		return "", "", fmt.Errorf("%s is not a principal of the service HTTP, for which browsers ask: write HTTP/_HOST@REALM, or *", name)
 	}

@@ -20,12 +20,17 @@ var honored = []string{
 	"hadoop.http.authentication.token.validity",
 	"hadoop.http.authentication.type",
 	"hadoop.proxyuser.",
+	"hadoop.rpc.protection.non-whitelist",
 	"hadoop.security.auth_to_local",
 	"hadoop.security.auth_to_local.mechanism",
 	"hadoop.security.authorization",
 	"hadoop.security.group.mapping",
 	"hadoop.security.group.mapping.",
 	"hadoop.security.groups.",
+	"hadoop.security.sasl.fixedwhitelist.file",
+	"hadoop.security.sasl.variablewhitelist.cache.secs",
+	"hadoop.security.sasl.variablewhitelist.enable",
+	"hadoop.security.sasl.variablewhitelist.file",
 	"hadoop.security.token.service.use_ip",
 	"hadoop.user.group.static.mapping.overrides",
 	"ipc.maximum.data.length",
@@ -112,7 +117,7 @@ var concerns = []part{
 	{"hadoop.security.key.provider.", Harmless, "", ""},
 	{"hadoop.security.random.", Harmless, "", ""},
 	{"hadoop.security.sasl.mechanism", Fatal, "rmd authenticates tokens with DIGEST-MD5 only, so every AM and node would be refused", "set it to DIGEST-MD5 here and in the files of clients and nodes"},
-	{"hadoop.security.saslproperties.resolver.class", Fatal, "the protection that this class chooses for a connection would not apply", "remove the key and write hadoop.rpc.protection, or use IngressPortBasedResolver"},
+	{"hadoop.security.saslproperties.resolver.class", Fatal, "the protection that this class chooses for a connection would not apply", "remove the key and write hadoop.rpc.protection, or use IngressPortBasedResolver or WhitelistBasedResolver"},
 	{"hadoop.security.secret-manager.key-generator.algorithm", Fatal, "rmd does not sign tokens with this algorithm, so nodes would refuse every container", "write " + strings.Join(yarn.HMACNames(), ", ") + " here and in the files of all NodeManagers"},
 	{"ipc.server.", Harmless, "rmd has its own bounds of connections, calls and times", ""},
 	{"yarn.am.", Visible, whyOther, ""},
@@ -198,7 +203,7 @@ func isNatural(name, value string) bool {
 	case "hadoop.security.authentication":
 		return strings.EqualFold(value, "simple") || strings.EqualFold(value, "kerberos")
 	case "hadoop.security.saslproperties.resolver.class":
-		return value == resolver || value == ingressResolver
+		return value == resolver || value == ingressResolver || value == whitelistResolver
 	case "hadoop.security.secret-manager.key-generator.algorithm":
 		_, ok := yarn.ParseHMAC(value)
 		return ok

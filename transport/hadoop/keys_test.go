@@ -126,7 +126,7 @@ func TestFatalKeys(t *testing.T) {
 		fatal       bool
 	}{
 		{"hadoop.security.authentication", "certificate", true}, {"hadoop.security.authentication", "simple", false}, {"hadoop.security.authentication", "kerberos", false},
-		{"hadoop.security.saslproperties.resolver.class", "org.apache.hadoop.security.WhitelistBasedResolver", true}, {"hadoop.security.saslproperties.resolver.class", ingressResolver, false},
+		{"hadoop.security.saslproperties.resolver.class", "com.example.Resolver", true}, {"hadoop.security.saslproperties.resolver.class", whitelistResolver, false}, {"hadoop.security.saslproperties.resolver.class", ingressResolver, false},
 		{"hadoop.security.sasl.mechanism", "SCRAM-SHA-256", true}, {"hadoop.security.sasl.mechanism", "DIGEST-MD5", false},
 		{"hadoop.security.secret-manager.key-generator.algorithm", "HmacMD5", true}, {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", false},
 		{"hadoop.rpc.protection", "secrecy", true}, {"hadoop.rpc.protection", "privacy,authentication", false}, {"hadoop.rpc.protection", "Privacy", false},

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/jcmturner/gokrb5/v8/messages"
 
 	"rmd/internal/gss"
 	"rmd/internal/gss/gsstest"
@@ -101,6 +105,73 @@ func TestProtectionOfPorts(t *testing.T) {
 	}
 }
 
+// TestProtectionOfAddresses checks what peers of two white lists and others are offered, and what
+// happens when a file changes, becomes wrong or does not exist.
+func TestProtectionOfAddresses(t *testing.T) {
+	fixed, variable := filepath.Join(t.TempDir(), "fixed"), filepath.Join(t.TempDir(), "variable")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(fixed, "10.1.0.0/16\n10.2.0.1\nno.such.host.invalid\n")
+	keys := []string{resolverKey, whitelistResolver, "hadoop.rpc.protection", "authentication,integrity", fixedKey, fixed, variableKey, variable}
+	open := func(more ...string) Security {
+		t.Helper()
+		s, err := SecurityOf(read(t, append(keys[:len(keys):len(keys)], more...)...), "rm1", short, hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	check := func(what string, s Security, others ipc.Protection, listed ...string) {
+		t.Helper()
+		for _, a := range []string{"127.0.0.1", "::1", "10.1.2.3", "::ffff:10.1.2.3", "10.2.0.1", "10.2.0.2", "10.3.0.1"} {
+			want := others
+			if slices.Contains(listed, a) {
+				want = ipc.Authentication | ipc.Integrity
+			}
+			if got := s.at(":8032")(netip.MustParseAddr(a)); got != want {
+				t.Errorf("%s: %s is offered %q, not %q", what, a, got, want)
+			}
+		}
+	}
+	listed := []string{"127.0.0.1", "10.1.2.3", "::ffff:10.1.2.3", "10.2.0.1"}
+	write(variable, "10.3.0.1\n")
+	check("the fixed file", open(), ipc.Privacy, listed...)
+	check("others", open(othersKey, "integrity,privacy"), ipc.Integrity|ipc.Privacy, listed...)
+	check("both files", open(enableKey, "true"), ipc.Privacy, append(listed, "10.3.0.1")...)
+	cached, fresh := open(enableKey, "true", cacheKey, "-1"), open(enableKey, "true", cacheKey, "0")
+	write(fixed, "*\n")
+	write(variable, "10.2.0.2\n")
+	check("cached", cached, ipc.Privacy, append(listed, "10.3.0.1")...)
+	check("read again", fresh, ipc.Privacy, append(listed, "10.2.0.2")...)
+	write(variable, "10.3.0.0/99\n")
+	check("a wrong line later", fresh, ipc.Privacy, append(listed, "10.2.0.2")...)
+	if err := os.Remove(variable); err != nil {
+		t.Fatal(err)
+	}
+	check("no file later", fresh, ipc.Privacy, listed...)
+	check("no files", open(fixedKey, "/nowhere/list", enableKey, "true"), ipc.Privacy, "127.0.0.1")
+	check("all", open(), ipc.Privacy, "127.0.0.1", "::1", "10.1.2.3", "::ffff:10.1.2.3", "10.2.0.1", "10.2.0.2", "10.3.0.1")
+
+	write(fixed, "10.0.0.0/99\n")
+	for _, c := range []struct {
+		pairs []string
+		want  string
+	}{
+		{nil, fixedKey + ": " + fixed + `: "10.0.0.0/99" is not a network`},
+		{[]string{fixedKey, t.TempDir()}, fixedKey + ": "},
+		{[]string{othersKey, "secrecy"}, othersKey + ` is "secrecy": write authentication, integrity, privacy`},
+		{[]string{fixedKey, "/nowhere/list", enableKey, "true", cacheKey, "soon"}, cacheKey + `: "soon" is not a number of seconds`},
+		{[]string{resolverKey, "com.example.Resolver"}, "the class com.example.Resolver cannot be run here: remove the key"},
+	} {
+		if _, err := SecurityOf(read(t, append(keys[:len(keys):len(keys)], c.pairs...)...), "rm1", short, hclog.NewNullLogger()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, not %q", c.pairs, err, c.want)
+		}
+	}
+}
+
 // TestKerberosPorts opens the four ports behind Kerberos, and asks at each for what it offers.
 func TestKerberosPorts(t *testing.T) {
 	key := gsstest.NewKey(t, "rm/one.example@EXAMPLE", 18, 1)
@@ -146,6 +217,33 @@ func TestKerberosPorts(t *testing.T) {
 		}
 		if err == nil {
 			cc.Close()
+		}
+	}
+}
+
+// TestRealmsOfOthers shows tickets that came through a realm which only [capaths] of krb5.conf trusts.
+func TestRealmsOfOthers(t *testing.T) {
+	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
+	if err := os.WriteFile(krb5, []byte("[capaths]\nOTHER = {\n EXAMPLE = HUB\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KRB5_CONFIG", krb5)
+	key := gsstest.NewKey(t, "rm/one.example@EXAMPLE", 18, 1)
+	s, err := SecurityOf(read(t, "hadoop.security.authentication", "kerberos", "yarn.resourcemanager.hostname", "one.example",
+		principalKey, "rm/_HOST@EXAMPLE", keytabKey, gsstest.Keytab(t, key)), "rm1", short, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for through, want := range map[string]bool{"HUB": true, "EVIL": false, "HUB,EVIL": false} {
+		ticket := key.Ticket(t, "ann@OTHER", func(p *messages.EncTicketPart) {
+			p.Transited = messages.TransitedEncoding{TRType: 1, Contents: []byte(through)}
+		})
+		_, token, err := gss.Initiate(ticket, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Kerberos.Acceptor.Accept(token, gss.Peer{}); (err == nil) != want {
+			t.Errorf("through %s: %v", through, err)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// hostList is a list of addresses and networks, or every host.
-type hostList struct {
+// HostList is a list of addresses and networks, or every host.
+type HostList struct {
 	all      bool
 	networks []netip.Prefix
 }
@@ -25,21 +25,25 @@ func lookupHost(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// parseHosts reads addresses, networks and names between commas, or "*". Names are looked up now, all
-// at once. As in Hadoop, one without an address stands for nothing. unknown has these names.
+// ParseHosts reads addresses, networks and names between commas, or "*". Names are looked up now, all
+// at once, with find or, if it is nil, with the system's resolver. As in Hadoop, one without an address
+// stands for nothing. unknown has these names.
 //
 // Source: Hadoop 3.4.2, MachineList.
-func parseHosts(text string, find resolve) (list hostList, unknown []string, err error) {
+func ParseHosts(text string, find resolve) (list HostList, unknown []string, err error) {
+	if find == nil {
+		find = lookupHost
+	}
 	items := hadoopconf.List(text)
 	if len(items) == 1 && items[0] == "*" {
-		return hostList{all: true}, nil, nil
+		return HostList{all: true}, nil, nil
 	}
 	var names []string
 	for _, item := range items {
 		if strings.Contains(item, "/") {
 			network, err := netip.ParsePrefix(item)
 			if err != nil {
-				return hostList{}, nil, fmt.Errorf("%q is not a network (write 10.0.0.0/8)", item)
+				return HostList{}, nil, fmt.Errorf("%q is not a network (write 10.0.0.0/8)", item)
 			}
 			list.networks = append(list.networks, network.Masked())
 		} else if a, err := netip.ParseAddr(item); err == nil {
@@ -75,13 +79,13 @@ func parseHosts(text string, find resolve) (list hostList, unknown []string, err
 // lookupsMax limits the lookups at the same time.
 const lookupsMax = 64
 
-func (l *hostList) add(a netip.Addr) {
+func (l *HostList) add(a netip.Addr) {
 	a = a.Unmap().WithZone("")
 	l.networks = append(l.networks, netip.PrefixFrom(a, a.BitLen()))
 }
 
-// includes reports whether the list has an address.
-func (l hostList) includes(a netip.Addr) bool {
+// Includes reports whether the list has an address.
+func (l HostList) Includes(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return l.all || slices.ContainsFunc(l.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }

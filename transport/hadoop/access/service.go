@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ const trackerProtocol = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 // service says who may use one protocol, and from where.
 type service struct {
 	allowed, blocked         yarn.ACL
-	fromAllowed, fromBlocked hostList
+	fromAllowed, fromBlocked HostList
 	realAllowed, realBlocked []string // real users whose users may use it: "~knox"
 	onlyPrincipal            string   // "": any; it may have _HOST for the name of the caller's host
 }
@@ -82,14 +81,14 @@ func (a *Access) serviceOf(conf *hadoopconf.Config, key string) (s service, err 
 	}
 	s.allowed, s.realAllowed = parseService(value("", "*").Value)
 	s.blocked, s.realBlocked = parseService(value(".blocked", "").Value)
-	for suffix, list := range map[string]*hostList{".hosts": &s.fromAllowed, ".hosts.blocked": &s.fromBlocked} {
+	for suffix, list := range map[string]*HostList{".hosts": &s.fromAllowed, ".hosts.blocked": &s.fromBlocked} {
 		def := "*"
 		if suffix == ".hosts.blocked" {
 			def = ""
 		}
 		p := value(suffix, def)
 		var unknown []string
-		if *list, unknown, err = parseHosts(p.Value, a.find); err != nil {
+		if *list, unknown, err = ParseHosts(p.Value, a.find); err != nil {
 			return service{}, fmt.Errorf("%s %s: %w", p.Origin(), p.Name, err)
 		}
 		if len(unknown) > 0 {
@@ -147,7 +146,7 @@ func (a *Access) Authorize(c *ipc.Caller, protocol string) error {
 			cause = "this service is only accessible by " + only
 		}
 		return unauthorized("User %s is not authorized for protocol interface %s: %s", describe(c), protocol, cause)
-	case !s.fromAllowed.includes(from) || s.fromBlocked.includes(from):
+	case !s.fromAllowed.Includes(from) || s.fromBlocked.Includes(from):
 		return unauthorized("Host %s is not authorized for protocol interface %s", inJava(from), protocol)
 	}
 	return nil
@@ -198,32 +197,18 @@ func inJava(a netip.Addr) string {
 	return strings.Join(parts, ":")
 }
 
-// onHost replaces _HOST in a principal by the name of an address, in lower case.
-//
-// Source: Hadoop 3.4.2, SecurityUtil.getServerPrincipal.
+// onHost replaces _HOST in a principal by the name of an address.
 func (a *Access) onHost(name string, from netip.Addr) string {
-	service, rest, _ := strings.Cut(name, "/_HOST@")
-	if rest == "" || strings.ContainsAny(service+rest, "/@") {
-		return name
-	}
-	return service + "/" + strings.ToLower(a.nameOf(from)) + "@" + rest
+	name, _ = principal.OnHost(name, func() (string, error) { return a.nameOf(from), nil }) // no error
+	return name
 }
 
-// canonicalName returns the name of an address if the name has this address, or else the address, as
-// Java's getCanonicalHostName.
+// canonicalName returns the name of an address, or else the address, as Java's getCanonicalHostName.
 func canonicalName(from netip.Addr) string {
-	from = from.Unmap().WithZone("")
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
-	names, err := net.DefaultResolver.LookupAddr(ctx, from.String())
-	if err != nil {
-		return inJava(from)
-	}
-	for _, name := range names {
-		addrs, err := lookupHost(ctx, name)
-		if err == nil && slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.Unmap() == from }) {
-			return strings.TrimSuffix(name, ".")
-		}
+	if name := principal.HostName(ctx, from); name != "" {
+		return name
 	}
 	return inJava(from)
 }
