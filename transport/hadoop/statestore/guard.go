@@ -31,6 +31,8 @@ const (
 // process there: a count beyond the end of the answer, an answer without a header, a session
 // without a timeout.
 type guards struct {
+	login Login // nil: none
+
 	mu      sync.Mutex
 	left    int64 // bytes that ZooKeeper may still send
 	refused error // the first answer that was refused
@@ -124,13 +126,22 @@ func (c *guard) receive() error {
 	if err := check(b[4:]); err != nil {
 		return c.refuse(err)
 	}
+	if !c.begun && c.of.login != nil {
+		if err := c.logIn(c.of.login); err != nil {
+			return c.record(fmt.Errorf("the login at ZooKeeper at %s: %w", c.RemoteAddr(), err))
+		}
+	}
 	c.begun, c.rest = true, b
 	return nil
 }
 
 // refuse records why an answer is refused.
 func (c *guard) refuse(why error) error {
-	err := fmt.Errorf("ZooKeeper at %s sent a wrong answer: %w", c.RemoteAddr(), why)
+	return c.record(fmt.Errorf("ZooKeeper at %s sent a wrong answer: %w", c.RemoteAddr(), why))
+}
+
+// record keeps the first error that ends an import.
+func (c *guard) record(err error) error {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	if c.of.refused == nil {

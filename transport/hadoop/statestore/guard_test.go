@@ -16,6 +16,17 @@ import (
 // its length in front; n counts the answers of all connections, from 0 for the first greeting.
 func aServer(t testing.TB, z znodes, change func(n int, answer []byte) []byte) string {
 	t.Helper()
+	return aServerOf(t, func(q []byte, first bool) []byte {
+		if first {
+			return answerGreeting()
+		}
+		return answerRequest(z, q)
+	}, change)
+}
+
+// aServerOf answers with answer, one connection after another.
+func aServerOf(t testing.TB, answer func(q []byte, first bool) []byte, change func(n int, answer []byte) []byte) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -27,15 +38,15 @@ func aServer(t testing.TB, z znodes, change func(n int, answer []byte) []byte) s
 			if err != nil {
 				return // closed
 			}
-			n = serveZnodes(c, z, n, change)
+			n = serve(c, n, answer, change)
 			_ = c.Close()
 		}
 	}()
 	return l.Addr().String()
 }
 
-// serveZnodes serves one connection, and returns the number of answers sent until then.
-func serveZnodes(c net.Conn, z znodes, n int, change func(int, []byte) []byte) int {
+// serve serves one connection, and returns the number of answers sent until then.
+func serve(c net.Conn, n int, answer func([]byte, bool) []byte, change func(int, []byte) []byte) int {
 	for first := true; ; first = false {
 		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		var length [4]byte
@@ -46,12 +57,7 @@ func serveZnodes(c net.Conn, z znodes, n int, change func(int, []byte) []byte) i
 		if _, err := io.ReadFull(c, q); err != nil {
 			return n
 		}
-		var a []byte
-		if first {
-			a = answerGreeting()
-		} else {
-			a = answerRequest(z, q)
-		}
+		a := answer(q, first)
 		a = append(binary.BigEndian.AppendUint32(nil, uint32(len(a))), a...)
 		if change != nil {
 			a = change(n, a)

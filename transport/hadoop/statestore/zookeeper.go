@@ -19,6 +19,8 @@ type Config struct {
 	Parent  string   // yarn.resourcemanager.zk-state-store.parent-path
 	// Auths are credentials, for instance {"digest", "user:password"}.
 	Auths []Auth
+	// Login logs in to each server (SASL). It may be nil.
+	Login Login
 	// Election is the znode in which the ResourceManagers elect the active one. It is empty if
 	// there is only one ResourceManager.
 	Election string
@@ -41,7 +43,7 @@ func (e *ActiveError) Error() string { return e.What }
 // Take reads a store, until ctx ends. It returns an *ActiveError if a ResourceManager uses the
 // store. It changes nothing in ZooKeeper.
 func Take(ctx context.Context, cfg Config) (*Store, error) {
-	g := &guards{left: maxBytes}
+	g := &guards{left: maxBytes, login: cfg.Login}
 	s, err := take(ctx, cfg, g)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("ZooKeeper at %v has not sent the whole state store in time: %w", cfg.Servers, context.Cause(ctx))

@@ -14,10 +14,15 @@ type Client struct {
 	answered bool
 }
 
-// NewClient returns a client with a user name and a password. Of the qualities that it takes, it
-// chooses the strongest that the server offers.
+// NewClient returns a client for Hadoop's servers with a user name and a password. Of the qualities
+// that it takes, it chooses the strongest that the server offers.
 func NewClient(user, password string, takes Protection) *Client {
-	return &Client{exchange: exchange{user: user, password: password, cnonce: newNonce(), uri: uri}, takes: takes}
+	return NewClientAt(uri, user, password, takes)
+}
+
+// NewClientAt returns a client for another service. at is its digest-uri, SERVICE/HOST.
+func NewClientAt(at, user, password string, takes Protection) *Client {
+	return &Client{exchange: exchange{user: user, password: password, cnonce: newNonce(), uri: at}, takes: takes}
 }
 
 // Layer returns what protects the messages after the exchange, or nil if nothing does. It may be
