@@ -3,7 +3,8 @@
 // encryption types aes128-cts-hmac-sha1-96 (17), aes256-cts-hmac-sha1-96 (18),
 // aes128-cts-hmac-sha256-128 (19) and aes256-cts-hmac-sha384-192 (20), and refuses all others.
 //
-// An Acceptor has the keys of a keytab. Start reading at Acceptor.Accept. Tokens begin with the
+// An Acceptor has the keys of a keytab. Start reading at Acceptor.Accept. A Login gets the tickets
+// with which this process is a client. Tokens begin with the
 // header of RFC 2743 and the mechanism's identifier, both as SASL's GSSAPI sends them and as SPNEGO
 // carries them.
 //

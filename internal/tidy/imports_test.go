@@ -158,7 +158,7 @@ var places = map[string]place{
 	"internal/outcome":     {why: "it declares errors"},
 	"internal/leadership":  {why: "it declares who leads"},
 	"transport/frontend":   {ours: []string{"fsm/state", "scheduler/capacity", "scheduler/input"}, why: "it declares what ports stand on"},
-	"internal/gss":         {outside: []string{krb5, krbasn1}, why: "it knows Kerberos, and neither Hadoop nor HTTP"},
+	"internal/gss":         {outside: []string{krb5, krbasn1, xsync}, why: "it knows Kerberos, and neither Hadoop nor HTTP"},
 	"internal/gss/kdc":     {ours: []string{"internal/gss"}, outside: []string{krb5}, why: "it asks a KDC and knows no ports"},
 	"internal/gss/gsstest": {ours: []string{"internal/gss"}, outside: []string{krb5, krbasn1}, why: "it makes tickets for tests"},
 	"internal/share":       {why: "it counts connections by address"},
