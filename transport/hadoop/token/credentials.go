@@ -113,6 +113,16 @@ func (c *chunks) length() int {
 	return int(v)
 }
 
+func (c *chunks) number() int64 {
+	v, rest, ok := readVInt(c.rest)
+	if !c.ok || !ok {
+		c.ok = false
+		return 0
+	}
+	c.rest = rest
+	return v
+}
+
 func (c *chunks) bytes() []byte {
 	n := c.length()
 	if !c.ok {

@@ -135,6 +135,24 @@ func ParseDelegation(identifier []byte) (Delegation, error) {
 		MaxMillis: p.GetMaxDate(), Sequence: uint32(p.GetSequenceNumber()), KeyID: p.GetMasterKeyId()}, nil
 }
 
+// ParseWritable decodes the identifier of a delegation token of HDFS, of the KMS or of MapReduce's
+// history server, which is in the encoding of Hadoop's Writables.
+func ParseWritable(identifier []byte) (Delegation, error) {
+	if len(identifier) == 0 || len(identifier) > MaxIdentifier {
+		return Delegation{}, malformed("identifier of %d bytes", len(identifier))
+	}
+	if identifier[0] != 0 {
+		return Delegation{}, malformed("Unknown version of delegation token %d", identifier[0])
+	}
+	c := &chunks{rest: identifier[1:], ok: true}
+	d := Delegation{Owner: c.text(), Renewer: c.text(), RealUser: c.text()}
+	d.IssuedMillis, d.MaxMillis, d.Sequence, d.KeyID = c.number(), c.number(), uint32(c.number()), int32(c.number())
+	if !c.ok {
+		return Delegation{}, malformed("identifier ends inside a value")
+	}
+	return d, nil
+}
+
 func parse(identifier []byte, into gproto.Message) error {
 	if len(identifier) == 0 || len(identifier) > MaxIdentifier {
 		return malformed("identifier of %d bytes", len(identifier))

@@ -21,3 +21,12 @@ func FromURLString(text string) (*proto.TokenProto, error) {
 	}
 	return p, nil
 }
+
+// URLString encodes a token in the form that FromURLString reads.
+func (t Token) URLString() string {
+	var b []byte
+	b = appendChunk(b, t.Identifier)
+	b = appendChunk(b, t.Password)
+	b = appendChunk(b, t.Kind)
+	return base64.RawURLEncoding.EncodeToString(appendChunk(b, t.Service))
+}
