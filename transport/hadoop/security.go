@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/internal/gss"
 	"rmd/internal/hadoopconf"
 	"rmd/internal/principal"
 	"rmd/transport/hadoop/ipc"
