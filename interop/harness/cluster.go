@@ -47,6 +47,8 @@ type Options struct {
 	Extra string
 	// Environment has additional variables of the environment of every process, NAME=VALUE.
 	Environment []string
+	HDFS        bool      // the file system is an HDFS, not this machine's
+	Kerberos    *Kerberos // not behind Kerberos
 	// OwnQueues uses only the queues of Extra, without those of the harness.
 	OwnQueues bool
 }
@@ -82,6 +84,7 @@ type Cluster struct {
 	Nodes    []*Node
 	History  *History
 
+	hdfs  *hdfs
 	t     testing.TB
 	ports *portblock.Block
 	names map[int]string // names of ports for Normal
@@ -102,6 +105,9 @@ func DefaultKind() Kind {
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	c := New(t, o)
+	if c.hdfs != nil {
+		c.hdfs.start()
+	}
 	c.StartManagers()
 	for _, n := range c.Nodes {
 		n.Start()
@@ -143,6 +149,12 @@ func New(t testing.TB, o Options) *Cluster {
 	if c.Options.History {
 		c.History = newHistory(c)
 	}
+	if c.Options.HDFS {
+		c.hdfs = newHDFS(c)
+	}
+	if c.Kerberos != nil {
+		c.secure()
+	}
 	c.render()
 	return c
 }
@@ -175,6 +187,10 @@ func (c *Cluster) end() {
 	}
 	if c.zoo != nil {
 		c.zoo.Kill()
+	}
+	if c.hdfs != nil {
+		c.hdfs.data.Kill()
+		c.hdfs.name.Kill()
 	}
 	sweep(c.Dir)
 	if c.t.Failed() {

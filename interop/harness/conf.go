@@ -65,6 +65,9 @@ func (c *Cluster) render() {
 	if c.History != nil {
 		c.write("history", "", nil)
 	}
+	if c.hdfs != nil {
+		c.write("hdfs", "", nil)
+	}
 	const layout = "layout=org.apache.log4j.PatternLayout\nlog4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n\n"
 	const quiet = "log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR\nlog4j.logger.org.apache.zookeeper=WARN\n"
 	toFile := "log4j.rootLogger=INFO,A\nlog4j.appender.A=org.apache.log4j.FileAppender\nlog4j.appender.A.File=${interop.log}\nlog4j.appender.A." + layout + quiet
@@ -86,9 +89,13 @@ func (c *Cluster) file(text string, parts ...string) {
 func (c *Cluster) write(name, rm string, n *Node) {
 	c.t.Helper()
 	c.folder("conf", name)
-	for file, s := range map[string]*settings{
+	files := map[string]*settings{
 		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n), "capacity-scheduler": c.capacityScheduler(),
-	} {
+	}
+	if c.hdfs != nil {
+		files["hdfs-site"] = c.hdfs.site()
+	}
+	for file, s := range files {
 		if c.Extra != "" {
 			s.add(c.t, filepath.Join(c.Extra, file+".xml"))
 			s.add(c.t, filepath.Join(c.Extra, name, file+".xml"))
@@ -104,8 +111,14 @@ func (c *Cluster) write(name, rm string, n *Node) {
 func (c *Cluster) coreSite(name string) *settings {
 	s := &settings{}
 	s.set("fs.defaultFS", "file:///")
+	if c.hdfs != nil {
+		s.set("fs.defaultFS", c.hdfs.uri())
+	}
 	s.set("hadoop.tmp.dir", c.path("tmp", name))
 	s.set("hadoop.security.authentication", "simple")
+	if c.Kerberos != nil {
+		c.kerberosCore(s)
+	}
 	if c.zoo != nil {
 		s.set("hadoop.zk.address", portblock.Loopback(c.zoo.port))
 	}
@@ -145,6 +158,9 @@ func (c *Cluster) yarnSite(name, rm string, n *Node) *settings {
 		s.setInt("yarn.resourcemanager.zk-timeout-ms", 2000)
 		s.setInt("hadoop.zk.timeout-ms", 2000)
 		s.setInt("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", 0)
+	}
+	if c.Kerberos != nil {
+		c.kerberosYarn(s)
 	}
 	s.set("yarn.application.classpath", c.conf("client")+","+c.Jars+"/*")
 	if n != nil {
@@ -196,7 +212,7 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 	// Jobs of 3.4 ask the NodeManager for the flags of small, in a form that older NodeManagers pass to the shell.
 	s.set("mapreduce.jvm.add-opens-as-default", "false")
 	s.set("mapreduce.application.classpath", c.conf("client")+","+c.Jars+"/*")
-	s.set("yarn.app.mapreduce.am.staging-dir", "file://"+c.path("staging"))
+	s.set("yarn.app.mapreduce.am.staging-dir", c.staging())
 	s.setInt("yarn.app.mapreduce.am.resource.mb", 512)
 	s.set("yarn.app.mapreduce.am.command-opts", small(256))
 	s.setInt("mapreduce.map.memory.mb", 512)
@@ -213,6 +229,9 @@ func (c *Cluster) mapredSite(n *Node) *settings {
 		s.set("mapreduce.jobhistory.address", portblock.Loopback(c.History.rpc))
 		s.set("mapreduce.jobhistory.webapp.address", portblock.Loopback(c.History.Web))
 		s.set("mapreduce.jobhistory.admin.address", portblock.Loopback(c.History.admin))
+		if c.Kerberos != nil {
+			c.principal(s, "jhs", "mapreduce.jobhistory.principal", "mapreduce.jobhistory.keytab")
+		}
 	}
 	return s
 }

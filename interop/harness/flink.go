@@ -11,7 +11,8 @@ import (
 // Sum is a Flink job in streaming mode that adds the numbers from 1 to Count, rmd.flink.Sum.
 type Sum struct {
 	Count, PerSecond int
-	Parallelism      int // each task slot is in its own TaskManager
+	Parallelism      int      // each task slot is in its own TaskManager
+	More             []string // settings such as "security.kerberos.login.principal=ann"
 }
 
 // RunningSum is a running Sum.
@@ -31,18 +32,18 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	c.file("env.java.opts.all: -XX:+UseSerialGC "+strings.Join(opened(), " ")+"\n", "conf", "flink", "config.yaml")
 	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath(c.conf("client")), "org.apache.flink.client.cli.CliFrontend")
 	args := []string{"run", "-t", "yarn-application", "-c", "rmd.flink.Sum", "-p", strconv.Itoa(j.Parallelism)}
-	for _, s := range []string{
+	for _, s := range append([]string{
 		"yarn.flink-dist-jar=" + c.flinkJar(lib, "flink-yarn"),
-		"yarn.staging-directory=file://" + c.path("staging"),
+		"yarn.staging-directory=" + c.staging(),
 		"yarn.application.name=sum",
 		"yarn.heartbeat.container-request-interval=200",
 		"jobmanager.memory.process.size=1000m", "jobmanager.memory.jvm-metaspace.size=160m",
 		"taskmanager.memory.process.size=900m", "taskmanager.memory.managed.size=32m", "taskmanager.memory.jvm-metaspace.size=160m",
 		"taskmanager.numberOfTaskSlots=1",
-		"execution.checkpointing.storage=filesystem", "execution.checkpointing.dir=file://" + c.path("staging", "checkpoints"),
+		"execution.checkpointing.storage=filesystem", "execution.checkpointing.dir=" + c.staging("checkpoints"),
 		"restart-strategy.type=fixed-delay", "restart-strategy.fixed-delay.attempts=5", "restart-strategy.fixed-delay.delay=1s",
 		"heartbeat.timeout=10000", "heartbeat.interval=2000",
-	} {
+	}, j.More...) {
 		args = append(args, "-D", s)
 	}
 	args = append(args, filepath.Join(dir, "classes", "jobs.jar"), out, strconv.Itoa(j.Count), strconv.Itoa(j.PerSecond))

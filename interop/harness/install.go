@@ -58,6 +58,9 @@ func framework(name string) func() (string, error) {
 	})
 }
 
+// native returns the folder with Hadoop's native library.
+var native = framework("native")
+
 // frameworkFolder returns the folder of a framework.
 func (c *Cluster) frameworkFolder(find func() (string, error)) string {
 	c.t.Helper()

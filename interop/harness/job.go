@@ -99,7 +99,17 @@ func (c *Cluster) WordCount(texts ...string) (Result, string) {
 		c.file(text, "tmp", "words", fmt.Sprintf("part%d.txt", i))
 	}
 	out := c.path("tmp", "counted")
-	r := c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "wordcount", "-Dmapreduce.job.reduces=2", "file://"+in, "file://"+out).Wait()
+	from, to := "file://"+in, "file://"+out
+	if c.hdfs != nil {
+		from, to = c.staging("words"), c.staging("counted")
+		if r := c.FS("-put", in, from); r.Code != 0 {
+			return r, ""
+		}
+	}
+	r := c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "wordcount", "-Dmapreduce.job.reduces=2", from, to).Wait()
+	if c.hdfs != nil {
+		return r, c.FS("-cat", to+"/part-r-*").Out
+	}
 	parts, err := filepath.Glob(filepath.Join(out, "part-r-*"))
 	if err != nil {
 		c.t.Fatal(err)

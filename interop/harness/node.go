@@ -61,7 +61,7 @@ func (n *Node) site(s *settings) {
 	s.set(at+"recovery.dir", n.c.path(n.Name, "recovery"))
 	s.set(at+"aux-services", "mapreduce_shuffle")
 	s.set(at+"aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler")
-	s.set(at+"env-whitelist", "JAVA_HOME,PATH,LANG,TZ,"+sparkPort)
+	s.set(at+"env-whitelist", "JAVA_HOME,PATH,LANG,TZ,KRB5_CONFIG,JAVA_TOOL_OPTIONS,"+sparkPort)
 	if n.c.Spark {
 		n.sparkSite(s)
 	}

@@ -67,7 +67,7 @@ func (c *Cluster) StartShuffle(j Shuffle, within time.Duration) *RunningShuffle 
 		"spark.yarn.jars=local:" + filepath.Join(dir, "lib", "*"),
 		"spark.driver.extraClassPath=" + classes, "spark.executor.extraClassPath=" + classes,
 		"spark.driver.extraJavaOptions=-XX:+UseSerialGC", "spark.executor.extraJavaOptions=-XX:+UseSerialGC",
-		"spark.yarn.stagingDir=file://" + c.path("staging"),
+		"spark.yarn.stagingDir=" + c.staging(),
 		"spark.ui.enabled=false",
 		"spark.shuffle.service.enabled=true",
 		"spark.dynamicAllocation.enabled=true",
