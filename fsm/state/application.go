@@ -237,6 +237,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	s.leaveUser(a.UserSlot)
 	a.UserSlot = 0
 	s.Gangs.drop(slot)
+	s.AppTokens.Ended(e.App, s.Meta.NowMillis)
 	s.endNodeApplications(a)
 	s.Meta.EndedApps++
 	s.fold(uint64(slot)<<8 | uint64(e.State))
@@ -303,8 +304,8 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if err != nil {
 		return err
 	}
-	if !a.State.Ended() || a.Containers != 0 {
-		return broken(e, "it is %s, containers left: %v", a.State, a.Containers != 0)
+	if !a.State.Ended() || a.Containers != 0 || s.AppTokens.Holder(e.App) != nil {
+		return broken(e, "it is %s, containers left: %v, or it has tokens", a.State, a.Containers != 0)
 	}
 	s.changes.app(AppChanged, slot, a)
 	s.Queues.tallyGone(a.Queue, a)

@@ -199,6 +199,7 @@ var parts = []part{
 	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
 	avoidedPart,
 	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
+	appTokens,
 }
 
 // Sections returns the sections of all parts, in the order of a snapshot.

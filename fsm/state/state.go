@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
 	"rmd/fsm/state/index"
 	"rmd/yarn"
@@ -50,6 +51,7 @@ type State struct {
 	Hosts      HostLists    // replaced whole
 	Access     AccessTokens // by name; replaced whole
 	Autopilot  Autopilot
+	AppTokens  apptoken.Ledger
 
 	writer *writer
 }

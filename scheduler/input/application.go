@@ -38,6 +38,7 @@ type SubmitApplication struct {
 	// TagGroups are the groups of the user that a tag userid=NAME names. The primary group comes
 	// first.
 	TagGroups []string
+	Tokens    AppTokens
 }
 
 // SubmitApplicationReply has the application's id and the path of its leaf queue.
@@ -165,6 +166,7 @@ func (i *SubmitApplication) Code(c *codec.Coder) {
 	c.String(&i.Label)
 	c.String(&i.AMLabel)
 	texts(c, &i.TagGroups)
+	i.Tokens.code(c)
 }
 
 // Code implements Reply.

@@ -57,6 +57,11 @@ const (
 	KindAdoptQueue
 	KindManageQueues
 	KindNodeSilence
+	KindTokenRenewed
+	KindTokenCallFailed
+	KindTokenCancelled
+	KindTokensFetched
+	KindTokenFetchFailed
 
 	// KindsEnd is one more than the highest kind of this build.
 	KindsEnd
@@ -149,6 +154,11 @@ var rows = [KindsEnd]row{
 	KindAdoptQueue:            of[AdoptQueue]("queue adopt"),
 	KindManageQueues:          of[ManageQueues](""),
 	KindNodeSilence:           of[NodeSilence](""),
+	KindTokenRenewed:          row{make: of[TokenRenewed]("").make, internal: true},
+	KindTokenCallFailed:       row{make: of[TokenCallFailed]("").make, internal: true},
+	KindTokenCancelled:        row{make: of[TokenCancelled]("").make, internal: true},
+	KindTokensFetched:         row{make: of[TokensFetched]("").make, internal: true},
+	KindTokenFetchFailed:      row{make: of[TokenFetchFailed]("").make, internal: true},
 }
 
 func rowOf(k Kind) row {

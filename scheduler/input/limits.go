@@ -15,6 +15,9 @@ const (
 	MaxLabels  = 4096      // labels in a request
 	MaxSilence = 1000      // nodes in each list of a NodeSilence
 
+	// MaxAppTokens limits the tokens of an application that the cluster renews.
+	MaxAppTokens = 1000
+
 	// MaxMillis is the largest time or duration, in milliseconds: 2,200 years. The sum of any two
 	// does not overflow.
 	MaxMillis = int64(1) << 46
@@ -126,6 +129,21 @@ var limits = map[string]limit{
 	"Place.Name":                       upTo(MaxName),
 	"SubmitApplication.Label":          upTo(4 << 10), // as Label.Name
 	"SubmitApplication.AMLabel":        upTo(4 << 10),
+	"AppTokens.List":                   upTo(MaxAppTokens),
+	"AppTokens.Conf":                   upTo(MaxContext),
+	"AppTokens.DelayMillis":            millis,
+	"AppToken.Kind":                    upTo(MaxName),
+	"AppToken.Service":                 upTo(4 << 10),
+	"AppToken.Identifier":              upTo(MaxText),
+	"AppToken.Password":                upTo(MaxText),
+	"AppToken.MaxMillis":               millis,
+	"TokenRenewed.ExpiresMillis":       millis,
+	"TokenCallFailed.AgainMillis":      millis,
+	"TokenCallFailed.Why":              start(4 << 10),
+	"TokensFetched.List":               upTo(MaxAppTokens),
+	"TokensFetched.Credentials":        upTo(MaxContext),
+	"TokenFetchFailed.AgainMillis":     millis,
+	"TokenFetchFailed.Why":             start(4 << 10),
 	"SetLifetime.LifetimeMillis":       millis,
 	"FailAttempt.User":                 user,
 	"KillApplication.User":             user,

@@ -11,6 +11,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
+	"rmd/scheduler/renewal"
 	"rmd/yarn"
 )
 
@@ -53,9 +54,17 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	}
 	slot := p.st.Apps.Find(seq)
 	p.declareTagged(slot, in.Tags)
-	p.sched.StartAttempt(slot)
+	if !renewals(p).Submitted(seq, &in.Tokens) {
+		p.sched.StartAttempt(slot)
+	}
 	p.forget()
 	return reply
+}
+
+// renewals returns what plans the tokens that applications carry for other services.
+func renewals(p *Planner) renewal.Plan {
+	return renewal.Plan{State: p.st, NowMillis: p.now, Emit: p.sched.Emit, Start: p.sched.StartAttempt,
+		Fail: func(app state.AppSlot, text string) { p.endApplication(app, yarn.AppFailed, yarn.FinalFailed, text) }}
 }
 
 func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, priority int32) *event.ApplicationSubmitted {
@@ -417,7 +426,7 @@ func (p *Planner) forget() {
 	}
 	var seqs []uint32
 	p.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
-		if a.State.Ended() && a.Containers == 0 {
+		if a.State.Ended() && a.Containers == 0 && p.st.AppTokens.Holder(a.ID.Seq) == nil {
 			seqs = append(seqs, a.ID.Seq)
 		}
 		return true

@@ -37,6 +37,7 @@ var deadlines = []deadline{
 	// Before the keys: when a token ends, its key may be replaced.
 	{kind: "delegation token", at: func(p *Planner) int64 { return earliest(&p.st.Delegations, tokenEnd) }, meet: ignoring((*Planner).tokensDue)},
 	{kind: "master key", at: (*Planner).keysAt, meet: func(p *Planner, in *input.Tick) { p.rollKeys(in.Entropy) }},
+	{kind: "token of applications", at: func(p *Planner) int64 { return p.st.AppTokens.FirstMillis() }, meet: ignoring(func(p *Planner) { renewals(p).Due() })},
 	{kind: "application that may start", at: (*Planner).startsAt, meet: ignoring((*Planner).startWaiting)},
 	{kind: "join token", at: (*Planner).joinTokensAt, meet: ignoring((*Planner).joinTokensDue)},
 	{kind: "idempotency key", at: (*Planner).requestsAt, meet: ignoring((*Planner).requestsDue)},

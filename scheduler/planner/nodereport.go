@@ -208,6 +208,7 @@ func (p *Planner) nodeHeartbeat(in *input.NodeHeartbeat) input.Reply {
 	p.confirmSizes(slot, in.Sizes)
 	recovered := p.health(slot, in.Unhealthy, in.Report)
 	p.heard(slot, in)
+	renewals(p).Kept(in.KeepAlive)
 	if len(in.KeepAlive) == 0 {
 		p.finishDrain(slot)
 	}

@@ -209,6 +209,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.revokeAccessToken(in)
 	case *input.SetAutopilot:
 		return p.setAutopilot(in)
+	case *input.TokenRenewed, *input.TokenCallFailed, *input.TokenCancelled, *input.TokensFetched, *input.TokenFetchFailed:
+		return renewals(p).Input(in)
 	case *input.RaiseLevel:
 		return p.raiseLevel(in)
 	case *input.RaiseEpoch:
