@@ -45,6 +45,7 @@ const (
 	Reload       Name = "reload"
 	Shadow       Name = "shadow"
 	Snapshot     Name = "snapshot"
+	Tokens       Name = "tokens"
 )
 
 // Table lists all jobs, sorted by name.
@@ -64,6 +65,7 @@ var Table = []Kind{
 	{Reload, "read the configuration again", 1, 0},
 	{Shadow, "run the shadow", 1, 0},
 	{Snapshot, "write snapshots", 1, 0},
+	{Tokens, "renew the tokens of applications", 5, time.Hour},
 }
 
 // Status is the record of a job.

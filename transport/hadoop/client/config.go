@@ -11,6 +11,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
+	"rmd/scheduler/input"
 	"rmd/transport/frontend"
 	"rmd/transport/hadoop/proto"
 	"rmd/yarn"
@@ -129,6 +130,9 @@ type Config struct {
 	// Only callers with a ticket then get, renew and cancel delegation tokens. Reports then have the
 	// token with which the caller calls the AM.
 	ShortName func(principal string) (string, error)
+	// Tokens is set where Kerberos authenticates callers. It returns the tokens of a submission that
+	// the cluster renews, and an error if they cannot be read.
+	Tokens func(sub *proto.ApplicationSubmissionContextProto) (input.AppTokens, error)
 }
 
 // DefaultConfig returns YARN's defaults. The caller must set the other fields.

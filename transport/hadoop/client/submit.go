@@ -65,6 +65,11 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 	if err := s.checkLaunch(sub, in); err != nil {
 		return nil, err
 	}
+	if s.cfg.Tokens != nil {
+		if in.Tokens, err = s.cfg.Tokens(sub); err != nil {
+			return nil, yarnException("Failed to submit %s to YARN : the tokens of its launch context: %v", in.ID, err)
+		}
+	}
 	in.Context = raw
 	s.findGroups(in)
 	f, err := s.change(ctx, c, in)

@@ -1,0 +1,265 @@
+package renewer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/fsm/apptoken"
+	"rmd/fsm/state"
+	"rmd/internal/job"
+	"rmd/internal/leadership"
+	"rmd/transport/frontend"
+	"rmd/transport/hadoop/token"
+	"rmd/yarn"
+)
+
+// Services calls the services that issued the tokens. conf is the configuration that came with the
+// application. A renewal returns the zero time if the service does not limit the token.
+type Services interface {
+	Renew(ctx context.Context, t token.Token, conf []byte) (expires time.Time, err error)
+	Cancel(ctx context.Context, t token.Token, conf []byte) error
+	// Fetch gets new tokens of the default file system for a user.
+	Fetch(ctx context.Context, user string) ([]token.Token, error)
+}
+
+// Config is the configuration of a Renewer.
+type Config struct {
+	// Logger, Submitter, Reader and Services are required.
+	Logger    hclog.Logger
+	Submitter frontend.Submitter
+	Reader    frontend.Reader
+	Services  Services
+	// Final reports whether an error of Services says that no further call can succeed.
+	Final func(err error) bool
+	// Job records whether tokens can be renewed.
+	Job    *job.Job
+	Policy Policy
+
+	// PerSecond limits the calls to one service.
+	PerSecond int
+	// Interval is the time between two looks at the state, and before a report is tried again.
+	Interval time.Duration
+	// Now returns the current time.
+	Now func() time.Time
+}
+
+// Defaults sets the fields that have a default.
+func (c *Config) Defaults() {
+	c.PerSecond, c.Interval, c.Now = cmp.Or(c.PerSecond, 20), cmp.Or(c.Interval, 200*time.Millisecond), time.Now
+}
+
+// Renewer calls the services of tokens while this replica leads.
+type Renewer struct {
+	cfg Config
+
+	mu    sync.Mutex
+	calls map[key]struct{}     // in progress
+	next  map[string]time.Time // when the next call to a service may begin
+	wg    sync.WaitGroup
+}
+
+// key identifies a call: that for a token, or that for the first token of an application.
+type key struct{ token, app uint32 }
+
+// New returns a Renewer. It does nothing until it leads.
+func New(cfg Config) (*Renewer, error) {
+	if cfg.Logger == nil || cfg.Submitter == nil || cfg.Reader == nil || cfg.Services == nil || cfg.Final == nil {
+		return nil, errors.New("renewer: logger, submitter, reader, services and final are required")
+	}
+	return &Renewer{cfg: cfg, calls: map[key]struct{}{}, next: map[string]time.Time{}}, nil
+}
+
+// Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed.
+func (r *Renewer) Run(ctx context.Context, changes <-chan leadership.Leadership) {
+	var now leadership.Leadership
+	stop := func() {}
+	defer func() { stop() }()
+	for {
+		select {
+		case c, ok := <-changes:
+			if !ok {
+				return
+			}
+			if c == now {
+				continue
+			}
+			stop()
+			now, stop = c, func() {}
+			if c.IsLeader {
+				stop = r.start(ctx)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *Renewer) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.Lead(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// Lead makes the calls that are due until ctx ends, which must be when the leadership ends. When it
+// returns, all its goroutines have ended.
+func (r *Renewer) Lead(ctx context.Context) {
+	defer r.wg.Wait()
+	for current := false; ctx.Err() == nil; {
+		if !current {
+			err := r.cfg.Reader.Current(ctx)
+			current = err == nil
+		}
+		if current {
+			r.look(ctx, r.cfg.Reader.Fork())
+		}
+		wait(ctx, r.cfg.Interval)
+	}
+}
+
+// look begins the calls that are due, those first for which an application waits.
+func (r *Renewer) look(ctx context.Context, st *state.State) {
+	now := r.cfg.Now()
+	var due []*apptoken.Token
+	for t := range st.AppTokens.Tokens() {
+		if t.NextMillis <= now.UnixMilli() && r.callable(t, now) {
+			due = append(due, t)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *apptoken.Token) int {
+		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.NextMillis, b.NextMillis))
+	})
+	for _, t := range due {
+		r.begin(key{token: t.Number}, t.Service, now, func() { r.serve(ctx, st, t) })
+	}
+	for h := range st.AppTokens.Holders() {
+		if h.FetchMillis != 0 && h.FetchMillis <= now.UnixMilli() {
+			r.begin(key{app: h.App}, "", now, func() { r.fetchFirst(ctx, st, h) })
+		}
+	}
+}
+
+// callable reports whether a call for a token can be of use. No token is renewed after its end.
+func (r *Renewer) callable(t *apptoken.Token, now time.Time) bool {
+	switch t.Phase {
+	case apptoken.New, apptoken.Ending:
+		return true
+	case apptoken.Kept:
+		return now.UnixMilli() < t.EndMillis && (t.Renewable() || r.replaceable(t))
+	}
+	return false
+}
+
+// replaceable reports whether a token is so near to its latest end that it is replaced.
+func (r *Renewer) replaceable(t *apptoken.Token) bool {
+	p := &r.cfg.Policy
+	return p.Replace && t.Kind == apptoken.KindHDFS && t.Phase == apptoken.Kept && t.MaxMillis > 0 && t.MaxMillis-t.EndMillis < p.Remaining.Milliseconds()
+}
+
+// begin begins a call unless it is in progress, or there are too many calls, or too many of a
+// service.
+func (r *Renewer) begin(k key, service string, now time.Time, call func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, busy := r.calls[k]; busy || len(r.calls) >= r.cfg.Policy.ThreadsMax || now.Before(r.next[service]) {
+		return
+	}
+	// A service may get the calls of one second at once.
+	r.next[service] = later(r.next[service], now.Add(-time.Second)).Add(time.Second / time.Duration(r.cfg.PerSecond))
+	for name, at := range r.next {
+		if now.Sub(at) > time.Minute {
+			delete(r.next, name)
+		}
+	}
+	r.calls[k] = struct{}{}
+	r.wg.Go(func() {
+		call()
+		r.mu.Lock()
+		delete(r.calls, k)
+		r.mu.Unlock()
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Back-off after a failed call.
+const (
+	againFirst = 10 * time.Second
+	againMost  = 10 * time.Minute
+)
+
+// again returns the time before the next call after a number of failures in a row. While an
+// application waits, all tries must fit in the time-out.
+func (r *Renewer) again(failures uint32, waits bool) time.Duration {
+	d := min(againFirst<<min(failures, 10), againMost)
+	if waits {
+		d = r.cfg.Policy.Timeout / 10
+	}
+	return d*4/5 + rand.N(d*2/5+1) // so that tokens that failed together are not tried together again
+}
+
+// timeout returns the longest time of one call.
+func (r *Renewer) timeout(waits bool) time.Duration {
+	if waits {
+		return r.cfg.Policy.Timeout / 4
+	}
+	return r.cfg.Policy.Timeout
+}
+
+func tokenOf(t *apptoken.Token) token.Token {
+	return token.Token{Kind: t.Kind, Service: t.Service, Identifier: t.Identifier, Password: t.Password}
+}
+
+func userOf(st *state.State, app uint32) string {
+	if slot := st.App(app); slot != 0 {
+		return st.NameOf(st.Apps.Get(slot).User)
+	}
+	return ""
+}
+
+func idOf(st *state.State, app uint32) yarn.ApplicationID {
+	if slot := st.App(app); slot != 0 {
+		return st.Apps.Get(slot).ID
+	}
+	return yarn.ApplicationID{}
+}
+
+// wait waits for d or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+var errOwn = errors.New("no longer valid in this cluster")
+
+// failure returns the text about a failed renewal. It begins as YARN's for an application that
+// waits, because the application shows it when it fails.
+func (r *Renewer) failure(t *apptoken.Token, err error) string {
+	if t.Phase == apptoken.New {
+		return fmt.Sprintf("Failed to renew token: %s: %v", r.cfg.Policy.describe(tokenOf(t)), err)
+	}
+	return err.Error()
+}
