@@ -79,7 +79,20 @@ func small(tb testing.TB) *state.State {
 	withGang(tb, st)
 	withLease(tb, st)
 	withSilence(tb, st)
+	withTokens(tb, st)
 	return st
+}
+
+// withTokens adds an application with tokens of other services, of which one was replaced.
+func withTokens(tb testing.TB, st *state.State) {
+	now := st.Meta.NowMillis
+	apply(tb, st, &event.TokensAdded{App: 1, Conf: []byte("conf"), Keep: true, DelayMillis: 600_000, Tokens: []event.AppToken{
+		{Kind: "HDFS_DELEGATION_TOKEN", Service: "ha-hdfs:ns", Identifier: []byte("old"), Password: []byte("secret"), MaxMillis: now + 9000},
+		{Kind: "kms-dt", Service: "kms:1", Identifier: []byte("kms"), Password: []byte("secret")}}},
+		&event.TokenRenewed{Token: 2, EndMillis: now + 1000, NextMillis: now + 900},
+		&event.TokensReplaced{Apps: []uint32{1}, Credentials: []byte("HDTS"), Tokens: []event.AppToken{
+			{Kind: "HDFS_DELEGATION_TOKEN", Service: "ha-hdfs:ns", Identifier: []byte("new"), Password: []byte("secret"), MaxMillis: now + 99_000}}},
+		&event.TokenCallFailed{Token: 3, NextMillis: now + 10, Why: "connection refused"})
 }
 
 // withSilence adds a node that has missed heartbeats, and one that an ask avoids.

@@ -1,6 +1,7 @@
 package apptoken
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -179,6 +180,9 @@ func (w *writer) released(e *event.TokensReleased) string {
 	return ""
 }
 
+// giveUpMillis is how long a token that was never renewed waits for its cancellation.
+const giveUpMillis = 24 * 60 * 60 * 1000
+
 // leave takes an application from a token. A token without one is cancelled, or else removed.
 func (w *writer) leave(t *Token, app uint32, cancel bool) {
 	if len(t.Apps) == 1 && (!cancel || t.Keep || t.Phase == Lost) {
@@ -188,6 +192,7 @@ func (w *writer) leave(t *Token, app uint32, cancel bool) {
 	w.token(t, func(t *Token) {
 		if t.Apps = without(t.Apps, app); len(t.Apps) == 0 {
 			t.Apps, t.Phase, t.NextMillis, t.Failures, t.Why = nil, Ending, w.now, 0, ""
+			t.EndMillis = cmp.Or(t.EndMillis, w.now+giveUpMillis)
 		}
 	})
 }

@@ -141,54 +141,47 @@ func (t *Token) Over(now int64) bool { return t.overMillis() <= now }
 // Over reports whether the application's tokens are to be released at a time.
 func (h *Holder) Over(now int64) bool { return h.overMillis() <= now }
 
-// Code encodes the record at a place from 1 in a snapshot, or decodes the next one. The first record
-// has the counters, tokens follow, and then the holders.
+// Counters codes the counters, which are in a snapshot apart from the records.
+func (l *Ledger) Counters(c *codec.Coder) {
+	c.U32(&l.last)
+	c.U64(&l.sequence)
+}
+
+// Code encodes the record at a place from 1 in a snapshot, or decodes the next one. Tokens are first,
+// and holders follow.
 func (l *Ledger) Code(at uint32, c *codec.Coder) {
-	i := int(at) - 2
-	switch n := uint8(0); {
-	case c.Decoding():
-		c.U8(&n)
-		l.decode(n, c)
-	case i < 0:
-		c.U8(&n)
-		c.U32(&l.last)
-		c.U64(&l.sequence)
-	case i < len(l.tokens):
-		n = 1
-		c.U8(&n)
-		l.tokens[i].code(c)
-	default:
-		n = 2
-		c.U8(&n)
-		l.holders[i-len(l.tokens)].code(c)
+	holder := int64(at) > int64(len(l.tokens))
+	if c.Decoding() {
+		c.Bool(&holder)
+		if int64(at) != int64(l.Records())+1 || !holder && len(l.holders) > 0 {
+			c.Fail(fmt.Errorf("%w: record %d of tokens", codec.ErrMalformed, at))
+			return
+		}
+		l.decode(holder, c)
+		return
+	}
+	c.Bool(&holder)
+	if holder {
+		l.holders[int(at)-1-len(l.tokens)].code(c)
+	} else {
+		l.tokens[at-1].code(c)
 	}
 }
 
-func (l *Ledger) decode(what uint8, c *codec.Coder) {
-	switch what {
-	case 0:
-		c.U32(&l.last)
-		c.U64(&l.sequence)
-	case 1:
-		t := new(Token)
-		t.code(c)
-		l.tokens = append(l.tokens, t)
-	case 2:
+func (l *Ledger) decode(holder bool, c *codec.Coder) {
+	if holder {
 		h := new(Holder)
 		h.code(c)
 		l.holders = append(l.holders, h)
-	default:
-		c.Fail(fmt.Errorf("%w: record %d of tokens", codec.ErrMalformed, what))
+		return
 	}
+	t := new(Token)
+	t.code(c)
+	l.tokens = append(l.tokens, t)
 }
 
 // Records returns the number of records that Code encodes.
-func (l *Ledger) Records() int {
-	if l.last == 0 && l.sequence == 0 && len(l.holders) == 0 {
-		return 0
-	}
-	return 1 + len(l.tokens) + len(l.holders)
-}
+func (l *Ledger) Records() int { return len(l.tokens) + len(l.holders) }
 
 // Check verifies that tokens and holders refer to each other. exists says whether there is an
 // application.

@@ -49,6 +49,8 @@ func TestDescribe(t *testing.T) {
 		{&ApplicationForgotten{App: 7}, "ApplicationForgotten {App:7}"},
 		{&MasterKeyCreated{Bytes: []byte("secret")}, ", Bytes of 6 bytes"},
 		{&AttemptRegistered{Host: "h", ClientKey: []byte("secret")}, ", ClientKey of 6 bytes"},
+		{&TokensAdded{App: 7, Tokens: []AppToken{{Kind: "k", Service: "nn", Password: []byte("secret")}}}, "Tokens:[{k for nn}]"},
+		{&TokensReplaced{Tokens: []AppToken{{Kind: "k", Service: "nn", Password: []byte("secret")}}, Credentials: []byte("secret")}, ", Credentials of 6 bytes"},
 		{&ApplicationSubmitted{Name: "a\x1b[2J\nb", Context: []byte("secret")}, "Name:a [2J b "},
 		{&ApplicationSubmitted{Name: strings.Repeat("é", 1000), Context: []byte("secret")}, "é…, Context of 6 bytes"},
 	} {

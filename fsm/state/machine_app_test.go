@@ -174,7 +174,9 @@ func (m *machine) EndApplication(t *rapid.T) {
 }
 
 func (m *machine) ForgetApplication(t *rapid.T) {
-	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.State.Ended() && a.Containers == 0 })
+	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool {
+		return a.State.Ended() && a.Containers == 0 && m.s.AppTokens.Holder(a.ID.Seq) == nil
+	})
 	m.apply(t, &event.ApplicationForgotten{App: a.ID.Seq})
 }
 

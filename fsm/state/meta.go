@@ -124,5 +124,5 @@ type Meta struct {
 // began.
 func (m *Meta) Decisions() uint64 { return m.Allocated + m.Made }
 
-var metaPart = derived{part: single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c) }),
+var metaPart = derived{part: single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.code(c); s.AppTokens.Counters(c) }),
 	agrees: (*State).checkMeta}

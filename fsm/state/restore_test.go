@@ -133,12 +133,13 @@ func TestDamageIsSeen(t *testing.T) {
 }
 
 // TestSectionsRefuseOddSlots checks that decoding rejects slot 0, a slot that occurs twice, a slot
-// out of bounds, and a second record of a section with a single one.
+// out of bounds, and a second record of a section with a single one. The records of tokens come one
+// after the other.
 func TestSectionsRefuseOddSlots(t *testing.T) {
 	for _, sec := range Sections() {
 		s := New()
 		bad := []uint32{0, MaxSlots, 1<<32 - 1}
-		single := sec.ID <= 3 || (sec.ID >= 19 && sec.ID <= 21) || sec.ID == 31 || sec.ID == 39
+		single := sec.ID <= 3 || (sec.ID >= 19 && sec.ID <= 21) || sec.ID == 31 || sec.ID == 39 || sec.ID == 41
 		if single {
 			bad = append(bad, 2)
 		}
@@ -208,7 +209,7 @@ func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
 		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
 		"labels", "labelled-hosts", "label-uses", "labelled-containers", "preemptions", "preempted",
-		"preemption-totals", "lengths", "placements", "dynamic-queues", "gangs", "leases", "former-queues", "large-containers", "avoided", "debts"}
+		"preemption-totals", "lengths", "placements", "dynamic-queues", "gangs", "leases", "former-queues", "large-containers", "avoided", "debts", "app-tokens"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))

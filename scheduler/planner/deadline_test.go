@@ -223,6 +223,14 @@ func TestDeadlines(t *testing.T) {
 			},
 			met: appIs(1, yarn.AppFailed),
 		},
+		"token of applications": {
+			start: func(q *quiet) int64 {
+				q.do(&input.SubmitApplication{Queue: "a", User: "ann", Unmanaged: true,
+					Tokens: input.AppTokens{List: []input.AppToken{{Kind: "kms-dt", Service: "kms", MaxMillis: q.now + 60_000}}}})
+				return q.now + 60_000
+			},
+			met: appIs(1, yarn.AppFailed),
+		},
 		"delegation token": {
 			start: func(q *quiet) int64 {
 				q.do(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn"})

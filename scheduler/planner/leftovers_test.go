@@ -127,4 +127,6 @@ func (w *world) strange() {
 		in.Asks = append(in.Asks, input.Ask{Key: key, Name: fmt.Sprint("asked", i), Count: 1, Size: yarn.NewResource(1, 1)})
 	}
 	w.plan(in)
+	w.plan(&input.SubmitApplication{User: "mallory", Queue: leaf, Unmanaged: true,
+		Tokens: input.AppTokens{Keep: true, List: []input.AppToken{{Kind: "kms-dt", Service: "kms"}}}})
 }

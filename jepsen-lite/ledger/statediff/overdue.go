@@ -40,6 +40,7 @@ func Overdue(st *state.State) (found []string) {
 		note(t.ExpiresMillis, "delegation token %d is over", t.Sequence)
 		return true
 	})
+	note(st.AppTokens.FirstMillis(), "a token of applications has ended or is to be released")
 	for i := range st.JoinTokens {
 		note(st.JoinTokens[i].ExpiresMillis, "a join token of %s is over", st.JoinTokens[i].CreatedBy)
 	}

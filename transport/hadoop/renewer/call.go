@@ -78,7 +78,7 @@ func own(st *state.State, t *apptoken.Token) *state.DelegationToken {
 	if err != nil {
 		return nil
 	}
-	return st.Delegation(id.Sequence)
+	return st.Delegations.Find(id.Sequence)
 }
 
 func (r *Renewer) renewOwn(ctx context.Context, st *state.State, t *apptoken.Token) (int64, error) {

@@ -230,14 +230,14 @@ func tokenOf(t *apptoken.Token) token.Token {
 }
 
 func userOf(st *state.State, app uint32) string {
-	if slot := st.App(app); slot != 0 {
-		return st.NameOf(st.Apps.Get(slot).User)
+	if slot := st.Apps.Find(app); slot != 0 {
+		return st.Names.Text(st.Apps.Get(slot).User)
 	}
 	return ""
 }
 
 func idOf(st *state.State, app uint32) yarn.ApplicationID {
-	if slot := st.App(app); slot != 0 {
+	if slot := st.Apps.Find(app); slot != 0 {
 		return st.Apps.Get(slot).ID
 	}
 	return yarn.ApplicationID{}
