@@ -91,6 +91,9 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 // explainWaiting says what an application waits for that has not ended.
 func (v view) explainWaiting(x *Explanation, slot state.AppSlot, a *state.App) {
 	switch {
+	case v.st.AppTokens.Waits(a.ID.Seq):
+		x.because(scheduler.NoAsks, "%s", tokenWait(v.st, a))
+		x.Waiting = true
 	case a.AttemptState == state.AttemptNonRunnable:
 		x.because(scheduler.MaxParallelApps, "%s", v.parallelLimit(a))
 	case a.AttemptState == state.AttemptFinishing:

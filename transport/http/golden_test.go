@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rmd/fsm/event"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files again; read the diff")
@@ -40,10 +42,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSecretsInNoAnswer looks for the keys of AMs' clients in documents and pages.
+// TestSecretsInNoAnswer looks for the keys of AMs' clients, and for the passwords of applications'
+// tokens, in documents and pages.
 func TestSecretsInNoAnswer(t *testing.T) {
 	b := newBench(t, nil)
+	secret := []event.AppToken{{Kind: "HDFS_DELEGATION_TOKEN", Service: "nn:8020", Identifier: []byte(clientKey), Password: []byte(clientKey)}}
+	b.h.apply(t, &event.TokensAdded{App: 3, Tokens: secret, Conf: []byte(clientKey)},
+		&event.TokensReplaced{Apps: []uint32{3}, Tokens: secret, Credentials: []byte(clientKey)}, &event.TokenCallFailed{Token: 2, Why: "refused"})
 	paths := []string{"/v1/apps/" + app1 + "/events?count=100", "/v1/events?count=100", "/v1/audit", "/v1/log?from=1&count=50&kind=AttemptRegistered&why", "/metrics", "/jmx", "/conf",
+		"/v1/log?from=1&count=50&kind=TokensAdded&why", "/v1/log?from=1&count=50&kind=TokensReplaced", "/v1/apps/" + app3 + "/events?count=100", "/ui/apps/" + app3,
 		"/ui/", "/ui/apps", "/ui/apps/" + app1, "/ui/events"}
 	for _, g := range golden {
 		paths = append(paths, g.path)
@@ -56,8 +63,11 @@ func TestSecretsInNoAnswer(t *testing.T) {
 				t.Errorf("%s has the key: %s", path, form)
 			}
 		}
-		if strings.HasPrefix(path, "/v1/log") && !strings.Contains(body, "client_key_bytes") {
+		if strings.Contains(path, "kind=AttemptRegistered") && !strings.Contains(body, "client_key_bytes") {
 			t.Errorf("%s does not show the registration: %s", path, body)
+		}
+		if strings.Contains(path, "kind=Tokens") && !strings.Contains(body, "HDFS_DELEGATION_TOKEN of nn:8020") {
+			t.Errorf("%s does not show the tokens: %s", path, body)
 		}
 	}
 }

@@ -14,10 +14,6 @@ import (
 	"rmd/yarn"
 )
 
-// tokenSequence is the sequence number of renewed application tokens. rmd never renews any, so it
-// does not change.
-const tokenSequence = 1
-
 // orders are the commands in an answer.
 type orders struct {
 	kill    []yarn.ContainerID
@@ -33,8 +29,8 @@ func (o *orders) none() bool {
 	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 && o.total == nil && o.labels == nil
 }
 
-// plain encodes the answer without commands.
-func (s *Service) plain(response int32) []byte {
+// plain encodes the answer without commands. tokens is the number of the replaced tokens.
+func (s *Service) plain(response int32, tokens int64) []byte {
 	b := make([]byte, 0, 24)
 	b = protowire.AppendTag(b, 1, protowire.VarintType)
 	b = protowire.AppendVarint(b, uint64(response))
@@ -43,13 +39,13 @@ func (s *Service) plain(response int32) []byte {
 	b = protowire.AppendTag(b, 7, protowire.VarintType)
 	b = protowire.AppendVarint(b, uint64(s.cfg.HeartbeatInterval.Milliseconds()))
 	b = protowire.AppendTag(b, 19, protowire.VarintType)
-	return protowire.AppendVarint(b, tokenSequence)
+	return protowire.AppendVarint(b, uint64(tokens))
 }
 
 // repeat returns the last answer again. The caller holds the session's lock.
 func (s *Service) repeat(ss *session) []byte {
 	if ss.answer == nil {
-		return s.plain(ss.last)
+		return s.plain(ss.last, tokenSequence(s.fresh(s.now()).st))
 	}
 	return bytes.Clone(ss.answer)
 }
@@ -58,14 +54,15 @@ func (s *Service) repeat(ss *session) []byte {
 func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, keep []byte) {
 	ring := token.NewRing(v.st)
 	containerKey, nmKey := ring.ToHand(yarn.KeyContainer, r.containerKey), ring.ToHand(yarn.KeyNM, r.nmKey)
-	if o.none() && containerKey == nil && nmKey == nil {
-		return s.plain(response), nil
+	lacks := v.tokens != 0 && r.tokens != v.tokens
+	if o.none() && containerKey == nil && nmKey == nil && !lacks {
+		return s.plain(response, tokenSequence(v.st)), nil
 	}
 	p := &proto.NodeHeartbeatResponseProto{
 		ResponseId:                  new(response),
 		NodeAction:                  proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
 		NextHeartBeatInterval:       new(s.cfg.HeartbeatInterval.Milliseconds()),
-		TokenSequenceNo:             new(int64(tokenSequence)),
+		TokenSequenceNo:             new(tokenSequence(v.st)),
 		ContainerTokenMasterKey:     containerKey,
 		NmTokenMasterKey:            nmKey,
 		ContainersToCleanup:         wire.ContainerIDProtos(o.kill),
@@ -85,6 +82,9 @@ func (s *Service) answer(v *view, r *report, response int32, o *orders) (out, ke
 	}
 	if o.labels != nil {
 		p.AreNodeLabelsAcceptedByRM, p.DiagnosticsMessage = &o.labels.accepted, wire.Optional(o.labels.diagnostics)
+	}
+	if lacks {
+		p.SystemCredentialsForApps = systemCredentials(v.st)
 	}
 	out = encode(p)
 	return out, bytes.Clone(out)

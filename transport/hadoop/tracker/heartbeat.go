@@ -51,6 +51,7 @@ func (s *Service) fastPath(b *beat) []byte {
 		b.response != ss.last || b.unhealthy || b.more,
 		!ss.hashed || b.hash != ss.hash || b.containers != len(ss.running),
 		b.containerKey != v.containerKey || b.nmKey != v.nmKey,
+		v.tokens != 0 && b.tokens != v.tokens, b.keepsAlive && v.releases,
 		otherAddress(ss.address, b.from), !ss.nothingPending(v.st), s.leaderUnreachable(now):
 		return nil
 	}
@@ -60,7 +61,7 @@ func (s *Service) fastPath(b *beat) []byte {
 	ss.last, ss.answered, ss.answer = next(ss.last), true, nil
 	ss.conn, ss.lastHeartbeat, ss.use, ss.beaten = b.conn, now, b.use, true
 	s.idle.add(ss.number)
-	return s.plain(ss.last)
+	return s.plain(ss.last, tokenSequence(v.st))
 }
 
 // report is a decoded heartbeat.
@@ -188,8 +189,9 @@ func (s *Service) plan(ctx context.Context, in *input.NodeHeartbeat) (*input.Nod
 // local reports whether an input would only tell the leader that the node is alive.
 func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 	now := s.now()
-	st := s.fresh(now).st
-	return !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.pending == nil && !s.leaderUnreachable(now) && ss.nothingPending(st) && ss.unacked(st) < unackedMax
+	v := s.fresh(now)
+	st := v.st
+	return !(v.releases && len(in.KeepAlive) > 0) && !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.pending == nil && !s.leaderUnreachable(now) && ss.nothingPending(st) && ss.unacked(st) < unackedMax
 }
 
 // finish updates the session with the leader's reply and returns the answer for the node.

@@ -25,9 +25,13 @@ type beat struct {
 	more       bool // there are labels, log aggregation reports, or increased containers
 	// containerKey and nmKey are the ids of the node's keys. 0 means none.
 	containerKey, nmKey int32
-	use                 Utilization
-	conn                uint64     // the id of the connection
-	from                netip.Addr // the caller's address; not valid: unknown
+	// tokens is the node's number of the replaced tokens. keepsAlive says that it still collects the
+	// logs of ended applications.
+	tokens     int64
+	keepsAlive bool
+	use        Utilization
+	conn       uint64     // the id of the connection
+	from       netip.Addr // the caller's address; not valid: unknown
 }
 
 // seed is the seed of the hashes, which are used only in this process.
@@ -65,6 +69,8 @@ func (b *beat) scan(data []byte) error {
 			return keyID(v.bytes, &b.nmKey)
 		case 4, 5:
 			b.more = true
+		case 8:
+			v.int64(&b.tokens)
 		}
 		return nil
 	})
@@ -97,6 +103,8 @@ func (b *beat) status(num protowire.Number, v value) error {
 		}
 		b.judged = true
 		return fields(v.bytes, b.health)
+	case 5:
+		b.keepsAlive = true
 	case 6:
 		return fields(v.bytes, b.use.Containers.read)
 	case 8:

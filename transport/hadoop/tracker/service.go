@@ -44,6 +44,8 @@ type view struct {
 	at           time.Duration
 	containerKey int32 // containerKey and nmKey are the ids of the newest keys
 	nmKey        int32
+	tokens       int64 // the number of the replaced tokens that nodes must have; 0 if they need none
+	releases     bool  // an ended application has tokens
 }
 
 // New returns a service. Run must run, or idle nodes are not scheduled.
@@ -161,6 +163,7 @@ func (s *Service) fresh(now time.Duration) *view {
 	}
 	ring := token.NewRing(st)
 	v = &view{st: st, at: now, containerKey: ring.Newest(yarn.KeyContainer).ID, nmKey: ring.Newest(yarn.KeyNM).ID}
+	v.tokens, v.releases = tokenNeeds(st)
 	s.seen.Store(v)
 	return v
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"rmd/api"
+	"rmd/fsm/apptoken"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/view"
@@ -57,6 +58,7 @@ var (
 	descJobFailing  = desc("rmd_job_failing", "1 if a background job of this replica counts as failing.", "name")
 	descJobSuccess  = desc("rmd_job_success_timestamp_seconds", "Last success of a background job, in Unix time; missing if there was none.", "name")
 	descIdempotency = desc("rmd_requests_remembered", "Number of answers that are stored for idempotency keys.")
+	descTokens      = desc("rmd_token_expires_seconds", "Time until the first token of applications ends whose renewal fails. Absent if there is none.")
 	descNames       = desc("rmd_names", "Number of names of hosts, racks and users in the state.")
 )
 
@@ -108,12 +110,26 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	g.set(descApplied, float64(v.Index))
 	g.set(descIdempotency, float64(v.State.Requests.Len()))
 	g.set(descNames, float64(v.State.Names.Len()))
+	g.tokens()
 	g.apps()
 	g.queues()
 	g.partitions()
 	g.reservations()
 	g.preemption()
 	g.nodes()
+}
+
+// tokens shows how near the first token of applications is to its end that cannot be renewed now.
+func (g *gauges) tokens() {
+	first := int64(apptoken.Never)
+	for t := range g.v.State.AppTokens.Tokens() {
+		if t.Phase == apptoken.Kept && t.Failures > 0 {
+			first = min(first, t.EndMillis)
+		}
+	}
+	if first != apptoken.Never {
+		g.set(descTokens, time.Until(time.UnixMilli(first)).Seconds())
+	}
 }
 
 type gauges struct {

@@ -108,6 +108,12 @@ func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 			props[p.Name] = MaskProperty(p.Name, p.Value)
 		}
 		d.Data["properties"] = props
+	case []event.AppToken: // without their identifiers and passwords
+		tokens := make([]string, 0, len(x))
+		for _, t := range x {
+			tokens = append(tokens, t.Kind+" of "+t.Service)
+		}
+		d.Data["tokens"] = tokens
 	case []event.Label:
 		labels := make(map[string]bool, len(x))
 		for _, l := range x {
