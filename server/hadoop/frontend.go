@@ -92,6 +92,7 @@ type Frontend struct {
 	launcher *launcher.Launcher
 	front    *ports.Front
 	leads    chan leadership.Leadership
+	tokens   *tokens // nil without Kerberos
 }
 
 // Open reads Hadoop's files and creates the services. The caller calls Listen when the rest of the
@@ -118,7 +119,7 @@ func Open(cfg Config) (*Frontend, error) {
 	if err := f.files.loadServices(); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	for _, step := range []func() error{f.openTracker, f.openMaster, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
+	for _, step := range []func() error{f.openTracker, f.openMaster, f.openTokens, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("hadoop: %w", errors.Join(err, f.Close()))
 		}
@@ -239,6 +240,9 @@ func (f *Frontend) openClient() error {
 	c.WebURL = webURL(f.conf, f.cfg)
 	if f.security.Kerberos != nil {
 		c.ShortName = f.shortName
+	}
+	if f.tokens != nil {
+		c.Tokens = f.tokens.policy.Of
 	}
 	var err error
 	f.client, err = client.New(c)
@@ -414,6 +418,9 @@ func (f *Frontend) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { f.tracker.Run(ctx) })
 	wg.Go(func() { _ = f.launcher.Run(ctx, f.leads) }) // it returns when the context ends
+	if f.tokens != nil {
+		wg.Go(func() { f.tokens.renewer.Run(ctx, f.tokens.leads) })
+	}
 	wg.Wait()
 }
 
@@ -432,11 +439,18 @@ func (f *Frontend) observe(protocol, method, code string, took time.Duration) {
 	f.cfg.Observe(strings.TrimSuffix(name, "PB"), method, code, took)
 }
 
-// Follow passes a change of leadership to the launcher.
+// Follow passes a change of leadership to the launcher and the renewer.
 func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
-	select {
-	case f.leads <- l:
-	case <-ctx.Done():
+	all := []chan leadership.Leadership{f.leads}
+	if f.tokens != nil {
+		all = append(all, f.tokens.leads)
+	}
+	for _, leads := range all {
+		select {
+		case leads <- l:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -448,6 +462,9 @@ func (f *Frontend) Close() error {
 	}
 	if f.caller != nil {
 		errs = append(errs, f.caller.Close())
+	}
+	if f.tokens != nil {
+		errs = append(errs, f.tokens.services.Close())
 	}
 	if f.web != nil {
 		f.web.Close()

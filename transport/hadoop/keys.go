@@ -50,6 +50,9 @@ var honored = []string{
 	"yarn.resourcemanager.application.max-tag.length",
 	"yarn.resourcemanager.application.max-tags",
 	"yarn.resourcemanager.cluster-id",
+	"yarn.resourcemanager.delegation-token-renewer.thread-count",
+	"yarn.resourcemanager.delegation-token-renewer.thread-timeout",
+	"yarn.resourcemanager.delegation-token.always-cancel",
 	"yarn.resourcemanager.delegation-token.max-conf-size-bytes",
 	"yarn.resourcemanager.ha.rm-ids",
 	"yarn.resourcemanager.keytab",
@@ -59,8 +62,10 @@ var honored = []string{
 	"yarn.resourcemanager.nodes.exclude-path",
 	"yarn.resourcemanager.nodes.include-path",
 	"yarn.resourcemanager.principal",
+	"yarn.resourcemanager.proxy-user-privileges.enabled",
 	"yarn.resourcemanager.resource-tracker.nm.ip-hostname-check",
 	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+	"yarn.resourcemanager.system-credentials.valid-time-remaining",
 	"yarn.resourcemanager.webapp.spnego-keytab-file",
 	"yarn.resourcemanager.webapp.spnego-principal",
 	"yarn.web-proxy.address",
@@ -101,6 +106,8 @@ type part struct {
 const (
 	whyLog   = "the replicated log is the store, and its replicas elect the leader themselves"
 	whyOther = "it is not offered"
+
+	whyTokens = "tokens are tried again by rmd's own times, and released on time"
 )
 
 // concerns are the families of keys for a ResourceManager. Other keys are for other daemons and for
@@ -130,6 +137,8 @@ var concerns = []part{
 	{"yarn.node-labels.manager-class", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.", Visible, whyOther, ""},
 	{"yarn.resourcemanager.connect.", Harmless, "", ""},
+	{"yarn.resourcemanager.delayed.delegation-token.removal-interval-ms", Harmless, whyTokens, ""},
+	{"yarn.resourcemanager.delegation-token-renewer.", Harmless, whyTokens, ""},
 	{"yarn.resourcemanager.fs.state-store.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.ha.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.ha.enabled", Harmless, "", ""},

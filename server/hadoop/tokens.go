@@ -1,0 +1,63 @@
+package hadoop
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"rmd/internal/hadoopconf"
+	"rmd/internal/job"
+	"rmd/internal/leadership"
+	"rmd/transport/hadoop"
+	"rmd/transport/hadoop/proto"
+	"rmd/transport/hadoop/renewal"
+	"rmd/transport/hadoop/renewer"
+	"rmd/transport/hadoop/token"
+)
+
+// tokens renews the tokens of applications, where Kerberos authenticates callers.
+type tokens struct {
+	policy   renewer.Policy
+	services *renewal.Services
+	renewer  *renewer.Renewer
+	leads    chan leadership.Leadership
+}
+
+// openTokens creates the renewer. Without Kerberos there is none, as in YARN.
+func (f *Frontend) openTokens() error {
+	if f.security.Kerberos == nil {
+		return nil
+	}
+	conf, err := hadoopconf.ReadDir(f.cfg.Settings.HadoopConfDir, renewal.Files...)
+	if err != nil {
+		return err
+	}
+	t := &tokens{leads: make(chan leadership.Leadership, 16)}
+	if t.policy, err = renewer.PolicyOf(conf); err != nil {
+		return err
+	}
+	t.policy.Managed, t.policy.Identify = renewal.Managed, renewal.Identify
+	t.policy.Own = func(k token.Token) bool {
+		_, err := token.VerifyDelegation(f.read.Fork(), &proto.TokenProto{Identifier: k.Identifier, Password: k.Password, Kind: &k.Kind, Service: &k.Service}, time.Now().UnixMilli())
+		return err == nil
+	}
+	login, err := hadoop.LoginOf(conf, f.cfg.Settings.ID)
+	if err != nil {
+		return err
+	}
+	t.services, err = renewal.Open(renewal.Config{Logger: f.logger("tokens"), Conf: conf, Login: login, Protection: f.security.Protection,
+		Dial: f.cfg.Budget.Dialer("tokens", new(net.Dialer).DialContext)})
+	if err != nil {
+		return err
+	}
+	c := renewer.Config{Logger: f.logger("tokens"), Submitter: f.cfg.Submitter, Reader: f.read, Services: t.services, Policy: t.policy,
+		Job: f.cfg.Jobs.Job(job.Tokens), Final: func(err error) bool {
+			return errors.Is(err, renewal.ErrInvalidToken) || errors.Is(err, renewal.ErrNotRenewer)
+		}}
+	c.Defaults()
+	if t.renewer, err = renewer.New(c); err != nil {
+		return err
+	}
+	f.tokens = t
+	return nil
+}
