@@ -63,8 +63,8 @@ func TestSigns(t *testing.T) {
 	if want := []string{"RegisterNode", "NodeHeartbeat", "RegisterAttempt", "Allocate", "FinishAttempt", "NodesHeard"}; !slices.Equal(signs, want) {
 		t.Errorf("signs of life: %v, want %v", signs, want)
 	}
-	if !slices.Equal(internal, []string{"Audit"}) {
-		t.Errorf("internal inputs: %v, want only Audit", internal)
+	if want := []string{"Audit", "TokenRenewed", "TokenCallFailed", "TokenCancelled", "TokensFetched", "TokenFetchFailed"}; !slices.Equal(internal, want) {
+		t.Errorf("internal inputs: %v, want %v", internal, want)
 	}
 	if New(KindsEnd) != nil || SignOf(&NodeHeartbeat{ID: yarn.NodeID{Host: "a"}}).Node.Host != "a" {
 		t.Error("an unknown kind is made, or the node of a heartbeat is another one")
