@@ -141,12 +141,12 @@ func (w *writer) renewed(e *event.TokenRenewed) string {
 	w.token(t, func(t *Token) {
 		t.Phase, t.EndMillis, t.NextMillis, t.Failures, t.Why = Kept, e.EndMillis, e.NextMillis, 0, ""
 	})
-	w.settle(t.Apps)
+	w.letStart(t.Apps)
 	return ""
 }
 
-// settle lets applications start that have all that they wait for.
-func (w *writer) settle(apps []uint32) {
+// letStart lets applications start that have all that they wait for.
+func (w *writer) letStart(apps []uint32) {
 	for _, app := range apps {
 		if h := w.l.Holder(app); h.Waits && w.l.Ready(h) {
 			w.holder(h, func(h *Holder) { h.Waits = false })
@@ -227,7 +227,7 @@ func (w *writer) replace(e *event.TokensReplaced) string {
 		w.holders = append(w.holders, &h)
 		w.l.hold(app, &h)
 	}
-	w.settle(e.Apps)
+	w.letStart(e.Apps)
 	return ""
 }
 
