@@ -169,6 +169,35 @@ func FuzzUnwrapNegotiate(f *testing.F) {
 	})
 }
 
+// FuzzCookie reads cookies of strangers, who do not know the secret, and those that were signed, of
+// which no byte may be changed.
+func FuzzCookie(f *testing.F) {
+	secrets := [][]byte{[]byte("new"), []byte("old")}
+	f.Add(pass{"ann", "ann@TEST", 1}.sign([]byte("other")), "ann", "ann@TEST", int64(1), 3, byte(1))
+	f.Add("u=ann&p=ann@TEST&t=kerberos&e=1&s=", "a", "a", int64(-1), 0, byte(0))
+	f.Fuzz(func(t *testing.T, cookie, user, principal string, expires int64, at int, flip byte) {
+		if p, ok := verifyPass(cookie, secrets); ok {
+			t.Errorf("%q is taken for %v", cookie, p)
+		}
+		_, _ = parsePass(cookie)
+		if user == "" || principal == "" || !writable(user) || !writable(principal) {
+			return
+		}
+		want := pass{user, principal, expires}
+		for _, secret := range secrets {
+			signed := want.sign(secret)
+			if p, ok := verifyPass(signed, secrets); !ok || p != want {
+				t.Errorf("%v is read as %v, %v", want, p, ok)
+			}
+			b := []byte(signed)
+			b[uint(at)%uint(len(b))] ^= flip
+			if p, ok := verifyPass(string(b), secrets); ok && flip != 0 {
+				t.Errorf("%q, changed to %q, is taken for %v", signed, b, p)
+			}
+		}
+	})
+}
+
 func TestDoAs(t *testing.T) {
 	for query, want := range map[string][2]string{"": {"", ""}, "doAs=ann": {"ann", ""}, "a=1&DOAS=ann&b=2": {"ann", "a=1&b=2"}, "doas=a%20b": {"a b", ""},
 		"doAs=ann&doAs=eve&x": {"ann", "x"}, "doAs": {"", ""}, "doAs=%": {"", ""}} {
