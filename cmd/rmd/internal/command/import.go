@@ -19,6 +19,7 @@ import (
 	"rmd/cluster"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/cmd/rmd/internal/realm"
 	"rmd/config"
 	"rmd/internal/exitcode"
 	"rmd/internal/hadoopconf"
@@ -46,7 +47,8 @@ func (p *program) importZK() verb {
 			fill(files, &cli.StringFlag{Name: "config", Usage: "rmd.yaml of the replica", EnvVars: []string{"RMD_CONFIG"}}),
 			&cli.StringSliceFlag{Name: "zk", Usage: "HOST:PORT of ZooKeeper", DefaultText: "hadoop.zk.address of core-site.xml"},
 			&cli.StringFlag{Name: "root", Usage: "parent path of the state store", DefaultText: "yarn.resourcemanager.zk-state-store.parent-path, or /rmstore"},
-			fill(files, &cli.StringFlag{Name: "auth-file", Usage: "file with credentials for ZooKeeper, as digest:USER:PASSWORD"}),
+			fill(files, &cli.StringFlag{Name: "auth-file", Usage: "file with credentials for ZooKeeper, as digest:USER:PASSWORD, or sasl:USER:PASSWORD for DIGEST-MD5"}),
+			&cli.BoolFlag{Name: "kerberos", Usage: "log in to ZooKeeper with the key of yarn.resourcemanager.principal"},
 			&cli.StringSliceFlag{Name: "skip", Usage: "leave out what cannot be taken, by the name that the refusal gives; repeatable"},
 			dryRunFlag(),
 		},
@@ -64,7 +66,7 @@ func runImportZK(c *call) error {
 	if loaded.Hadoop == nil {
 		return clierr.New(clierr.CodeConfig, "set hadoop.conf_dir in rmd.yaml", "Hadoop's files are not named")
 	}
-	from, err := c.stateStore(loaded.Hadoop)
+	from, err := c.stateStore(loaded)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func runImportZK(c *call) error {
 		return managerRuns("%s", active.What)
 	}
 	if err != nil {
-		return &clierr.Error{Code: "STATE_STORE", What: err.Error(), Do: "check --zk, --root and --auth-file; nothing was changed", Exit: exitcode.Failure, Err: err}
+		return &clierr.Error{Code: "STATE_STORE", What: err.Error(), Do: "check --zk, --root, --auth-file and --kerberos; nothing was changed", Exit: exitcode.Failure, Err: err}
 	}
 	result, err := takeOver(c, loaded, store)
 	if err != nil {
@@ -100,7 +102,8 @@ func managerRuns(format string, args ...any) error {
 }
 
 // stateStore returns where the state store is, from the flags or from Hadoop's files.
-func (c *call) stateStore(conf *hadoopconf.Config) (statestore.Config, error) {
+func (c *call) stateStore(loaded *config.Loaded) (statestore.Config, error) {
+	conf := loaded.Hadoop
 	out := statestore.Config{Servers: c.StringSlice("zk"), Parent: c.String("root")}
 	if len(out.Servers) == 0 {
 		out.Servers = fieldsOf(conf.Value("hadoop.zk.address", conf.Value("yarn.resourcemanager.zk-address", "")))
@@ -129,10 +132,22 @@ func (c *call) stateStore(conf *hadoopconf.Config) (statestore.Config, error) {
 			if !ok {
 				return out, clierr.New(clierr.CodeFile, "write digest:USER:PASSWORD", "a line of %s is not SCHEME:CREDENTIALS", file)
 			}
+			if user, password, ok := strings.Cut(credentials, ":"); ok && scheme == "sasl" {
+				out.Login = statestore.DigestMD5(user, password)
+				continue
+			}
 			out.Auths = append(out.Auths, statestore.Auth{Scheme: scheme, Credentials: credentials})
 		}
 	}
-	return out, nil
+	if !c.Bool("kerberos") {
+		return out, nil
+	}
+	if out.Login != nil {
+		return out, clierr.Usagef("remove one of them", "--kerberos and the line sasl: of --auth-file are two logins")
+	}
+	var err error
+	out.Login, err = realm.ZooKeeperLogin(conf, loaded.ID, out.Servers)
+	return out, err
 }
 
 // fieldsOf splits a list at commas and spaces.
