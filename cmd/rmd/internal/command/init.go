@@ -29,6 +29,7 @@ func (p *program) initFiles() verb {
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "replicas", Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"},
 			fill(files, &cli.StringFlag{Name: "dir", Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."}),
+			&cli.StringFlag{Name: "kerberos", Usage: "with --replicas: the realm in which callers prove who they are: EXAMPLE.COM", DefaultText: "none"},
 			&cli.StringFlag{Name: "replica", Usage: "one replica of the cluster whose files are in --dir: rm4=10.0.0.14"},
 			&cli.StringFlag{Name: "instead-of", Usage: "with --replica: the replica that it replaces", DefaultText: "none"},
 			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
@@ -38,7 +39,7 @@ func (p *program) initFiles() verb {
 			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
 			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
-		examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
+		examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --replicas rm1=a.example.com,rm2=b.example.com,rm3=c.example.com --tls --kerberos EXAMPLE.COM", "rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 		run: func(c *call) error {
 			switch {
 			case c.IsSet("replica"):
@@ -47,6 +48,8 @@ func (p *program) initFiles() verb {
 				return clierr.Usagef("write --replica rm4=10.0.0.14 too", "--instead-of names the replica that --replica replaces")
 			case c.IsSet("replicas"):
 				return runInitReplicas(c)
+			case c.IsSet("kerberos"):
+				return clierr.Usagef("write --replicas rm1=HOST,rm2=HOST,rm3=HOST too", "--kerberos is for Hadoop's files, which --replicas writes")
 			}
 			return runInit(c)
 		},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/cmd/rmd/internal/realm"
 	"rmd/config"
 	"rmd/internal/certificate"
 	"rmd/internal/hadoopconf"
@@ -71,7 +72,7 @@ func runInitReplica(c *call) error {
 
 // replicaFiles reads the flags, and the directory of the cluster.
 func (c *call) replicaFiles() (*replicaFiles, error) {
-	for _, flag := range []string{"replicas", "id", "advertise", "cluster", "data", "tls", "host"} {
+	for _, flag := range []string{"replicas", "id", "advertise", "cluster", "data", "tls", "host", "kerberos"} {
 		if c.IsSet(flag) {
 			return nil, clierr.Usagef("omit --"+flag, "--%s and --replica contradict each other: the files of the other replicas decide", flag)
 		}
@@ -388,6 +389,7 @@ func (f *replicaFiles) show(c *call, l *config.Loaded) error {
 	if f.from != f.to {
 		c.printMessage("The yarn-site.xml of the other replicas names %s now: copy it to them, to the nodes and to the clients. Clients use these replicas:", f.to.id)
 		c.printMessage("%s", all.environment(abs)[0])
+		realm.Of(l.Hadoop, all.localDir(abs), hadoopDir).Show(c.printMessage, realm.Replica{ID: f.to.id, Host: f.to.host})
 	}
 	_, err = fmt.Fprintln(c.p.Out, filepath.Join(f.dir, f.to.id))
 	return err

@@ -15,6 +15,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/cmd/internal/clierr"
+	"rmd/cmd/rmd/internal/realm"
 	"rmd/config"
 	"rmd/contrib"
 	"rmd/internal/certificate"
@@ -41,6 +42,7 @@ type clusterFiles struct {
 	tls      bool
 	data     string   // "": the default
 	names    []string // more names and addresses for the certificates
+	kerberos realm.Files
 }
 
 // replicaHost is one replica of --replicas.
@@ -59,6 +61,9 @@ func runInitReplicas(c *call) error {
 	if !c.IsSet("dir") {
 		dir = files.name
 	}
+	if files.kerberos, err = realm.New(c.String("kerberos"), files.hosts(), files.localDir(dir), hadoopDir); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(dir); err == nil {
 		return clierr.New(clierr.CodeExists, "choose another --dir, or remove it", "%s already exists", dir)
 	}
@@ -74,6 +79,21 @@ func runInitReplicas(c *call) error {
 		return err
 	}
 	return c.showReplicas(files, dir)
+}
+
+// localDir returns a directory if all replicas run on this machine, or else "".
+func (f *clusterFiles) localDir(dir string) string {
+	if f.local {
+		return dir
+	}
+	return ""
+}
+
+func (f *clusterFiles) hosts() (out []realm.Replica) {
+	for _, r := range f.replicas {
+		out = append(out, realm.Replica{ID: r.id, Host: r.host})
+	}
+	return out
 }
 
 // clusterFiles reads the flags.
@@ -259,6 +279,13 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 	files := map[string][]byte{
 		"rmd.yaml": settings.Bytes(), filepath.Join(hadoopDir, yarnSiteFile): site.Bytes(), filepath.Join(hadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
 	}
+	secured, err := f.kerberos.Others()
+	if err != nil {
+		return err
+	}
+	for name, b := range secured {
+		files[filepath.Join(hadoopDir, name)] = b
+	}
 	if !f.local { // the unit file is for one replica per machine
 		files["rmd.service"] = contrib.Unit
 	}
@@ -267,7 +294,7 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 			return err
 		}
 	}
-	_, err := loadWritten(filepath.Join(dir, "rmd.yaml"))
+	_, err = loadWritten(filepath.Join(dir, "rmd.yaml"))
 	return err
 }
 
@@ -340,7 +367,7 @@ func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 			out = append(out, hadoopconf.Property{Name: key + "webapp.https.address." + r.id, Value: r.address(httpsPort)})
 		}
 	}
-	return out
+	return append(out, f.kerberos.Site()...)
 }
 
 // oneQueue returns the essential keys of the capacity-scheduler.xml of a new Hadoop installation.
@@ -371,6 +398,7 @@ func (c *call) showReplicas(f *clusterFiles, dir string) error {
 			return err
 		}
 	}
+	f.kerberos.Show(c.printMessage, f.hosts()...)
 	c.printMessage("The replicas create the cluster when all of them run. To administer it:")
 	c.printMessage("%s", strings.Join(f.environment(abs), "\n"))
 	for _, r := range f.replicas {
