@@ -389,7 +389,7 @@ func (f *replicaFiles) show(c *call, l *config.Loaded) error {
 	if f.from != f.to {
 		c.printMessage("The yarn-site.xml of the other replicas names %s now: copy it to them, to the nodes and to the clients. Clients use these replicas:", f.to.id)
 		c.printMessage("%s", all.environment(abs)[0])
-		realm.Of(l.Hadoop, all.localDir(abs), hadoopDir).Show(c.printMessage, realm.Replica{ID: f.to.id, Host: f.to.host})
+		realm.Of(l.Hadoop, all.local, abs, hadoopDir).Show(c.printMessage, realm.Replica{ID: f.to.id, Host: f.to.host})
 	}
 	_, err = fmt.Fprintln(c.p.Out, filepath.Join(f.dir, f.to.id))
 	return err

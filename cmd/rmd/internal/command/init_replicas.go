@@ -61,7 +61,7 @@ func runInitReplicas(c *call) error {
 	if !c.IsSet("dir") {
 		dir = files.name
 	}
-	if files.kerberos, err = realm.New(c.String("kerberos"), files.hosts(), files.localDir(dir), hadoopDir); err != nil {
+	if files.kerberos, err = realm.New(c.String("kerberos"), files.hosts(), files.local, dir, hadoopDir); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(dir); err == nil {
@@ -79,14 +79,6 @@ func runInitReplicas(c *call) error {
 		return err
 	}
 	return c.showReplicas(files, dir)
-}
-
-// localDir returns a directory if all replicas run on this machine, or else "".
-func (f *clusterFiles) localDir(dir string) string {
-	if f.local {
-		return dir
-	}
-	return ""
 }
 
 func (f *clusterFiles) hosts() (out []realm.Replica) {

@@ -38,10 +38,10 @@ const installed = "/etc/rmd"
 
 var realmName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// New returns the files for a realm, or those without Kerberos if it is empty. local is the directory
-// of the cluster if all replicas run on this machine, or else "". below is the part of Hadoop's files
-// in the directory of a replica.
-func New(realm string, replicas []Replica, local, below string) (Files, error) {
+// New returns the files for a realm, or those without Kerberos if it is empty. If local, all replicas
+// run on this machine in the directory dir. below is the part of Hadoop's files in the directory of a
+// replica.
+func New(realm string, replicas []Replica, local bool, dir, below string) (Files, error) {
 	if realm == "" {
 		return Files{}, nil
 	}
@@ -53,17 +53,17 @@ func New(realm string, replicas []Replica, local, below string) (Files, error) {
 			return Files{}, clierr.Usagef("write "+r.ID+"=HOST.EXAMPLE.COM", "%s: Kerberos knows machines by name, and %s is an address", r.ID, r.Host)
 		}
 	}
-	if local == "" {
+	if !local {
 		return Files{realm, filepath.Join(installed, "rmd.keytab"), func(string) string { return filepath.Join(installed, below) }}, nil
 	}
-	local, err := filepath.Abs(local)
-	return Files{realm, filepath.Join(local, "rmd.keytab"), func(id string) string { return filepath.Join(local, id, below) }}, err
+	dir, err := filepath.Abs(dir)
+	return Files{realm, filepath.Join(dir, "rmd.keytab"), func(id string) string { return filepath.Join(dir, id, below) }}, err
 }
 
-// Of returns what Hadoop's files of a replica say. local is as in New.
-func Of(conf *hadoopconf.Config, local, below string) Files {
+// Of returns what Hadoop's files of a replica say. local and dir are as in New.
+func Of(conf *hadoopconf.Config, local bool, dir, below string) Files {
 	_, realm, _ := strings.Cut(conf.Value("yarn.resourcemanager.principal", ""), "@")
-	f, _ := New(realm, nil, local, below) // a realm that rmd has not written is not shown
+	f, _ := New(realm, nil, local, dir, below) // a realm that rmd has not written is not shown
 	f.keytab = conf.Value("yarn.resourcemanager.keytab", "")
 	return f
 }
