@@ -16,6 +16,7 @@ import (
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger"
 	"rmd/jepsen-lite/ledger/statediff"
+	"rmd/jepsen-lite/sim/clientkeys"
 	"rmd/yarn"
 )
 
@@ -39,6 +40,7 @@ type checker struct {
 	sums    map[uint64][32]byte // by index: hash of a state of which a snapshot was taken
 	acks    *acks
 	counts  counts
+	keys    *clientkeys.Keys
 
 	servers map[string]string             // by replica: its current ID.INCARNATION
 	votes   map[uint64]map[string]string  // term to voter to candidate
@@ -110,9 +112,9 @@ func (c *counts) add(o counts) {
 	c.digests += o.digests
 }
 
-func newChecker() *checker {
+func newChecker(kerberos bool) *checker {
 	return &checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]logPosition{},
-		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, acks: newAcks(),
+		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, acks: newAcks(), keys: clientkeys.New(kerberos),
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
 
@@ -354,6 +356,7 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 		c.counts.skipped++
 		return
 	}
+	c.keys.Follow(b.Events)
 	for _, e := range b.Events {
 		c.count(e)
 	}
@@ -482,4 +485,5 @@ func (c *checker) compareLocked(id string, st *state.State, index uint64) {
 	for _, d := range statediff.Of(st, c.ledger) {
 		c.violate("%s: %s at index %d: %s", d.ID, id, index, d.Text)
 	}
+	c.keys.Differ(st, func(text string) { c.violate("S21: %s at index %d: %s", id, index, text) })
 }

@@ -66,7 +66,7 @@ func (m *master) succeed() {
 // register repeats the call until the AM is registered. It returns false if the attempt is over.
 func (m *master) register() bool {
 	for {
-		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am"}})
+		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.w.check.keys.Entropy(m.id, time.Now().UnixNano())}})
 		switch {
 		case !ok:
 			return false

@@ -38,6 +38,7 @@ type settings struct {
 	selector      string
 	ranked        bool   // preemption by queue priority and for balance is on
 	users         bool   // users have dynamic queues
+	kerberos      bool   // attempts get keys for the tokens of their clients
 	managed       bool   // placement rules use leaves of a managed parent
 	backfill      string // which containers borrow room of reserved nodes; empty: none
 	reserveNode   string // how reservations choose their nodes; empty: by mode
@@ -82,7 +83,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB, seed int64, opt settings) *world {
-	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(), rng: rand.New(rand.NewSource(seed + 2)),
+	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
