@@ -12,9 +12,9 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-// issueToken issues a delegation token to the caller. Its service is empty; the client sets it to
+// GetDelegationToken issues a delegation token to the caller. Its service is empty; the client sets it to
 // the addresses that it knows.
-func (s *Service) issueToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
+func (s *Service) GetDelegationToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
 	if err := s.needTicket(c, "issued"); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,8 @@ func (s *Service) renewer(name string) (string, error) {
 	return s.cfg.ShortName(name)
 }
 
-func (s *Service) renewToken(ctx context.Context, c *ipc.Call, req *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
+// RenewDelegationToken extends a token, for its renewer, and returns its new end.
+func (s *Service) RenewDelegationToken(ctx context.Context, c *ipc.Call, req *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
 	if err := s.needTicket(c, "renewed"); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,8 @@ func (s *Service) renewToken(ctx context.Context, c *ipc.Call, req *proto.RenewD
 	return &proto.RenewDelegationTokenResponseProto{NewExpiryTime: new(uint64(r.ExpiresMillis))}, nil
 }
 
-func (s *Service) cancelToken(ctx context.Context, c *ipc.Call, req *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
+// CancelDelegationToken ends a token, for its owner or its renewer.
+func (s *Service) CancelDelegationToken(ctx context.Context, c *ipc.Call, req *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
 	if err := s.needTicket(c, "cancelled"); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 func (h *house) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenProto, token.Delegation) {
 	t.Helper()
-	r, err := h.svc.issueToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new(renewer)})
+	r, err := h.svc.GetDelegationToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new(renewer)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +26,12 @@ func (h *house) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenPr
 }
 
 func (h *house) renew(user string, p *proto.TokenProto) (int64, error) {
-	r, err := h.svc.renewToken(context.Background(), as(user), &proto.RenewDelegationTokenRequestProto{Token: p})
+	r, err := h.svc.RenewDelegationToken(context.Background(), as(user), &proto.RenewDelegationTokenRequestProto{Token: p})
 	return int64(r.GetNewExpiryTime()), err
 }
 
 func (h *house) cancel(user string, p *proto.TokenProto) error {
-	_, err := h.svc.cancelToken(context.Background(), as(user), &proto.CancelDelegationTokenRequestProto{Token: p})
+	_, err := h.svc.CancelDelegationToken(context.Background(), as(user), &proto.CancelDelegationTokenRequestProto{Token: p})
 	return err
 }
 
@@ -97,7 +97,7 @@ func TestDelegationTokenRefusals(t *testing.T) {
 	if _, _, err := h.svc.Password(context.Background(), alone.GetIdentifier()); err == nil {
 		t.Error("a token that ran out lets in")
 	}
-	if _, err := h.svc.issueToken(context.Background(), as(""), &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}); err == nil {
+	if _, err := h.svc.GetDelegationToken(context.Background(), as(""), &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}); err == nil {
 		t.Error("nobody gets a token")
 	}
 }
@@ -117,20 +117,20 @@ func TestDelegationTokenNeedsTicket(t *testing.T) {
 	if d.Renewer != "mapped" {
 		t.Errorf("the renewer is %q", d.Renewer)
 	}
-	if _, err := h.svc.issueToken(context.Background(), ticket, &proto.GetDelegationTokenRequestProto{Renewer: new("bad")}); err == nil {
+	if _, err := h.svc.GetDelegationToken(context.Background(), ticket, &proto.GetDelegationTokenRequestProto{Renewer: new("bad")}); err == nil {
 		t.Error("a renewer without a name is taken")
 	}
 	for _, kind := range []string{ipc.KindSimple, ipc.KindToken} {
 		c := as("ann")
 		c.Caller.Kind = kind
-		_, issued := h.svc.issueToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")})
-		_, renewed := h.svc.renewToken(context.Background(), c, &proto.RenewDelegationTokenRequestProto{Token: p})
-		_, cancelled := h.svc.cancelToken(context.Background(), c, &proto.CancelDelegationTokenRequestProto{Token: p})
+		_, issued := h.svc.GetDelegationToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")})
+		_, renewed := h.svc.RenewDelegationToken(context.Background(), c, &proto.RenewDelegationTokenRequestProto{Token: p})
+		_, cancelled := h.svc.CancelDelegationToken(context.Background(), c, &proto.CancelDelegationTokenRequestProto{Token: p})
 		for done, err := range map[string]error{"issued": issued, "renewed": renewed, "cancelled": cancelled} {
 			refused(t, err, ipc.ClassYarn, "java.io.IOException: Delegation Token can be "+done+" only with kerberos authentication")
 		}
 	}
-	if _, err := h.svc.cancelToken(context.Background(), ticket, &proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
+	if _, err := h.svc.CancelDelegationToken(context.Background(), ticket, &proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
 		t.Error(err)
 	}
 }

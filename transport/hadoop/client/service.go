@@ -56,9 +56,9 @@ func (s *Service) Protocol() ipc.Protocol {
 		"getQueueInfo":      ipc.Handle(s.queueInfo).Large(),
 		"getQueueUserAcls":  ipc.Handle(s.queueUserACLs).Large(),
 
-		"getDelegationToken":    ipc.Handle(s.issueToken),
-		"renewDelegationToken":  ipc.Handle(s.renewToken),
-		"cancelDelegationToken": ipc.Handle(s.cancelToken),
+		"getDelegationToken":    ipc.Handle(s.GetDelegationToken),
+		"renewDelegationToken":  ipc.Handle(s.RenewDelegationToken),
+		"cancelDelegationToken": ipc.Handle(s.CancelDelegationToken),
 
 		"getResourceTypeInfo": ipc.Handle(s.resourceTypes),
 		"getResourceProfiles": ipc.Handle(s.resourceProfiles),

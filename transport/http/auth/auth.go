@@ -100,9 +100,13 @@ const (
 type Principal struct {
 	Name, By string
 	Role     yarn.Role
-	from     string // the caller's address
-	full     string // the Kerberos principal, which may act for the user Name
-	expires  int64  // when a caller with Kerberos must authenticate again, in Unix milliseconds; 0: never
+	// Real is the user who acts for Name with Kerberos (doAs), or "".
+	Real string
+	// Delegated says that the caller has shown a delegation token and no ticket.
+	Delegated bool
+	from      string // the caller's address
+	full      string // the Kerberos principal, which may act for the user Name
+	expires   int64  // when a caller with Kerberos must authenticate again, in Unix milliseconds; 0: never
 }
 
 func (p Principal) Known() bool { return p.Role != yarn.RoleNone }

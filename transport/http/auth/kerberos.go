@@ -65,7 +65,7 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 	k := g.parts.Kerberos
 	st, _ := g.parts.Views.Fork(r)
 	stranger := Principal{from: HostOf(r.RemoteAddr)} // tokens and tickets cost more than a request
-	if text := r.Header.Get(TokenHeader); text != "" {
+	if text := r.Header.Get(TokenHeader); text != "" && !(namesToken(r) && hasTicket(r)) {
 		if err := g.rates.take(stranger, r); err != nil {
 			return Principal{}, err
 		}
@@ -73,7 +73,9 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 		if err != nil {
 			return Principal{}, Unauthenticated("the delegation token is refused: " + err.Error())
 		}
-		return k.principal(pass{user: user, principal: user}, r)
+		p, err := k.principal(pass{user: user, principal: user}, r)
+		p.Delegated = true
+		return p, err
 	}
 	now := g.Clock(st)
 	if cookie, err := r.Cookie(cookieName); err == nil && cookie.Value != "" {
@@ -98,6 +100,22 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 		k.setPass(h, r, p.sign(secrets[0]), p.expires)
 	}
 	return k.principal(p, r)
+}
+
+// TokenPath is the path of the calls that get, renew and cancel a delegation token.
+const TokenPath = "/ws/v1/cluster/delegation-token"
+
+// namesToken reports whether the token in a request's header is not the caller's proof, but the token
+// to renew or to cancel.
+func namesToken(r *http.Request) bool {
+	return r.URL.Path == TokenPath+"/expiration" || r.URL.Path == TokenPath && r.Method == http.MethodDelete
+}
+
+// hasTicket reports whether a request carries a ticket or its cookie.
+func hasTicket(r *http.Request) bool {
+	_, err := r.Cookie(cookieName)
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return err == nil || strings.EqualFold(scheme, negotiate)
 }
 
 func (k *Kerberos) secrets(st *state.State) [][]byte {
@@ -151,7 +169,7 @@ func (k *Kerberos) principal(p pass, r *http.Request) (Principal, error) {
 		if err := k.MayImpersonate(p.user, as, addressOf(r)); err != nil {
 			return Principal{}, notAccepted(err.Error(), "see hadoop.proxyuser.*")
 		}
-		out.Name = as
+		out.Name, out.Real = as, p.user
 	}
 	out.Role = yarn.RoleSubmit
 	if k.Admin(out.Name) {

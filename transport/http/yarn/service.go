@@ -23,6 +23,9 @@ type Client interface {
 	ForceKillApplication(context.Context, *ipc.Call, *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error)
 	MoveApplicationAcrossQueues(context.Context, *ipc.Call, *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error)
 	UpdateApplicationPriority(context.Context, *ipc.Call, *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error)
+	GetDelegationToken(context.Context, *ipc.Call, *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error)
+	RenewDelegationToken(context.Context, *ipc.Call, *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error)
+	CancelDelegationToken(context.Context, *ipc.Call, *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error)
 	UpdateApplicationTimeouts(context.Context, *ipc.Call, *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
 }
 

@@ -33,7 +33,7 @@ func bad(format string, args ...any) error { return wsBad(fmt.Sprintf(format, ar
 // serveWrite answers requests that change applications or labels.
 func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions { // Hadoop's authenticating client sends OPTIONS first
-		w.Header().Set("Allow", "OPTIONS,GET,HEAD,POST,PUT")
+		w.Header().Set("Allow", "OPTIONS,GET,HEAD,POST,PUT,DELETE")
 		w.WriteHeader(http.StatusOK)
 		return
 	}
@@ -50,6 +50,8 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 		err = s.submit(ctx, w, r)
 	case r.Method == http.MethodPut && len(parts) == 3 && parts[0] == "apps":
 		err = s.change(ctx, w, r, parts[1], parts[2])
+	case parts[0] == "delegation-token":
+		err = s.delegationToken(ctx, w, r)
 	default:
 		err = wsNotFound("there is nothing at " + r.Method + " " + r.URL.Path)
 	}
