@@ -128,6 +128,10 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s of this cluster with tokens_conf: %v", service, err)
 		}
 	}
+	c, err := overlay(s.cfg.Conf, tokensConf(map[string]string{"yarn.http.policy": "HTTPS_ONLY", "dfs.nameservices": "far"}))
+	if err != nil || c.value("yarn.http.policy", "own") != "own" || c.value("dfs.nameservices", "") != "far" {
+		t.Errorf("an application decides about more than HDFS, %v", err)
+	}
 	_, err = s.Renew(ctx, hdfs("ha-hdfs:ns"), app[:len(app)-1])
 	clean(t, err, "tokens_conf ends inside a value")
 	for _, service := range []string{"", "ns", "host:"} {
