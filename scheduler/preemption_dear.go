@@ -125,6 +125,9 @@ func (s *Scheduler) roundToLookAt(label state.LabelSlot, set *preempt.Settings) 
 			}
 		}
 	}
+	if r.late {
+		budget = queues.Budget(set)
+	}
 	return r
 }
 

@@ -34,6 +34,7 @@ type preemptionRound struct {
 	asked         []yarn.Resource   // by queue: the size of the warned containers in its subtree
 	budget        *yarn.Resource    // what the round may still take
 	part          yarn.Fraction     // of what a leaf must give; the rest may end by itself
+	late          bool              // a leaf has waited for its guarantee for so long that it must get it now
 	kill          []state.ContainerSlot
 	ranks         *rankedTaking // nil: preemption by priority is off
 	ranked        *rankedTaking // not nil while the round chooses by priority
@@ -114,8 +115,12 @@ func (s *Scheduler) preempt(set *preempt.Settings) (kill []state.ContainerSlot) 
 		v := s.view(p)
 		r := v.newPreemptionRound(queues, set, &budget)
 		r.followDebts()
+		before := budget
 		r.judge()
 		r.judgeBalance()
+		if r.late { // there is no time to wait until earlier sets have ended: only new ones count
+			budget = before
+		}
 		r.chooseByRank()
 		r.choose()
 		r.chooseBalance()
@@ -132,14 +137,15 @@ func (v *View) newPreemptionRound(queues *preempt.Partition, set *preempt.Settin
 	v.withoutReserved(queues.Queues, yarn.PreemptionCause.InsideQueue)
 	balance := newBalancing(queues, set)
 	v.withoutReserved(queues.Queues, func(c yarn.PreemptionCause) bool { return c == yarn.PreemptBalance })
-	shares := queues.Entitlements(set, preempt.Mode{Reserved: true})
+	entitled, part, late := set, set.NaturalTermination, v.owesLate(v.at, set)
+	if late { // there is no time to wait for the ends of containers
+		entitled, part = set.Overdue(), yarn.One
+	}
+	shares := queues.Entitlements(entitled, preempt.Mode{Reserved: true})
 	r := &preemptionRound{s: *v, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
 		making: map[state.AskSlot]int64{},
 		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
-		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}
-	if r.part = set.NaturalTermination; v.owesLate(v.at, set) {
-		r.part = yarn.One // there is no time to wait for the ends of containers
-	}
+		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance, part: part, late: late}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {
 			r.leaves[i] = r.shareOf(q, &shares[i])

@@ -51,6 +51,14 @@ func (s *Settings) OverdueMillis() int64 {
 // OverdueAt returns OverdueMillis after a leaf began to wait, in Unix milliseconds.
 func (s *Settings) OverdueAt(sinceMillis int64) int64 { return sinceMillis + s.OverdueMillis() }
 
+// Overdue returns the settings that say what queues must give while a leaf is overdue: all that they
+// use above their ideal part. Only the budget of each round limits how much of it the round takes.
+func (s *Settings) Overdue() *Settings {
+	out := *s
+	out.TotalPerRound = yarn.One
+	return &out
+}
+
 // QueuePriority says how a queue with a higher priority gets, for its reservations, what queues
 // with a lower priority use on the reserved nodes.
 type QueuePriority struct {
