@@ -17,6 +17,7 @@ import (
 func TestGuaranteesInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, false)
+		m.quick = true
 		limit := rapid.SampledFrom([]int{10, 5, 1}).Draw(t, "rounds for the whole cluster")
 		m.oweSoon(t, limit)
 		for range 8 {
