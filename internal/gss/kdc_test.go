@@ -96,12 +96,14 @@ func TestSHA2KDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := kdc.LogIn(k.Path("krb5.conf"), gss.Principal{Components: []string{"ann"}}, k.Keytab("ann"))
+	l, err := kdc.NewLogin("ann", k.Keytab("ann"), k.Path("krb5.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	ticket, err := l.Ticket("rm/new")
+	if err := l.Check(); err != nil {
+		t.Error(err)
+	}
+	ticket, err := l.Ticket(t.Context(), "rm/new")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func TestSHA2KDC(t *testing.T) {
 	if ctx, _, err := a.Accept(token, gss.Peer{}); err != nil || ctx.Client != "ann@TEST" || ticket.Ticket.EncPart.EType < 19 {
 		t.Errorf("%v, %v with type %d", ctx, err, ticket.Ticket.EncPart.EType)
 	}
-	if _, err := kdc.LogIn(k.Path("krb5.conf"), gss.Principal{Components: []string{"eve"}}, file); err == nil {
+	if eve, err := kdc.NewLogin("eve", file, k.Path("krb5.conf")); err != nil || eve.Check() == nil {
 		t.Error("a principal without a key logs in")
 	}
 }

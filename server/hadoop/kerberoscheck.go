@@ -189,12 +189,14 @@ func isOwn(a netip.Addr) bool {
 // login gets a ticket with the keytab, which needs the KDC, the right key and the right time.
 func (c *kerberosCheck) login(p gss.Principal, file string) {
 	const what = "KDC"
-	l, err := kdc.LogIn(principal.Configuration(), p, file)
+	l, err := kdc.NewLogin(p.String(), file, principal.Configuration())
+	if err == nil {
+		err = l.Check()
+	}
 	if err != nil {
 		c.bad(what, fmt.Sprintf("no ticket for %s: %v", p, err), remedyOf(err.Error(), p))
 		return
 	}
-	l.Close()
 	c.good(what, "it gives a ticket to %s, so the key is current and the clocks agree", p)
 }
 

@@ -5,9 +5,11 @@ import (
 	"net"
 	"time"
 
+	"rmd/internal/gss/kdc"
 	"rmd/internal/hadoopconf"
 	"rmd/internal/job"
 	"rmd/internal/leadership"
+	"rmd/internal/principal"
 	"rmd/transport/hadoop"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/renewal"
@@ -41,7 +43,11 @@ func (f *Frontend) openTokens() error {
 		_, err := token.VerifyDelegation(f.read.Fork(), &proto.TokenProto{Identifier: k.Identifier, Password: k.Password, Kind: &k.Kind, Service: &k.Service}, time.Now().UnixMilli())
 		return err == nil
 	}
-	login, err := hadoop.LoginOf(conf, f.cfg.Settings.ID)
+	name, err := hadoop.Principal(conf, f.cfg.Settings.ID)
+	if err != nil {
+		return err
+	}
+	login, err := kdc.NewLogin(name.String(), conf.Value("yarn.resourcemanager.keytab", ""), principal.Configuration())
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/internal/gss"
 	"rmd/internal/hadoopconf"
 	"rmd/internal/principal"
 	"rmd/transport/hadoop/ipc"
@@ -124,14 +123,4 @@ func kerberosOf(conf *hadoopconf.Config, id string, short func(string) (string, 
 	}
 	log.Info("callers are authenticated by Kerberos", "principal", name, "keytab", path)
 	return &ipc.Kerberos{Acceptor: acceptor, Service: name.Components[0], Host: name.Components[1], Short: short}, nil
-}
-
-// LoginOf returns the login with which this replica calls other services: that of the principal of
-// its ports.
-func LoginOf(conf *hadoopconf.Config, id string) (*gss.Login, error) {
-	name, err := Principal(conf, id)
-	if err != nil {
-		return nil, err
-	}
-	return gss.NewLogin(name.String(), conf.Value(keytabKey, ""), principal.Configuration())
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/internal/gss"
 	"rmd/internal/gss/gsstest"
+	"rmd/internal/gss/kdc"
 	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -195,7 +195,7 @@ func (h *secured) services(principal string, protection ipc.Protection) *Service
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	login, err := gss.NewLogin(principal, h.k.Keytab(principal), h.k.Path("krb5.conf"))
+	login, err := kdc.NewLogin(principal, h.k.Keytab(principal), h.k.Path("krb5.conf"))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ const (
 	activesMax = 4096
 )
 
-// Login is the Kerberos login of this replica. *gss.Login implements it.
+// Login is the Kerberos login of this replica. *kdc.Login implements it.
 type Login interface {
 	// Principal returns the principal with its realm.
 	Principal() string

@@ -91,12 +91,11 @@ func TestZooKeeperLogin(t *testing.T) {
 		k.Keytab("zookeeper/localhost")+`" principal="zookeeper/localhost@TEST"`, "-Djava.security.krb5.conf="+k.Path("krb5.conf"))
 	keytab := k.Keytab("rm/localhost")
 	try("GSSAPI", at, GSSAPI(func(net.Addr) (gss.Ticket, error) {
-		l, err := kdc.LogIn(k.Path("krb5.conf"), gss.Principal{Components: []string{"rm", "localhost"}, Realm: "TEST"}, keytab)
+		l, err := kdc.NewLogin("rm/localhost@TEST", keytab, k.Path("krb5.conf"))
 		if err != nil {
 			return gss.Ticket{}, err
 		}
-		defer l.Close()
-		return l.Ticket("zookeeper/localhost")
+		return l.Ticket(t.Context(), "zookeeper/localhost")
 	}), true)
 	try("no ticket", at, nil, false)
 }

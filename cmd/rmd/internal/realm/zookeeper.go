@@ -34,17 +34,20 @@ func ZooKeeperLogin(conf *hadoopconf.Config, id string, servers []string) (state
 	if _, err := kdc.Keytab(file); err != nil {
 		return nil, clierr.New(clierr.CodeConfig, "set it in yarn-site.xml to the keytab of "+p.String(), "--kerberos: yarn.resourcemanager.keytab: %v", err)
 	}
+	l, err := kdc.NewLogin(p.String(), file, principal.Configuration())
+	if err != nil {
+		return nil, clierr.New(clierr.CodeConfig, "rmd check --kerberos says more", "--kerberos: %v", err)
+	}
 	return statestore.GSSAPI(func(at net.Addr) (gss.Ticket, error) {
 		host, err := serverName(at, servers)
 		if err != nil {
 			return gss.Ticket{}, err
 		}
-		l, err := kdc.LogIn(principal.Configuration(), p, file)
+		t, err := l.Ticket(context.Background(), zooKeeperService+host)
 		if err != nil {
-			return gss.Ticket{}, fmt.Errorf("no ticket for %s: %w (see rmd check --kerberos)", p, err)
+			err = fmt.Errorf("%w (see rmd check --kerberos)", err)
 		}
-		defer l.Close()
-		return l.Ticket(zooKeeperService + host)
+		return t, err
 	}), nil
 }
 

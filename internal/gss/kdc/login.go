@@ -1,17 +1,19 @@
-package gss
+package kdc
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"rmd/internal/gss"
+
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/iana/nametype"
-	krbkeytab "github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 	"golang.org/x/sync/singleflight"
@@ -32,7 +34,7 @@ const (
 // does not answer, it gives the old ticket until its end. It is safe for concurrent use, and has no
 // goroutine of its own.
 type Login struct {
-	principal    Principal
+	principal    gss.Principal
 	keytab, conf string
 	flights      singleflight.Group
 
@@ -43,7 +45,7 @@ type Login struct {
 
 // pass is a ticket and the times that matter to its user.
 type pass struct {
-	ticket Ticket
+	ticket gss.Ticket
 	fresh  time.Time // from then on a new one is wanted
 	end    time.Time
 }
@@ -51,7 +53,7 @@ type pass struct {
 // NewLogin returns the login of a principal, service/host@REALM or user@REALM. Without a realm, it
 // has the default realm of krb5.conf, whose path is conf. NewLogin asks no KDC.
 func NewLogin(principal, keytab, conf string) (*Login, error) {
-	p, err := ParsePrincipal(principal)
+	p, err := gss.ParsePrincipal(principal)
 	if err != nil {
 		return nil, fmt.Errorf("login as %q: %w", principal, err)
 	}
@@ -86,7 +88,7 @@ func (l *Login) Realm(host string) (realm string, err error) {
 }
 
 // Ticket returns a ticket for a service, name/host. It may ask the KDC, until ctx ends.
-func (l *Login) Ticket(ctx context.Context, service string) (Ticket, error) {
+func (l *Login) Ticket(ctx context.Context, service string) (gss.Ticket, error) {
 	have := l.ticket(service)
 	if time.Now().Before(have.fresh) {
 		return have.ticket, nil
@@ -106,7 +108,19 @@ func (l *Login) Ticket(ctx context.Context, service string) (Ticket, error) {
 		l.keep(service, have)
 		return have.ticket, nil
 	}
-	return Ticket{}, fmt.Errorf("ticket of %s for %s: %w", l.principal, service, err)
+	return gss.Ticket{}, fmt.Errorf("ticket of %s for %s: %w", l.principal, service, err)
+}
+
+// Check logs in, and gets no ticket for a service.
+func (l *Login) Check() (err error) {
+	defer recovered(&err, "the KDC's answer cannot be decoded")
+	cl, err := l.client()
+	if err != nil {
+		return err
+	}
+	defer cl.Destroy()
+	_, err = l.logIn(cl)
+	return err
 }
 
 // Forget drops the ticket for a service that refuses it, for instance because its key has changed.
@@ -133,11 +147,7 @@ func (l *Login) keep(service string, p pass) {
 
 // obtain gets a ticket from the KDC. The library panics on some bad answers.
 func (l *Login) obtain(service string) (p pass, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the KDC's answer cannot be decoded: %v", r)
-		}
-	}()
+	defer recovered(&err, "the KDC's answer cannot be decoded")
 	cl, err := l.client()
 	if err != nil {
 		return pass{}, err
@@ -198,7 +208,7 @@ func (l *Login) logIn(cl *client.Client) (pass, error) {
 func (l *Login) pass(t messages.Ticket, part messages.EncKDCRepPart) pass {
 	now := time.Now()
 	return pass{
-		ticket: Ticket{Client: l.principal, Ticket: t, Key: part.Key},
+		ticket: gss.Ticket{Client: l.principal, Ticket: t, Key: part.Key},
 		fresh:  now.Add(part.EndTime.Sub(now) * 8 / 10),
 		end:    part.EndTime,
 	}
@@ -209,7 +219,7 @@ func (l *Login) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := krbkeytab.Load(l.keytab)
+	keys, err := Keytab(l.keytab)
 	if err != nil {
 		return nil, fmt.Errorf("keytab %s: %w", l.keytab, err)
 	}
@@ -222,5 +232,20 @@ func (l *Login) load() (*config.Config, error) {
 	if err != nil && !errors.As(err, &unsupported) {
 		return nil, fmt.Errorf("%s: %w", l.conf, err)
 	}
+	d := &conf.LibDefaults
+	for _, list := range []*[]int32{&d.DefaultTktEnctypeIDs, &d.DefaultTGSEnctypeIDs, &d.PermittedEnctypeIDs} {
+		*list = withAES(*list)
+	}
 	return conf, nil
+}
+
+// withAES adds the encryption types of AES with SHA-2, which the library does not ask for by default.
+// A KDC may have no others.
+func withAES(etypes []int32) []int32 {
+	for _, e := range []int32{20, 19} {
+		if !slices.Contains(etypes, e) {
+			etypes = append(etypes, e)
+		}
+	}
+	return etypes
 }

@@ -1,4 +1,4 @@
-package gss_test
+package kdc_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"rmd/internal/gss"
 	"rmd/internal/gss/gsstest"
+	"rmd/internal/gss/kdc"
 )
 
 // meet shows a ticket to an acceptor and checks its reply.
@@ -35,7 +36,7 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := gss.NewLogin("rm/one", k.Keytab("rm/one"), k.Path("krb5.conf"))
+	l, err := kdc.NewLogin("rm/one", k.Keytab("rm/one"), k.Path("krb5.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func same(a, b gss.Ticket) bool { return string(a.Key.KeyValue) == string(b.Key.
 // TestLoginRefused has what a login cannot begin with.
 func TestLoginRefused(t *testing.T) {
 	for principal, want := range map[string]string{"a//b@TEST": "cannot be a part", "rm/one": "could not be opened"} {
-		if _, err := gss.NewLogin(principal, "/nowhere", "/nowhere/krb5.conf"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := kdc.NewLogin(principal, "/nowhere", "/nowhere/krb5.conf"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", principal, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package gss
+package kdc
 
 import "time"
 
