@@ -156,7 +156,7 @@ func (m *machine) request(req input.Request) input.Reply {
 	}
 	before := m.p.st.Fork()
 	var twin *Planner
-	if m.dirty++; m.dirty >= 3 {
+	if m.dirty++; m.dirty >= 6 { // to build one costs more than the input
 		m.dirty = 0
 		twin = must(New(m.p.st.Fork(), m.opt))
 		twin.ids = m.p.ids // the state does not contain it

@@ -27,6 +27,7 @@ type tokens struct {
 
 // openTokens creates the renewer. Without Kerberos there is none, as in YARN.
 func (f *Frontend) openTokens() error {
+	record := f.cfg.Jobs.Job(job.Tokens)
 	if f.security.Kerberos == nil {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (f *Frontend) openTokens() error {
 		return err
 	}
 	c := renewer.Config{Logger: f.logger("tokens"), Submitter: f.cfg.Submitter, Reader: f.read, Services: t.services, Policy: t.policy,
-		Job: f.cfg.Jobs.Job(job.Tokens), Final: func(err error) bool {
+		Job: record, Final: func(err error) bool {
 			return errors.Is(err, renewal.ErrInvalidToken) || errors.Is(err, renewal.ErrNotRenewer)
 		}}
 	c.Defaults()
