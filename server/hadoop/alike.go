@@ -12,10 +12,11 @@ import (
 
 // Ports returns the names of the open ports.
 func (f *Frontend) Ports() []string {
-	if f.front == nil {
+	front := f.front.Load()
+	if front == nil {
 		return nil
 	}
-	return f.front.Names()
+	return front.Names()
 }
 
 // Digests returns a digest of each of Hadoop's files as read last, by the file's name. Replicas with

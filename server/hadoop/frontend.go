@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -90,7 +91,7 @@ type Frontend struct {
 	web      *yarnweb.Service
 	caller   *ipc.Client
 	launcher *launcher.Launcher
-	front    *ports.Front
+	front    atomic.Pointer[ports.Front] // nil until the ports are open: other replicas ask before
 	leads    chan leadership.Leadership
 	tokens   *tokens // nil without Kerberos
 }
@@ -318,8 +319,8 @@ func (f *Frontend) openWeb() error {
 // isOwnPort reports whether an address is one of this replica's own ports.
 func (f *Frontend) isOwnPort(at netip.AddrPort) bool {
 	listens := f.cfg.Listens()
-	if f.front != nil {
-		for _, a := range f.front.Addrs() {
+	if front := f.front.Load(); front != nil {
+		for _, a := range front.Addrs() {
 			listens = append(listens, a.String())
 		}
 	}
@@ -405,10 +406,12 @@ func (f *Frontend) Listen() error {
 	if f.cfg.Settings.Standby == "refuse" {
 		c.Standby = f.standby
 	}
-	if f.front, err = ports.Open(c); err != nil {
+	front, err := ports.Open(c)
+	if err != nil {
 		return err
 	}
-	addrs := f.front.Addrs()
+	f.front.Store(front)
+	addrs := front.Addrs()
 	f.cfg.Logger.Info("hadoop's ports are open", "client", addrs[0], "scheduler", addrs[1], "tracker", addrs[2], "admin", addrs[3])
 	return nil
 }
@@ -457,8 +460,8 @@ func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
 // Close closes the ports. The background work ends with the context of Run.
 func (f *Frontend) Close() error {
 	var errs []error
-	if f.front != nil {
-		errs = append(errs, f.front.Close())
+	if front := f.front.Load(); front != nil {
+		errs = append(errs, front.Close())
 	}
 	if f.caller != nil {
 		errs = append(errs, f.caller.Close())
