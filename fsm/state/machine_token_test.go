@@ -12,7 +12,7 @@ import (
 func drawTokens(t *rapid.T, least int) (out []event.AppToken) {
 	for range rapid.IntRange(least, 2).Draw(t, "tokens") {
 		out = append(out, event.AppToken{Kind: drawOf(t, "kind", []string{apptoken.KindHDFS, "kms-dt"}), Service: "nn:8020",
-			Identifier: []byte{rapid.ByteMax(2).Draw(t, "identifier")}, Password: []byte("secret"), MaxMillis: 1 << 40})
+			Identifier: []byte{rapid.ByteMax(5).Draw(t, "identifier")}, Password: []byte("secret"), MaxMillis: 1 << 40})
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func (m *machine) holder(t *rapid.T, may func(h *apptoken.Holder) bool) *apptoke
 func (m *machine) AddTokens(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && m.s.AppTokens.Holder(a.ID.Seq) == nil })
 	list := drawTokens(t, 0)
-	m.apply(t, &event.TokensAdded{App: a.ID.Seq, Tokens: list, Conf: []byte("conf"), Keep: rapid.Bool().Draw(t, "keep"),
+	m.apply(t, &event.TokensAdded{App: a.ID.Seq, Tokens: list, Conf: []byte("conf"), Keep: rapid.IntRange(0, 5).Draw(t, "keep") == 1,
 		Fetch: len(list) == 0 || rapid.Bool().Draw(t, "fetch"), DelayMillis: rapid.Int64Range(0, 2).Draw(t, "delay")})
 }
 
@@ -73,9 +73,15 @@ func (m *machine) KeepTokens(t *rapid.T) {
 	m.apply(t, &event.TokensKept{App: h.App, LeaveMillis: h.LeaveMillis + 1})
 }
 
+// DropToken drops a token that nobody holds any more, or else takes a step towards one.
 func (m *machine) DropToken(t *rapid.T) {
-	k := m.token(t, func(k *apptoken.Token) bool { return k.Phase == apptoken.Ending })
-	m.apply(t, &event.TokenDropped{Token: k.Number})
+	for k := range m.s.AppTokens.Tokens() {
+		if k.Phase == apptoken.Ending {
+			m.apply(t, &event.TokenDropped{Token: k.Number})
+			return
+		}
+	}
+	m.ReleaseTokens(t)
 }
 
 func (m *machine) ReplaceTokens(t *rapid.T) {
