@@ -3,12 +3,14 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"rmd/internal/hadoopconf"
+	"rmd/internal/localaddr"
 )
 
 const (
@@ -71,26 +73,36 @@ func (l *loader) setID(machine string) {
 	if l.isSet("id") {
 		return
 	}
+	if l.here = l.idsOn(machine); len(l.here) == 1 {
+		l.set(l.byPath["id"], l.here[0], l.originOf(rmIDs))
+	}
+}
+
+// idsOn returns the ids whose host is this machine, which has a name. Names are not resolved.
+func (l *loader) idsOn(machine string) (ids []string) {
 	if machine == "" {
 		machine, _ = os.Hostname() // "" is nobody's host
 	}
-	var here []string
+	here, _ := localaddr.Interfaces() // on an error only loopback addresses and names count
 	for _, id := range l.ids() {
-		if host := l.hostOf(id); sameHost(host, machine) || isOwnAddress(host) {
-			here = append(here, id)
+		host := l.hostOf(id)
+		if ip, err := netip.ParseAddr(host); err == nil && here.Has(ip) || sameHost(host, machine) {
+			ids = append(ids, id)
 		}
 	}
-	if len(here) == 1 {
-		l.set(l.byPath["id"], here[0], l.originOf(rmIDs))
-	}
+	return ids
 }
 
 // howToSetID says what to do if this replica has no id.
 func (l *loader) howToSetID() string {
-	if l.hadoop != nil && len(l.ids()) > 0 {
-		return fmt.Sprintf("none of %s is on this machine: set %s, or --id", rmIDs, ownID)
+	if l.hadoop == nil || len(l.ids()) == 0 {
+		return "set it, for instance \"id: rm1\""
 	}
-	return "set it, for instance \"id: rm1\""
+	which := "none"
+	if len(l.here) > 0 {
+		which = "more than one, " + strings.Join(l.here, " and ") + ","
+	}
+	return fmt.Sprintf("%s of %s is on this machine: set %s, or --id", which, rmIDs, ownID)
 }
 
 // setReplicas takes the addresses of the replicas from Hadoop's files if no other source names any:
@@ -148,13 +160,13 @@ func (l *loader) isSet(path string) bool { _, ok := l.origin[path]; return ok }
 // ids returns the ids of the ResourceManagers in Hadoop's files.
 func (l *loader) ids() []string { return hadoopconf.List(l.hadoop.Value(rmIDs, "")) }
 
-// hostOf returns the host of a ResourceManager in Hadoop's files, or "".
+// hostOf returns the host of a ResourceManager in Hadoop's files, or "". As in YARN, its address
+// counts more than its host name.
 func (l *loader) hostOf(id string) string {
-	if host := strings.TrimSpace(l.hadoop.Value(hostname+"."+id, "")); host != "" {
+	if host, _, err := net.SplitHostPort(strings.TrimSpace(l.hadoop.Value("yarn.resourcemanager.address."+id, ""))); err == nil && host != "0.0.0.0" {
 		return host
 	}
-	host, _, _ := net.SplitHostPort(strings.TrimSpace(l.hadoop.Value("yarn.resourcemanager.address."+id, "")))
-	return host
+	return strings.TrimSpace(l.hadoop.Value(hostname+"."+id, ""))
 }
 
 // originOf returns the place of a key in Hadoop's files.
@@ -166,17 +178,7 @@ func (l *loader) originOf(key string) Origin {
 // sameHost reports whether two names are of one host, where one may lack its domain.
 func sameHost(a, b string) bool {
 	a, b = strings.ToLower(strings.TrimSuffix(a, ".")), strings.ToLower(strings.TrimSuffix(b, "."))
-	return a != "" && (a == b || strings.HasPrefix(a, b+".") && b != "" || strings.HasPrefix(b, a+"."))
-}
-
-// isOwnAddress reports whether an address is one of this machine's. Names are not resolved.
-func isOwnAddress(host string) bool {
-	ip := net.ParseIP(host)
-	addrs, err := net.InterfaceAddrs()
-	return ip.IsLoopback() || ip != nil && err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
-		n, ok := a.(*net.IPNet)
-		return ok && n.IP.Equal(ip)
-	})
+	return a != "" && b != "" && (a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+"."))
 }
 
 // perReplica returns the key with this replica's id appended if that key is set, otherwise the key.

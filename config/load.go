@@ -44,6 +44,7 @@ type loader struct {
 	faults   []Fault
 	warnings []string
 	hadoop   *hadoopconf.Config
+	here     []string // ids of ResourceManagers in Hadoop's files whose host is this machine
 }
 
 // Variable returns the environment variable of a key: that of raft.join is RMD_RAFT_JOIN.

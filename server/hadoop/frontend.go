@@ -23,6 +23,7 @@ import (
 	"rmd/internal/hadoopconf"
 	"rmd/internal/job"
 	"rmd/internal/leadership"
+	"rmd/internal/localaddr"
 	"rmd/transport/frontend"
 	ports "rmd/transport/hadoop"
 	"rmd/transport/hadoop/access"
@@ -328,14 +329,8 @@ func (f *Frontend) isOwnPort(at netip.AddrPort) bool {
 	if !slices.ContainsFunc(listens, func(l string) bool { return strings.HasSuffix(l, ":"+port) }) {
 		return false
 	}
-	if at.Addr().IsLoopback() || at.Addr().IsUnspecified() {
-		return true
-	}
-	addrs, err := net.InterfaceAddrs()
-	return err != nil || slices.ContainsFunc(addrs, func(a net.Addr) bool {
-		p, err := netip.ParsePrefix(a.String())
-		return err == nil && p.Addr().Unmap() == at.Addr()
-	})
+	here, err := localaddr.Interfaces()
+	return err != nil || at.Addr().IsUnspecified() || here.Has(at.Addr())
 }
 
 func (f *Frontend) openLauncher() error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"rmd/internal/gss"
 	"rmd/internal/gss/kdc"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/localaddr"
 	"rmd/internal/principal"
 	ports "rmd/transport/hadoop"
 )
@@ -165,7 +165,8 @@ func (c *kerberosCheck) names(ctx context.Context, host string) {
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap()
 	}
-	own := slices.ContainsFunc(addrs, isOwn)
+	here, _ := localaddr.Interfaces() // on an error the finding says that the address is of another machine
+	own := slices.ContainsFunc(addrs, here.Has)
 	back, err := net.DefaultResolver.LookupAddr(ctx, addrs[0].String())
 	same := slices.ContainsFunc(back, func(n string) bool { return strings.EqualFold(strings.TrimSuffix(n, "."), host) })
 	switch {
@@ -176,14 +177,6 @@ func (c *kerberosCheck) names(ctx context.Context, host string) {
 	default:
 		c.good(what, "%s is its address, and of this machine", addrs[0])
 	}
-}
-
-func isOwn(a netip.Addr) bool {
-	own, err := net.InterfaceAddrs()
-	return err == nil && slices.ContainsFunc(own, func(o net.Addr) bool {
-		p, err := netip.ParsePrefix(o.String())
-		return err == nil && p.Addr().Unmap() == a
-	})
 }
 
 // login gets a ticket with the keytab, which needs the KDC, the right key and the right time.

@@ -3,12 +3,12 @@ package yarnweb
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/internal/localaddr"
 )
 
 // sandbox is the Content-Security-Policy of every page of an ApplicationMaster. The page has the
@@ -118,13 +118,10 @@ func (c ServiceConfig) nodeHere() (found bool) {
 	if c.Reader == nil {
 		return false
 	}
-	own, _ := net.InterfaceAddrs() // on an error only loopback addresses count
+	here, _ := localaddr.Interfaces() // on an error only loopback addresses count
 	c.Reader.Fork().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		at, err := netip.ParseAddr(n.Address)
-		found = err == nil && (at.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool {
-			p, err := netip.ParsePrefix(a.String())
-			return err == nil && p.Addr().Unmap() == at.Unmap()
-		}))
+		found = err == nil && here.Has(at)
 		return !found
 	})
 	return found
