@@ -164,9 +164,14 @@ func (r nodeRank) compare(other nodeRank) int {
 // nodesFor returns the nodes of a partition on which an ask could be served now, the first of the
 // order first, up to most.
 func (s *Scheduler) nodesFor(p *partition, ask state.AskSlot, lent bool, most int) []nodeRank {
+	return s.nodesAfter(p, ask, s.st.Asks.Get(ask).Opportunities, lent, most)
+}
+
+// nodesAfter returns what nodesFor returns once an ask has had some opportunities.
+func (s *Scheduler) nodesAfter(p *partition, ask state.AskSlot, opportunities uint32, lent bool, most int) []nodeRank {
 	k := s.st.Asks.Get(ask)
 	a := s.st.Apps.Get(k.App)
-	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, k.Opportunities), order: s.nodeOrder(p, a), found: s.ranks[:0]}
+	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, opportunities), order: s.nodeOrder(p, a), found: s.ranks[:0]}
 	c.index = s.freeNodes(p, lent, shapeOrder(c.order))
 	within := c.index.Layout.BoundsFor(k.Size, s.kindsThatCount())
 	c.lookAtHosts()

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rmd/fsm/state"
@@ -211,13 +212,30 @@ func (r *preemptionRound) nextOn(node int, w beneficiary, masters bool) (next pr
 }
 
 // unblock cancels a reservation of a queue above its guarantee if an ask may not use free room only
-// because this reservation fills the queues above. It takes the newest such reservation.
+// because this reservation fills the queues above, and allocates the room. It takes the newest such
+// reservation. Like every ask for which the round makes room, the ask waits for no locality.
 func (r *preemptionRound) unblock(w beneficiary) {
 	size := r.s.st.Asks.Get(w.ask).Size
-	if r.withinMaxima(w.leaf, size) {
+	free := r.s.nodesAfter(r.s.at, w.ask, math.MaxUint32, false, 1)
+	if len(free) == 0 || r.withinMaxima(w.leaf, size) {
 		return
 	}
-	var newest *state.Reservation
+	node := free[0].node
+	if newest := r.newestBlocking(w); newest != nil {
+		o := &r.nodes[r.nodeAt(newest.Node)]
+		r.drop(o.reservation)
+		o.reservation = 0
+		r.gain(w.leaf, size, size)
+		on := pass{View: r.s}
+		d := on.place(w.app, w.ask, node, &Limits{}, true)
+		on.allocateNow(&d)
+		r.nodes[r.nodeAt(node)].room = r.s.roomOn(node)
+	}
+}
+
+// newestBlocking returns the newest reservation that may end for an ask and without which its queues
+// allow another container of the ask, or nil.
+func (r *preemptionRound) newestBlocking(w beneficiary) (newest *state.Reservation) {
 	for i := range r.nodes {
 		o := &r.nodes[i]
 		if o.reservation == 0 || o.taken || !r.mayDrop(o, w) && !r.givesWay(o.reservation, w) {
@@ -227,12 +245,7 @@ func (r *preemptionRound) unblock(w beneficiary) {
 			newest = res
 		}
 	}
-	if newest != nil {
-		o := &r.nodes[r.nodeAt(newest.Node)]
-		r.drop(o.reservation)
-		o.reservation = 0
-		r.gain(w.leaf, size, size)
-	}
+	return newest
 }
 
 // wouldUnblock reports whether a reservation may end for an ask, and the queues of the ask could

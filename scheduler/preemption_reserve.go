@@ -38,12 +38,22 @@ func (r *preemptionRound) reserveFor(w beneficiary, set *preemptionSet, exchange
 	r.gain(w.leaf, k.Size, k.Size.Sub(released))
 	o.taken = true
 	if d.state == stateAllocated {
-		return true // only the cancelled reservation held the room; the next pass on the node allocates
+		on.allocateNow(&d) // only the cancelled reservation held the room
+		return true
 	}
 	r.s.reserve(&d, k.AM)
 	r.sets--
 	r.warn(w, set, st.Meta.NextReservation, cause)
 	return true
+}
+
+// allocateNow allocates room that a cancelled reservation held. The next pass would begin with the
+// application that is first in the order of queues. That may be the one that held the reservation: it
+// would reserve again, and each round would cancel what the pass before it has made.
+func (p *pass) allocateNow(d *decision) {
+	if p.accept(d) {
+		p.commit(d)
+	}
 }
 
 // within reports whether the other leaves may lose the containers of a set and the reservation

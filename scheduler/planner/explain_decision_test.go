@@ -128,7 +128,7 @@ func TestEveryDecisionHasItsReason(t *testing.T) {
 // planner's state, and that it gives a reason for every decision.
 func TestLogExplainerFollows(t *testing.T) {
 	t.Parallel()
-	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindContainerLent, event.KindPreemptionAsked, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
+	reasoned := []event.Kind{event.KindContainerIncreased, event.KindResizeReserved, event.KindContainerAllocated, event.KindContainerLent, event.KindPreemptionAsked, event.KindPreemptionWithdrawn, event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled, event.KindAttemptActivated}
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t, rapid.Bool().Draw(t, "labels"))
 		x, seen := must(explain.NewLogExplainer(state.New(), true)), 0
