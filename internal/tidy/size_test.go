@@ -39,7 +39,6 @@ var above = map[string]int{
 	"scheduler/capacity.reader":        98,
 	"scheduler/explain.view":           103,
 	"scheduler/planner.Planner":        246,
-	"transport/http/v1.API":            161,
 	"transport/http/view.View":         83,
 }
 

@@ -15,12 +15,15 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) accessRoutes() []route.Route {
+// access serves access tokens, and who the caller is.
+type access struct{ *shared }
+
+func (s *access) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/access", "principal", s.showAccess).Doc("Say who the caller is for this replica; with principal, the short name of a Kerberos principal", nil, api.Access{}),
 		route.Get("/v1/access/tokens", "", s.listAccessTokens).Doc("List the access tokens, without their secrets", nil, api.AccessTokens{}),
 		route.Post("/v1/access/tokens", "", s.createAccessToken).Doc("Create an access token; the answer shows its secret once", api.AccessTokenRequest{}, route.Answers{http.StatusCreated: api.AccessTokenMade{}}),
-		route.Delete("/v1/access/tokens/{name}", "force", s.revokeAccessToken).Doc("Revoke an access token", nil, api.Done{}),
+		route.Delete("/v1/access/tokens/{name}", "force", revokeAccessToken).Doc("Revoke an access token", nil, api.Done{}),
 	}
 }
 
@@ -31,7 +34,7 @@ const (
 )
 
 // showAccess shows the caller its identity and role at this replica.
-func (s *API) showAccess(c *route.Call) error {
+func (s *access) showAccess(c *route.Call) error {
 	st, _ := s.cfg.Reader.Fork()
 	p := auth.Of(c.R)
 	d := api.Access{Role: p.Role.String(), By: "nothing", Auth: s.cfg.Guard.Mode(), Guarded: s.cfg.Guard.Guarded(st) || !auth.OnThisMachine(c.R)}
@@ -51,7 +54,7 @@ func (s *API) showAccess(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-func (s *API) listAccessTokens(c *route.Call) error {
+func (s *access) listAccessTokens(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -68,7 +71,7 @@ func (s *API) listAccessTokens(c *route.Call) error {
 // createAccessToken makes a token on this replica. Only the hash of the token goes into the log.
 // Each call makes a new token: an idempotency key cannot bring an earlier one back, because nobody
 // has it any more.
-func (s *API) createAccessToken(c *route.Call) error {
+func (s *access) createAccessToken(c *route.Call) error {
 	var doc api.AccessTokenRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -93,7 +96,7 @@ func (s *API) createAccessToken(c *route.Call) error {
 	st, _ := s.cfg.Reader.Fork()
 	in := &input.SetAccessToken{Name: doc.Name, Hash: hash[:], Role: role, ExpiresMillis: s.cfg.Guard.Clock(st) + ttl.Milliseconds(), Who: c.Who(),
 		Replace: doc.Replace, Force: doc.Force}
-	index, err := s.fresh(c, in)
+	index, err := fresh(c, in)
 	if err != nil {
 		return err
 	}
@@ -101,13 +104,13 @@ func (s *API) createAccessToken(c *route.Call) error {
 }
 
 // fresh submits an input that carries the hash of a secret, without the caller's idempotency key.
-func (s *API) fresh(c *route.Call, in input.Input) (uint64, error) {
+func fresh(c *route.Call, in input.Input) (uint64, error) {
 	c.R.Header.Del(api.HeaderKey)
 	_, index, err := route.Do[*input.Done](c, in)
 	return index, err
 }
 
-func (s *API) revokeAccessToken(c *route.Call) error {
+func revokeAccessToken(c *route.Call) error {
 	if _, err := c.Raw(); err != nil {
 		return err
 	}

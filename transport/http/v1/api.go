@@ -6,7 +6,6 @@ package v1
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -15,27 +14,48 @@ import (
 
 // API serves the endpoints under /v1.
 type API struct {
-	cfg        Config
-	log        hclog.Logger
-	leader     leaderClock
-	reasons    reasons
-	explain    sync.Mutex    // allows one explanation at a time, because each needs a core
-	forking    sync.Mutex    // allows one fork of a shared state at a time
-	planning   *turn         // for calls that plan
-	checking   *turn         // for calls that bring a configuration to check
-	previewing sync.Mutex    // allows one preview at a time
-	inFlight   chan struct{} // one element for each input in flight
-	streams    atomic.Int64
+	*shared
+	inputs
+	apps
+	forecasts
+	nodes
+	labels
+	queues
+	reservations
+	preemptions
+	confs
+	shadows
+	cluster
+	snapshots
+	access
+	events
+	past
+	logs
+}
+
+// shared is what the endpoints of every noun need.
+type shared struct {
+	cfg      Config
+	log      hclog.Logger
+	explain  sync.Mutex // allows one explanation at a time, because each needs a core
+	forking  sync.Mutex // allows one fork of a shared state at a time
+	planning *turn      // for calls that plan
 }
 
 func New(cfg Config) *API {
-	s := &API{cfg: cfg, log: cfg.Logger, planning: newTurn(), checking: newTurn(), inFlight: make(chan struct{}, cfg.InputsInFlight)}
-	s.leader.now = cfg.Now
-	return s
+	s := &shared{cfg: cfg, log: cfg.Logger, planning: newTurn()}
+	confs := confs{shared: s, checking: newTurn()}
+	return &API{
+		shared: s,
+		inputs: inputs{shared: s, inFlight: make(chan struct{}, cfg.InputsInFlight)}, apps: apps{shared: s}, forecasts: forecasts{s},
+		nodes: nodes{s}, labels: labels{s}, queues: queues{confs}, reservations: reservations{s}, preemptions: preemptions{shared: s},
+		confs: confs, shadows: shadows{s}, cluster: cluster{shared: s, leader: leaderClock{now: cfg.Now}}, snapshots: snapshots{s},
+		access: access{s}, events: events{shared: s}, past: past{s}, logs: logs{s},
+	}
 }
 
 // Routes returns all endpoints.
-func (s *API) Routes() []route.Route {
-	return slices.Concat(s.inputRoutes(), s.appRoutes(), s.forecastRoutes(), s.nodeRoutes(), s.labelRoutes(), s.queueRoutes(), s.reservationRoutes(), s.preemptionRoutes(), s.confRoutes(), s.shadowRoutes(), s.clusterRoutes(),
-		s.snapshotRoutes(), s.accessRoutes(), s.eventRoutes(), s.pastRoutes(), s.logRoutes(), s.auditRoutes(), s.openAPIRoutes())
+func (a *API) Routes() []route.Route {
+	return slices.Concat(a.inputs.routes(), a.apps.routes(), a.forecasts.routes(), a.nodes.routes(), a.labels.routes(), a.queues.routes(), a.reservations.routes(), a.preemptions.routes(), a.confs.routes(), a.shadows.routes(),
+		a.cluster.routes(), a.snapshots.routes(), a.access.routes(), a.events.routes(), a.past.routes(), a.logs.routes(), auditRoutes(), openAPIRoutes())
 }

@@ -11,15 +11,21 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) appRoutes() []route.Route {
+// apps serves applications and their attempts.
+type apps struct {
+	*shared
+	reasons reasons
+}
+
+func (s *apps) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/apps", "state queue user type name tag limit after order", s.listApps).Doc("List applications, one page", nil, api.Apps{}),
 		route.Post("/v1/apps", "dry_run explain", s.submitApp).Doc("Submit an application, or with dry_run predict the result", api.Submit{}, route.Answers{http.StatusOK: api.Submitted{}, http.StatusCreated: api.Submitted{}}),
 		route.Get("/v1/apps/{id}", "", ofApp(s.showApp)).Doc("Show an application", nil, api.App{}),
 		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)).Doc("Explain why an application waits", nil, api.Explanation{}),
-		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(s.appContainers)).Doc("List the live containers of an application, one page", nil, api.Containers{}),
-		route.Get("/v1/apps/{id}/attempts", "", ofApp(s.appAttempts)).Doc("List the attempts of an application", nil, api.Attempts{}),
-		route.Get("/v1/apps/{id}/asks", "", ofApp(s.appAsks)).Doc("List what an application asks for", nil, api.Asks{}),
+		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(appContainers)).Doc("List the live containers of an application, one page", nil, api.Containers{}),
+		route.Get("/v1/apps/{id}/attempts", "", ofApp(appAttempts)).Doc("List the attempts of an application", nil, api.Attempts{}),
+		route.Get("/v1/apps/{id}/asks", "", ofApp(appAsks)).Doc("List what an application asks for", nil, api.Asks{}),
 		route.Post("/v1/apps/{id}:kill", "", s.killApp).Doc("Kill an application", api.Kill{}, api.Done{}),
 		route.Post("/v1/apps/{id}:move", "", s.moveApp).Doc("Move an application to another leaf queue", api.Move{}, api.Done{}),
 		route.Post("/v1/apps/{id}:gang", "", s.gangApp).Doc("Declare the containers of an application that start together or not at all", api.Gang{}, api.Done{}),
@@ -30,7 +36,7 @@ func (s *API) appRoutes() []route.Route {
 	}
 }
 
-func (s *API) appFilter(c *route.Call, v *view.View) (view.AppFilter, error) {
+func appFilter(c *route.Call, v *view.View) (view.AppFilter, error) {
 	f := view.AppFilter{States: route.Words(c.Query["state"]), Type: c.Query.Get("type"), Tag: c.Query.Get("tag"), Name: c.Query.Get("name"), User: c.Query.Get("user")}
 	if err := route.CheckWords("state", f.States, view.AppStates); err != nil {
 		return f, err
@@ -45,7 +51,7 @@ func (s *API) appFilter(c *route.Call, v *view.View) (view.AppFilter, error) {
 	return f, nil
 }
 
-func (s *API) listApps(c *route.Call) error {
+func (s *apps) listApps(c *route.Call) error {
 	limit, err := c.Limit()
 	if err != nil {
 		return err
@@ -64,7 +70,7 @@ func (s *API) listApps(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.appFilter(c, v)
+	f, err := appFilter(c, v)
 	if err != nil {
 		return err
 	}
@@ -94,11 +100,11 @@ func ofApp(h func(c *route.Call, v *view.View, a *state.App) error) route.Handle
 	}
 }
 
-func (s *API) showApp(c *route.Call, v *view.View, a *state.App) error {
+func (s *apps) showApp(c *route.Call, v *view.View, a *state.App) error {
 	return c.JSON(http.StatusOK, s.app(v, v.State.Apps.ByID(a.ID)))
 }
 
-func (s *API) explainApp(c *route.Call, v *view.View, a *state.App) error {
+func (s *apps) explainApp(c *route.Call, v *view.View, a *state.App) error {
 	doc, err := s.Explain(v, a.ID)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) submitApp(c *route.Call) error {
+func (s *apps) submitApp(c *route.Call) error {
 	var doc api.Submit
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -87,7 +87,7 @@ func handedOut(c *route.Call, id yarn.ApplicationID) error {
 
 // ownGroups looks up the groups of a caller with the role submit, who must not name its own. It
 // leaves the groups of other callers alone.
-func (s *API) ownGroups(c *route.Call, in *input.SubmitApplication) error {
+func (s *apps) ownGroups(c *route.Call, in *input.SubmitApplication) error {
 	user, groups := s.asUser(c)
 	if user == "" {
 		return nil
@@ -104,7 +104,7 @@ func (s *API) ownGroups(c *route.Call, in *input.SubmitApplication) error {
 
 // whyWaiting returns the explanation that a submission asks for, or nil. An error here does not
 // fail the submission.
-func (s *API) whyWaiting(id yarn.ApplicationID) *api.Explanation {
+func (s *apps) whyWaiting(id yarn.ApplicationID) *api.Explanation {
 	v := s.cfg.Views.Now()
 	if s.cfg.Planner.Explain == nil || v.State.Apps.ByID(id) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func (s *API) whyWaiting(id yarn.ApplicationID) *api.Explanation {
 
 // explainSubmission returns the explanation for a dry run of a submission, or nil. An error here
 // does not fail the dry run.
-func (s *API) explainSubmission(in *input.SubmitApplication) *api.Explanation {
+func (s *apps) explainSubmission(in *input.SubmitApplication) *api.Explanation {
 	if s.cfg.Planner.ExplainSubmission == nil {
 		return nil
 	}
@@ -136,11 +136,11 @@ func (s *API) explainSubmission(in *input.SubmitApplication) *api.Explanation {
 
 // appID parses the application id in the path. Only the planner decides whether the application
 // exists, because its state is newer than this replica's.
-func (s *API) appID(c *route.Call) (yarn.ApplicationID, error) {
+func (s *apps) appID(c *route.Call) (yarn.ApplicationID, error) {
 	return s.cfg.Views.Now().ParseApp(c.Args["id"])
 }
 
-func (s *API) killApp(c *route.Call) error {
+func (s *apps) killApp(c *route.Call) error {
 	var doc api.Kill
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -165,7 +165,7 @@ func killText(id yarn.ApplicationID, user, from, why string) string {
 	return text
 }
 
-func (s *API) moveApp(c *route.Call) error {
+func (s *apps) moveApp(c *route.Call) error {
 	var doc api.Move
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *API) moveApp(c *route.Call) error {
 	return c.Done(&input.MoveApplication{ID: id, Queue: doc.Queue})
 }
 
-func (s *API) gangApp(c *route.Call) error {
+func (s *apps) gangApp(c *route.Call) error {
 	var doc api.Gang
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (s *API) gangApp(c *route.Call) error {
 	return c.Done(&input.SetGang{ID: id, Gang: *doc.Gang})
 }
 
-func (s *API) prioritizeApp(c *route.Call) error {
+func (s *apps) prioritizeApp(c *route.Call) error {
 	doc := struct {
 		Priority *int32 `json:"priority"`
 	}{}

@@ -13,17 +13,17 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) appAttempts(c *route.Call, v *view.View, a *state.App) error {
+func appAttempts(c *route.Call, v *view.View, a *state.App) error {
 	return c.JSON(http.StatusOK, api.Attempts{Attempts: v.Attempts(a)})
 }
 
-func (s *API) appAsks(c *route.Call, v *view.View, a *state.App) error {
+func appAsks(c *route.Call, v *view.View, a *state.App) error {
 	return c.JSON(http.StatusOK, api.Asks{Asks: v.Asks(a)})
 }
 
 // attempt returns the attempt that a call is for: the one with the number, or for 0 the current one
 // in this replica's state.
-func (s *API) attempt(c *route.Call, number uint32) (*view.View, yarn.AttemptID, *state.App, error) {
+func (s *apps) attempt(c *route.Call, number uint32) (*view.View, yarn.AttemptID, *state.App, error) {
 	v := s.cfg.Views.Now()
 	id, slot, err := v.FindApp(c.Args["id"])
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *API) attempt(c *route.Call, number uint32) (*view.View, yarn.AttemptID,
 	return v, yarn.AttemptID{App: id, Attempt: number}, a, nil
 }
 
-func (s *API) registerAttempt(c *route.Call) error {
+func (s *apps) registerAttempt(c *route.Call) error {
 	var doc api.Register
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -62,7 +62,7 @@ func grantedDocs(v *view.View, in []input.Granted) []api.Granted {
 	return out
 }
 
-func (s *API) allocate(c *route.Call) error {
+func (s *apps) allocate(c *route.Call) error {
 	var doc api.Allocate
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -123,7 +123,7 @@ var finalStatuses = map[string]yarn.FinalStatus{"": yarn.FinalSucceeded, "SUCCEE
 
 	"KILLED": yarn.FinalKilled, "ENDED": yarn.FinalEnded}
 
-func (s *API) finishAttempt(c *route.Call) error {
+func (s *apps) finishAttempt(c *route.Call) error {
 	var doc api.Finish
 	if err := c.Read(&doc); err != nil {
 		return err

@@ -8,12 +8,12 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (s *API) auditRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/audit", "who action since after limit", s.listAudit).Doc("List operators' changes and refusals", nil, api.Audit{})}
+func auditRoutes() []route.Route {
+	return []route.Route{route.Get("/v1/audit", "who action since after limit", listAudit).Doc("List operators' changes and refusals", nil, api.Audit{})}
 }
 
 // listAudit answers with the newest audit entries that pass the filters, oldest first.
-func (s *API) listAudit(c *route.Call) error {
+func listAudit(c *route.Call) error {
 	since, err := c.Number("since", 0)
 	if err != nil {
 		return err

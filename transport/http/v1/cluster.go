@@ -20,7 +20,13 @@ import (
 // okOrNot lists the answers of health probes.
 var okOrNot = route.Answers{http.StatusOK: api.Health{}, http.StatusServiceUnavailable: api.Health{}}
 
-func (s *API) clusterRoutes() []route.Route {
+// cluster serves the replicas, their membership and their health.
+type cluster struct {
+	*shared
+	leader leaderClock
+}
+
+func (s *cluster) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/health", "", s.showHealth).Doc("Report that this replica answers; the status is 200 in any case", nil, api.Health{}),
 		route.Get("/healthz", "", s.showHealth).Doc("Report that this replica answers, as /v1/health does", nil, api.Health{}),
@@ -45,7 +51,7 @@ func (s *API) clusterRoutes() []route.Route {
 	}
 }
 
-func (s *API) health(c *route.Call) api.Health {
+func (s *cluster) health(c *route.Call) api.Health {
 	st, index := s.cfg.Reader.Fork()
 	k := s.cfg.Consensus
 	id, addr := k.Leader()
@@ -66,12 +72,12 @@ func (s *API) health(c *route.Call) api.Health {
 }
 
 // showHealth reports that the process answers. Its status does not depend on the cluster.
-func (s *API) showHealth(c *route.Call) error {
+func (s *cluster) showHealth(c *route.Call) error {
 	return c.JSON(http.StatusOK, s.health(c))
 }
 
 // listJobs shows the background jobs of this replica.
-func (s *API) listJobs(c *route.Call) error {
+func (s *cluster) listJobs(c *route.Call) error {
 	c.RoleHeaders()
 	return c.JSON(http.StatusOK, api.Jobs{ID: s.cfg.ID, Jobs: append([]api.Job{}, s.Jobs()...)})
 }
@@ -92,11 +98,11 @@ func failingJobs(jobs []api.Job) string {
 }
 
 // Jobs returns how the background jobs of this replica are doing.
-func (s *API) Jobs() []api.Job { return s.cfg.Consensus.Jobs() }
+func (s *cluster) Jobs() []api.Job { return s.cfg.Consensus.Jobs() }
 
 // ready reports whether this replica can serve clients: the cluster is initialized, the replica
 // knows a leader, and it has caught up with the leader (see Consensus.Ready).
-func (s *API) ready(c *route.Call) error {
+func (s *cluster) ready(c *route.Call) error {
 	h := s.health(c)
 	if h.Status == "ok" {
 		if ok, why := s.cfg.Consensus.Ready(); !ok {
@@ -112,7 +118,7 @@ func (s *API) ready(c *route.Call) error {
 
 // leaderHealth reports who leads. With ?role=leader or ?role=follower, the status is 200 only on
 // such a replica, as load balancers need it.
-func (s *API) leaderHealth(c *route.Call) error {
+func (s *cluster) leaderHealth(c *route.Call) error {
 	want := c.Query.Get("role")
 	if want != "" && want != "leader" && want != "follower" {
 		return problem.Invalid("role="+want+" is not known", "give leader or follower")
@@ -128,7 +134,7 @@ func (s *API) leaderHealth(c *route.Call) error {
 	return c.JSON(http.StatusOK, h)
 }
 
-func (s *API) showCluster(c *route.Call) error {
+func (s *cluster) showCluster(c *route.Call) error {
 	v, err := c.OwnView()
 	if err != nil {
 		return err
@@ -142,7 +148,7 @@ func (s *API) showCluster(c *route.Call) error {
 
 // Cluster returns the document of the cluster, with its replicas and with totals of the view's
 // state.
-func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
+func (s *cluster) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
 	k := s.cfg.Consensus
 	list, err := s.members(ctx)
 	if err != nil {
@@ -167,7 +173,7 @@ func (s *API) Cluster(ctx context.Context, v *view.View) (api.Cluster, error) {
 }
 
 // members asks for the replicas, for at most ReadTimeout.
-func (s *API) members(ctx context.Context) ([]api.Member, error) {
+func (s *shared) members(ctx context.Context) ([]api.Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	return s.cfg.Consensus.Members(ctx)
@@ -175,7 +181,7 @@ func (s *API) members(ctx context.Context) ([]api.Member, error) {
 
 func digestText(digest uint64) string { return fmt.Sprintf("%016x", digest) }
 
-func (s *API) listMembers(c *route.Call) error {
+func (s *cluster) listMembers(c *route.Call) error {
 	c.RoleHeaders()
 	list, err := s.members(c.R.Context())
 	if err != nil {
@@ -187,7 +193,7 @@ func (s *API) listMembers(c *route.Call) error {
 	return c.JSON(http.StatusOK, api.Members{Members: list})
 }
 
-func (s *API) verifyCluster(c *route.Call) error {
+func (s *cluster) verifyCluster(c *route.Call) error {
 	c.RoleHeaders()
 	d, err := s.Verify(c.R.Context())
 	if err != nil {
@@ -196,13 +202,13 @@ func (s *API) verifyCluster(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-func (s *API) Verify(ctx context.Context) (api.Verify, error) {
+func (s *cluster) Verify(ctx context.Context) (api.Verify, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	return s.cfg.Consensus.Verify(ctx)
 }
 
-func (s *API) showUpgrade(c *route.Call) error {
+func (s *cluster) showUpgrade(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -215,7 +221,7 @@ func (s *API) showUpgrade(c *route.Call) error {
 }
 
 // Upgrade returns the feature level, and the highest level that every voter knows.
-func (s *API) Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error) {
+func (s *cluster) Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error) {
 	list, err := s.members(ctx)
 	if err != nil {
 		return api.Upgrade{}, err
@@ -233,7 +239,7 @@ func (s *API) Upgrade(ctx context.Context, st *state.State) (api.Upgrade, error)
 	return d, nil
 }
 
-func (s *API) finalizeUpgrade(c *route.Call) error {
+func (s *cluster) finalizeUpgrade(c *route.Call) error {
 	st, _ := s.cfg.Reader.Fork()
 	d, err := s.Upgrade(c.R.Context(), st)
 	if err != nil {

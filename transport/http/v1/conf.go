@@ -21,21 +21,27 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) confRoutes() []route.Route {
+// confs serves the queue configuration and its versions.
+type confs struct {
+	*shared
+	checking *turn // for calls that bring a configuration to check
+}
+
+func (s *confs) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/conf", "", s.currentConf).Doc("Show the queue configuration in force; the ETag is its version", nil, api.Conf{}),
+		route.Get("/v1/conf", "", currentConf).Doc("Show the queue configuration in force; the ETag is its version", nil, api.Conf{}),
 		route.Put("/v1/conf", "dry_run comment", s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
-		route.Get("/v1/conf/versions", "limit", s.confVersions).Doc("List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
-		route.Get("/v1/conf/versions/{v}", "", s.confVersion).Doc("Show one version of the queue configuration", nil, api.Conf{}),
-		route.Get("/v1/conf/versions/{v}/diff/{w}", "", s.confDiff).Doc("Compare two versions of the queue configuration", nil, api.ConfDiff{}),
+		route.Get("/v1/conf/versions", "limit", confVersions).Doc("List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
+		route.Get("/v1/conf/versions/{v}", "", confVersion).Doc("Show one version of the queue configuration", nil, api.Conf{}),
+		route.Get("/v1/conf/versions/{v}/diff/{w}", "", confDiff).Doc("Compare two versions of the queue configuration", nil, api.ConfDiff{}),
 		route.Route{Method: http.MethodPost, Pattern: "/v1/conf:validate", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.validateConf}.Doc("Check a queue configuration and change nothing", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.Validation{}),
 		route.Route{Method: http.MethodPost, Pattern: "/v1/whatif", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.whatIf}.Doc("Predict what another queue configuration would change", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.WhatIf{}),
 		route.Route{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.rerun}.Doc("Schedule the recorded span of the log again, with reservations and without", nil, api.Rerun{}),
-		route.Post("/v1/conf:rollback", "", s.rollbackConf).Doc("Make an earlier version of the queue configuration the newest", api.Rollback{}, api.ConfApplied{}),
+		route.Post("/v1/conf:rollback", "", rollbackConf).Doc("Make an earlier version of the queue configuration the newest", api.Rollback{}, api.ConfApplied{}),
 	}
 }
 
-func (s *API) currentConf(c *route.Call) error {
+func currentConf(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -52,7 +58,7 @@ func showVersion(c *route.Call, ver *state.QueueVersion) error {
 	return c.JSON(http.StatusOK, view.ConfDoc(ver))
 }
 
-func (s *API) confVersions(c *route.Call) error {
+func confVersions(c *route.Call) error {
 	limit, err := c.Limit()
 	if err != nil {
 		return err
@@ -68,7 +74,7 @@ func (s *API) confVersions(c *route.Call) error {
 	return c.JSON(http.StatusOK, api.ConfVersions{Versions: list})
 }
 
-func (s *API) confVersion(c *route.Call) error {
+func confVersion(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -80,7 +86,7 @@ func (s *API) confVersion(c *route.Call) error {
 	return showVersion(c, ver)
 }
 
-func (s *API) confDiff(c *route.Call) error {
+func confDiff(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -94,7 +100,7 @@ func (s *API) confDiff(c *route.Call) error {
 
 // properties reads a queue configuration and its comment from the body. The body is our JSON
 // document or a Hadoop configuration file.
-func (s *API) properties(c *route.Call) ([]capacity.Property, string, error) {
+func (s *confs) properties(c *route.Call) ([]capacity.Property, string, error) {
 	b, err := c.Raw()
 	if err != nil {
 		return nil, "", err
@@ -117,7 +123,7 @@ func (s *API) properties(c *route.Call) ([]capacity.Property, string, error) {
 
 // unmasked returns the properties of a document, sorted by name. It replaces masked values by the
 // hidden ones in force.
-func (s *API) unmasked(c *route.Call, properties map[string]string) ([]capacity.Property, error) {
+func (s *shared) unmasked(c *route.Call, properties map[string]string) ([]capacity.Property, error) {
 	if len(properties) == 0 {
 		return nil, problem.Invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
 	}
@@ -137,7 +143,7 @@ func (s *API) unmasked(c *route.Call, properties map[string]string) ([]capacity.
 
 // hidden returns the value in force of a property whose value is masked. A client that sends back
 // the mask means this value.
-func (s *API) hidden(c *route.Call, name string) (string, bool) {
+func (s *shared) hidden(c *route.Call, name string) (string, bool) {
 	st, _ := s.cfg.Reader.Fork()
 	if v := st.Versions.Current(); v != nil {
 		for _, p := range v.Properties {
@@ -178,7 +184,7 @@ func xmlProperties(b []byte) ([]capacity.Property, error) {
 }
 
 // ifMatch returns the version in If-Match, which must be in force; 0 for any.
-func (s *API) ifMatch(c *route.Call) (uint64, error) {
+func ifMatch(c *route.Call) (uint64, error) {
 	text := strings.Trim(strings.TrimPrefix(c.R.Header.Get("If-Match"), "W/"), `"`)
 	if text == "" || text == "*" {
 		return 0, nil
@@ -190,14 +196,14 @@ func (s *API) ifMatch(c *route.Call) (uint64, error) {
 	return n, nil
 }
 
-func (s *API) putConf(c *route.Call) error {
+func (s *confs) putConf(c *route.Call) error {
 	props, comment, err := s.properties(c)
 	if err != nil {
 		return err
 	}
 	in := &input.SetQueues{Author: c.Who(), Comment: comment, DryRun: c.Flag("dry_run")}
 	in.User, in.Groups = s.asUser(c)
-	if in.IfVersion, err = s.ifMatch(c); err != nil {
+	if in.IfVersion, err = ifMatch(c); err != nil {
 		return err
 	}
 	for _, p := range props {
@@ -216,7 +222,7 @@ func (s *API) putConf(c *route.Call) error {
 
 // asUser returns the name and groups of a caller with the role submit, so that the planner can
 // check the user's rights. It returns "" for other roles: the planner does not check them.
-func (s *API) asUser(c *route.Call) (user string, groups []string) {
+func (s *shared) asUser(c *route.Call) (user string, groups []string) {
 	p := auth.Of(c.R)
 	if p.Role != yarn.RoleSubmit {
 		return "", nil
@@ -228,7 +234,7 @@ func (s *API) asUser(c *route.Call) (user string, groups []string) {
 }
 
 // compareWithNow fills in how properties differ from the configuration in force on this replica.
-func (s *API) compareWithNow(c *route.Call, props []capacity.Property, d *api.ConfApplied) {
+func (s *confs) compareWithNow(c *route.Call, props []capacity.Property, d *api.ConfApplied) {
 	to, err := capacity.Parse(props)
 	if err != nil {
 		return
@@ -249,7 +255,7 @@ func withDynamic(v *view.View, to *capacity.Config) (*capacity.Config, error) {
 }
 
 // validateConf checks a configuration on this replica. Nothing goes to the leader.
-func (s *API) validateConf(c *route.Call) error {
+func (s *confs) validateConf(c *route.Call) error {
 	d := api.Validation{Valid: true}
 	err := s.checked(c, func() error {
 		props, _, err := s.properties(c)
@@ -269,7 +275,7 @@ func (s *API) validateConf(c *route.Call) error {
 // checked calls f, which reads and checks the configuration in the body of a call, for one call at
 // a time. A configuration of 4 MB takes more than a second, and callers with the role read may send
 // it.
-func (s *API) checked(c *route.Call, f func() error) error {
+func (s *confs) checked(c *route.Call, f func() error) error {
 	if _, err := c.Raw(); err != nil { // read the body first: it may arrive slowly
 		return err
 	}
@@ -309,7 +315,7 @@ func faultsOf(in []capacity.Fault) []api.Fault {
 	return out
 }
 
-func (s *API) rollbackConf(c *route.Call) error {
+func rollbackConf(c *route.Call) error {
 	var doc api.Rollback
 	if err := c.Read(&doc); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) appContainers(c *route.Call, v *view.View, a *state.App) error {
+func appContainers(c *route.Call, v *view.View, a *state.App) error {
 	limit, err := c.Limit()
 	if err != nil {
 		return err

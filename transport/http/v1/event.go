@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rmd/api"
@@ -50,7 +51,7 @@ func relabels(e event.Event, node string) bool {
 
 // eventFilter reads the filter from the query. The named objects need not exist yet, but their
 // names must be well-formed. It completes a short queue name.
-func (s *API) eventFilter(c *route.Call, st *state.State, index uint64) (eventFilter, error) {
+func (s *shared) eventFilter(c *route.Call, st *state.State, index uint64) (eventFilter, error) {
 	f := eventFilter{app: c.Query.Get("app"), node: c.Query.Get("node"), queue: c.Query.Get("queue"), kinds: route.Words(c.Query["kind"])}
 	v := s.cfg.Views.At(st, index)
 	if f.app != "" {
@@ -93,13 +94,19 @@ func batchDoc(v *view.View, b view.Batch, f eventFilter) (d api.EventBatch, plac
 	return d, places
 }
 
-func (s *API) eventRoutes() []route.Route {
+// events serves the stream of committed events.
+type events struct {
+	*shared
+	streams atomic.Int64 // that are open
+}
+
+func (s *events) routes() []route.Route {
 	return []route.Route{route.Get("/v1/events", "app node queue kind after why", s.streamEvents).Doc("Stream the committed events as Server-Sent Events: event is batch, id is the log index, data is an EventBatch", nil, route.Media("text/event-stream"))}
 }
 
 // lastEventID returns the index after which a stream begins, from Last-Event-ID or ?after. 0 means
 // from now on.
-func (s *API) lastEventID(c *route.Call) (uint64, error) {
+func lastEventID(c *route.Call) (uint64, error) {
 	if text := c.R.Header.Get("Last-Event-ID"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 63)
 		if err != nil {
@@ -114,8 +121,8 @@ func (s *API) lastEventID(c *route.Call) (uint64, error) {
 // id of a message is the index of the entry, so a client that reconnects with Last-Event-ID misses
 // no message and gets none twice. A heartbeat advances the id past entries that do not pass. It comes
 // after each cfg.Heartbeat without a message, so that the client notices when this machine vanishes.
-func (s *API) streamEvents(c *route.Call) error {
-	from, err := s.lastEventID(c)
+func (s *events) streamEvents(c *route.Call) error {
+	from, err := lastEventID(c)
 	if err != nil {
 		return err
 	}
@@ -153,7 +160,7 @@ func (s *API) streamEvents(c *route.Call) error {
 
 // stream is an open event stream. Only the handler's goroutine uses it.
 type stream struct {
-	s      *API
+	s      *events
 	c      *route.Call
 	filter eventFilter
 	seen   uint64 // the last index that was read

@@ -10,7 +10,7 @@ import (
 
 // Explain returns the planner's explanation for an application in the state of the view. At most
 // one call plans at a time, because it needs a core.
-func (s *API) Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error) {
+func (s *shared) Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error) {
 	if s.cfg.Planner.Explain == nil {
 		return nil, problem.NotAvailable("the explanation")
 	}
@@ -21,7 +21,7 @@ func (s *API) Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, er
 
 // privateFork returns a state to plan on: the one of Planner.Private, or without it a fork of the
 // shared state.
-func (s *API) privateFork(shared *state.State) *state.State {
+func (s *shared) privateFork(shared *state.State) *state.State {
 	if s.cfg.Planner.Private != nil {
 		return s.cfg.Planner.Private()
 	}

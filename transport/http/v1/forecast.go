@@ -11,7 +11,10 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) forecastRoutes() []route.Route {
+// forecasts serves forecasts of starts.
+type forecasts struct{ *shared }
+
+func (s *forecasts) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/apps/{id}/forecast", "", s.forecastApp).Doc("Forecast when what an application waits for will start", nil, api.Forecast{}),
 		route.Get("/v1/forecast", "", s.forecastReport).Doc("Show how well this replica's forecasts of starts held", nil, api.ForecastReport{}),
@@ -19,7 +22,7 @@ func (s *API) forecastRoutes() []route.Route {
 }
 
 // forecastApp answers when the containers for which an application waits will start.
-func (s *API) forecastApp(c *route.Call) error {
+func (s *forecasts) forecastApp(c *route.Call) error {
 	if s.cfg.Planner.Forecast == nil {
 		return problem.NotAvailable("planning ahead")
 	}
@@ -34,7 +37,7 @@ func (s *API) forecastApp(c *route.Call) error {
 
 // Forecast returns when the containers for which an application waits will start. At most one call
 // plans at a time.
-func (s *API) Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error) {
+func (s *forecasts) Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID) (*api.Forecast, error) {
 	if s.cfg.Planner.Forecast == nil {
 		return nil, problem.NotAvailable("planning ahead")
 	}
@@ -48,14 +51,14 @@ func (s *API) Forecast(ctx context.Context, v *view.View, id yarn.ApplicationID)
 }
 
 // ForecastReport returns how accurate this replica's forecasts of starts were.
-func (s *API) ForecastReport() (*api.ForecastReport, error) {
+func (s *forecasts) ForecastReport() (*api.ForecastReport, error) {
 	if s.cfg.Planner.ForecastReport == nil {
 		return nil, problem.NotAvailable("planning ahead")
 	}
 	return s.cfg.Planner.ForecastReport(), nil
 }
 
-func (s *API) forecastReport(c *route.Call) error {
+func (s *forecasts) forecastReport(c *route.Call) error {
 	d, err := s.ForecastReport()
 	if err != nil {
 		return err

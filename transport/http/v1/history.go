@@ -19,7 +19,7 @@ const (
 	historyEntries = 100_000
 )
 
-func (s *API) reservationHistory(c *route.Call) error {
+func (s *reservations) reservationHistory(c *route.Call) error {
 	number, err := view.ReservationNumber(c.Args["id"])
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *API) reservationHistory(c *route.Call) error {
 
 // History returns the life of a reservation from the log: made, moved, fulfilled or cancelled. It
 // covers only the part of the log that the replica still has.
-func (s *API) History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error) {
+func (s *reservations) History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error) {
 	if s.cfg.Log == nil {
 		return nil, problem.NotAvailable("the log")
 	}
@@ -57,7 +57,7 @@ func (s *API) History(ctx context.Context, v *view.View, number uint64) (*api.Re
 
 // readHistory reads the log backwards until it finds the event that made the reservation, reaches
 // the beginning of the log, or has read historyEntries.
-func (s *API) readHistory(ctx context.Context, v *view.View, number uint64, d *api.ReservationHistory) error {
+func (s *reservations) readHistory(ctx context.Context, v *view.View, number uint64, d *api.ReservationHistory) error {
 	_, first, _, err := s.cfg.Log.Entries(ctx, 0, 1)
 	if err != nil {
 		return err

@@ -17,7 +17,13 @@ import (
 	"rmd/transport/http/route"
 )
 
-func (s *API) inputRoutes() []route.Route {
+// inputs serves inputs in bulk.
+type inputs struct {
+	*shared
+	inFlight chan struct{} // one element for each input in flight
+}
+
+func (s *inputs) routes() []route.Route {
 	return []route.Route{route.Route{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite, Handle: s.postInputs}.Doc("Send encoded inputs of simulated nodes and applications in bulk", route.Media(api.InputsType), route.Media(api.InputsType))}
 }
 
@@ -30,7 +36,7 @@ type answer struct {
 // postInputs accepts inputs in bulk (see api.InputsType). It starts each input when its frame
 // arrives, and the inputs run concurrently. It sends the answers in the order of the inputs. It
 // reads the whole body before it writes the first answer, as HTTP/1 clients expect.
-func (s *API) postInputs(c *route.Call) error {
+func (s *inputs) postInputs(c *route.Call) error {
 	if t := c.Media(); t != api.InputsType {
 		return problem.New(api.CodeUnsupportedMedia, "content type "+t+" is not taken here", "send "+api.InputsType)
 	}
@@ -62,7 +68,7 @@ func (s *API) postInputs(c *route.Call) error {
 // startInputs reads the frames and starts an input for each. If a frame is faulty, the inputs
 // before it have run nevertheless, and the whole request gets an error. The caller can repeat the
 // whole body, as it can repeat every call.
-func (s *API) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup) ([]*answer, error) {
+func (s *inputs) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup) ([]*answer, error) {
 	rc := http.NewResponseController(c.W)
 	_ = rc.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // the ResponseRecorder of tests has no deadlines
 	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
@@ -92,7 +98,7 @@ func (s *API) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGroup
 }
 
 // slot waits until another input may be in flight.
-func (s *API) slot(ctx context.Context) error {
+func (s *inputs) slot(ctx context.Context) error {
 	select {
 	case s.inFlight <- struct{}{}:
 		return nil
@@ -109,7 +115,7 @@ func (s *API) slot(ctx context.Context) error {
 // runInput submits one input. The answer to a refused input is a reply; only an error of the
 // submitter is an error frame. The audit names the sender of the body as the caller, whatever the
 // frame says.
-func (s *API) runInput(ctx context.Context, c *route.Call, frame []byte, a *answer) {
+func (s *inputs) runInput(ctx context.Context, c *route.Call, frame []byte, a *answer) {
 	req, err := input.DecodeRequest(frame)
 	if err == nil && input.Internal(req.Input) {
 		err = errors.New("the audit is written by replicas")

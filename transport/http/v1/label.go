@@ -15,18 +15,21 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) labelRoutes() []route.Route {
+// labels serves node labels.
+type labels struct{ *shared }
+
+func (s *labels) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/labels", "", s.listLabels).Doc("List the node labels", nil, api.Labels{}),
-		route.Get("/v1/labels/{name}", "", s.showLabel).Doc("Show a label with its queues and the applications that wait for it", nil, api.LabelDetails{}),
-		route.Get("/v1/labels:map", "label limit after", s.labelMap).Doc("List the hosts and NodeManagers that have a label, registered or not, one page", nil, api.LabelMap{}),
+		route.Get("/v1/labels", "", listLabels).Doc("List the node labels", nil, api.Labels{}),
+		route.Get("/v1/labels/{name}", "", showLabel).Doc("Show a label with its queues and the applications that wait for it", nil, api.LabelDetails{}),
+		route.Get("/v1/labels:map", "label limit after", labelMap).Doc("List the hosts and NodeManagers that have a label, registered or not, one page", nil, api.LabelMap{}),
 		route.Post("/v1/labels:add", "", s.addLabels).Doc("Add labels, or change whether they are exclusive", api.AddLabels{}, api.LabelChange{}),
 		route.Post("/v1/labels:remove", "", s.removeLabels).Doc("Remove labels", api.RemoveLabels{}, api.LabelChange{}),
 		route.Post("/v1/labels:map", "", s.mapLabels).Doc("Give hosts and NodeManagers labels", api.MapLabels{}, api.LabelChange{}),
 	}
 }
 
-func (s *API) listLabels(c *route.Call) error {
+func listLabels(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -34,7 +37,7 @@ func (s *API) listLabels(c *route.Call) error {
 	return c.JSON(http.StatusOK, v.Labels())
 }
 
-func (s *API) showLabel(c *route.Call) error {
+func showLabel(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func labelFilter(c *route.Call, v *view.View) (label state.LabelSlot, ok bool, e
 	return label, ok, err
 }
 
-func (s *API) labelMap(c *route.Call) error {
+func labelMap(c *route.Call) error {
 	limit, err := c.Limit()
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func hostOrNode(text string) (yarn.NodeID, error) {
 	return yarn.ParseNodeID(text)
 }
 
-func (s *API) addLabels(c *route.Call) error {
+func (s *labels) addLabels(c *route.Call) error {
 	var doc api.AddLabels
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -113,7 +116,7 @@ func (s *API) addLabels(c *route.Call) error {
 	return s.changeLabels(c, in, doc.DryRun, nil)
 }
 
-func (s *API) removeLabels(c *route.Call) error {
+func (s *labels) removeLabels(c *route.Call) error {
 	var doc api.RemoveLabels
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -124,7 +127,7 @@ func (s *API) removeLabels(c *route.Call) error {
 	return s.changeLabels(c, &input.RemoveLabels{Names: doc.Names}, doc.DryRun, nil)
 }
 
-func (s *API) mapLabels(c *route.Call) error {
+func (s *labels) mapLabels(c *route.Call) error {
 	var doc api.MapLabels
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -150,7 +153,7 @@ func (s *API) mapLabels(c *route.Call) error {
 
 // changeLabels changes labels, or with dryRun says what the change would do. nodes are the nodes
 // that the change names.
-func (s *API) changeLabels(c *route.Call, in input.Input, dryRun bool, nodes []yarn.NodeID) (err error) {
+func (s *labels) changeLabels(c *route.Call, in input.Input, dryRun bool, nodes []yarn.NodeID) (err error) {
 	var d api.LabelChange
 	if dryRun {
 		d, err = s.tryLabels(c, in)
@@ -165,7 +168,7 @@ func (s *API) changeLabels(c *route.Call, in input.Input, dryRun bool, nodes []y
 }
 
 // tryLabels plans a change of labels on a private fork.
-func (s *API) tryLabels(c *route.Call, in input.Input) (d api.LabelChange, err error) {
+func (s *labels) tryLabels(c *route.Call, in input.Input) (d api.LabelChange, err error) {
 	if s.cfg.Planner.Try == nil {
 		return d, problem.NotAvailable("planning ahead")
 	}

@@ -43,4 +43,4 @@ func (l *leaderClock) since(k Consensus) int64 {
 }
 
 // LookAtLeader records the current leader. The server calls it every second.
-func (s *API) LookAtLeader() { s.leader.look(s.cfg.Consensus) }
+func (s *cluster) LookAtLeader() { s.leader.look(s.cfg.Consensus) }

@@ -12,7 +12,10 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (s *API) logRoutes() []route.Route {
+// logs serves the replicated log.
+type logs struct{ *shared }
+
+func (s *logs) routes() []route.Route {
 	return []route.Route{route.Get("/v1/log", "from count app node queue kind why", s.showLog).Doc("Show a part of the replicated log, decoded, with secrets masked; of the entries, the events that pass the filters", nil, api.Log{})}
 }
 
@@ -20,7 +23,7 @@ const defaultLogCount = 100
 
 // showLog decodes a part of this replica's log. It resolves names and masks secrets. Entries
 // without a batch (elections, membership) show only their type.
-func (s *API) showLog(c *route.Call) error {
+func (s *logs) showLog(c *route.Call) error {
 	if s.cfg.Log == nil {
 		return problem.NotAvailable("the log")
 	}
@@ -64,7 +67,7 @@ func (s *API) showLog(c *route.Call) error {
 
 // timeLog fills in the time of entries that do not advance the cluster's clock. They were decided
 // in the same millisecond as the entry before.
-func (s *API) timeLog(ctx context.Context, first uint64, entries []api.LogEntry) {
+func (s *logs) timeLog(ctx context.Context, first uint64, entries []api.LogEntry) {
 	at := int64(0)
 	for i := range entries {
 		e := &entries[i]
@@ -83,7 +86,7 @@ func (s *API) timeLog(ctx context.Context, first uint64, entries []api.LogEntry)
 
 // timeBefore returns the cluster's time just before an entry, or 0 if the log has no earlier time.
 // first is the index of the first entry in the log.
-func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
+func (s *logs) timeBefore(ctx context.Context, first, index uint64) int64 {
 	const step = 16
 	for end := index; end > first; {
 		from := max(first, end-min(end, step))
@@ -103,7 +106,7 @@ func (s *API) timeBefore(ctx context.Context, first, index uint64) int64 {
 
 // explainLog fills in the reasons of the events, as far as the planner finds them in time. places
 // has the positions of the events in their entries.
-func (s *API) explainLog(ctx context.Context, entries []api.LogEntry, places [][]int) {
+func (s *logs) explainLog(ctx context.Context, entries []api.LogEntry, places [][]int) {
 	var indexes []uint64
 	for _, e := range entries {
 		if len(e.Events) > 0 {

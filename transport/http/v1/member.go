@@ -18,13 +18,13 @@ import (
 
 // admin runs an administrative action for at most WriteTimeout. The action continues when the caller
 // disconnects.
-func (s *API) admin(c *route.Call, f func(ctx context.Context) error) error {
+func (s *shared) admin(c *route.Call, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.R.Context()), s.cfg.WriteTimeout)
 	defer cancel()
 	return f(ctx)
 }
 
-func (s *API) initCluster(c *route.Call) error {
+func (s *cluster) initCluster(c *route.Call) error {
 	var doc api.InitRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *API) initCluster(c *route.Call) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-func (s *API) joinCluster(c *route.Call) error {
+func (s *cluster) joinCluster(c *route.Call) error {
 	var doc api.JoinRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *API) joinCluster(c *route.Call) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-func (s *API) transferLeader(c *route.Call) error {
+func (s *cluster) transferLeader(c *route.Call) error {
 	var doc api.TransferRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *API) transferLeader(c *route.Call) error {
 }
 
 // changeMember promotes, demotes or removes a replica.
-func (s *API) changeMember(c *route.Call, action string, f func(Consensus, context.Context, string, api.MemberRequest) error) error {
+func (s *cluster) changeMember(c *route.Call, action string, f func(Consensus, context.Context, string, api.MemberRequest) error) error {
 	var doc api.MemberRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *API) changeMember(c *route.Call, action string, f func(Consensus, conte
 }
 
 // after returns the verdict on the replicas as if one had been promoted, demoted or removed.
-func (s *API) after(ctx context.Context, action, id string) (*api.Verdict, error) {
+func (s *cluster) after(ctx context.Context, action, id string) (*api.Verdict, error) {
 	list, err := s.members(ctx)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ const tokenBytes = 32
 // createToken makes a join token on this replica. Only the hash of the token goes into the log.
 // Each call makes a new token: an idempotency key cannot bring an earlier one back, because nobody
 // has it any more.
-func (s *API) createToken(c *route.Call) error {
+func (s *cluster) createToken(c *route.Call) error {
 	var doc api.TokenRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *API) createToken(c *route.Call) error {
 	return c.JSON(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: s.cfg.Now().Add(ttl).UnixMilli()})
 }
 
-func (s *API) showAutopilot(c *route.Call) error {
+func (s *cluster) showAutopilot(c *route.Call) error {
 	c.RoleHeaders()
 	d, err := s.Autopilot(c.R.Context())
 	if err != nil {
@@ -188,14 +188,14 @@ func (s *API) showAutopilot(c *route.Call) error {
 }
 
 // Autopilot returns the settings of autopilot and its judgment of the replicas.
-func (s *API) Autopilot(ctx context.Context) (api.AutopilotState, error) {
+func (s *cluster) Autopilot(ctx context.Context) (api.AutopilotState, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
 	defer cancel()
 	return s.cfg.Consensus.Autopilot(ctx)
 }
 
 // setAutopilot changes the settings. Settings that the document omits keep their values.
-func (s *API) setAutopilot(c *route.Call) error {
+func (s *cluster) setAutopilot(c *route.Call) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.WriteTimeout)
 	defer cancel()
 	now, err := s.cfg.Consensus.Autopilot(ctx)

@@ -17,11 +17,14 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) nodeRoutes() []route.Route {
+// nodes serves nodes.
+type nodes struct{ *shared }
+
+func (s *nodes) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/nodes", "state rack label limit after", s.listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
-		route.Get("/v1/nodes/{id}", "", s.showNode).Doc("Show a node", nil, api.Node{}),
-		route.Get("/v1/nodes/{id}/placement", "", s.nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
+		route.Get("/v1/nodes", "state rack label limit after", listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
+		route.Get("/v1/nodes/{id}", "", showNode).Doc("Show a node", nil, api.Node{}),
+		route.Get("/v1/nodes/{id}/placement", "", nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
 		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil, api.DrainChoices{}),
 		route.Post("/v1/nodes:drain", "", s.drainNodes).Doc("Decommission several nodes gracefully: all, or none", api.DrainNodes{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
@@ -54,7 +57,7 @@ func (p nodePlace) after(q nodePlace) bool {
 	return p.id.Compare(q.id) > 0
 }
 
-func (s *API) listNodes(c *route.Call) error {
+func listNodes(c *route.Call) error {
 	limit, err := c.Limit()
 	if err != nil {
 		return err
@@ -91,7 +94,7 @@ func (s *API) listNodes(c *route.Call) error {
 	return route.List(c, "nodes", items, func() any { return route.NextPage{Next: next} })
 }
 
-func (s *API) showNode(c *route.Call) error {
+func showNode(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -103,7 +106,7 @@ func (s *API) showNode(c *route.Call) error {
 	return c.JSON(http.StatusOK, v.Node(n))
 }
 
-func (s *API) nodePlacement(c *route.Call) error {
+func nodePlacement(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -128,7 +131,7 @@ func (s *API) nodePlacement(c *route.Call) error {
 
 // knownNode returns the id of the node that a write is for. It resolves a host name with this
 // replica's state. It does not check a full id: the planner does, because its state is newer.
-func (s *API) knownNode(c *route.Call) (*view.View, yarn.NodeID, error) {
+func (s *nodes) knownNode(c *route.Call) (*view.View, yarn.NodeID, error) {
 	v := s.cfg.Views.Now()
 	id, err := nodeNamed(v, c.Args["id"])
 	return v, id, err
@@ -145,7 +148,7 @@ func nodeNamed(v *view.View, name string) (yarn.NodeID, error) {
 	return v.State.Nodes.Get(slot).ID, nil
 }
 
-func (s *API) drainNode(c *route.Call) error {
+func (s *nodes) drainNode(c *route.Call) error {
 	var doc api.Drain
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -162,7 +165,7 @@ func (s *API) drainNode(c *route.Call) error {
 }
 
 // deadline returns the end of a drain in Unix milliseconds, or 0 if there is none.
-func (s *API) deadline(doc api.Drain) (int64, error) {
+func (s *nodes) deadline(doc api.Drain) (int64, error) {
 	switch {
 	case doc.DeadlineMillis < 0 || doc.Timeout < 0 || (doc.DeadlineMillis != 0 && doc.Timeout != 0):
 		return 0, problem.Invalid("deadline_ms and timeout contradict each other or are negative", "give one of them, or neither to wait for ever")
@@ -172,7 +175,7 @@ func (s *API) deadline(doc api.Drain) (int64, error) {
 	return doc.DeadlineMillis, nil
 }
 
-func (s *API) drainNodes(c *route.Call) error {
+func (s *nodes) drainNodes(c *route.Call) error {
 	var doc api.DrainNodes
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -194,7 +197,7 @@ func (s *API) drainNodes(c *route.Call) error {
 }
 
 // chooseNodes lists the nodes that are cheapest to drain.
-func (s *API) chooseNodes(c *route.Call) error {
+func (s *nodes) chooseNodes(c *route.Call) error {
 	count, err := c.Number("count", 1)
 	if err != nil {
 		return err
@@ -215,7 +218,7 @@ func (s *API) chooseNodes(c *route.Call) error {
 // maxChosen is the largest number of nodes that a call may ask for.
 const maxChosen = 100_000
 
-func (s *API) undrainNode(c *route.Call) error {
+func (s *nodes) undrainNode(c *route.Call) error {
 	_, id, err := s.knownNode(c)
 	if err != nil {
 		return err
@@ -223,7 +226,7 @@ func (s *API) undrainNode(c *route.Call) error {
 	return c.Done(&input.DrainNode{ID: id, Back: true})
 }
 
-func (s *API) forgetNode(c *route.Call) error {
+func (s *nodes) forgetNode(c *route.Call) error {
 	_, id, err := s.knownNode(c)
 	if err != nil {
 		return err
@@ -231,7 +234,7 @@ func (s *API) forgetNode(c *route.Call) error {
 	return c.Done(&input.ForgetNode{ID: id})
 }
 
-func (s *API) setNodeResource(c *route.Call) error {
+func (s *nodes) setNodeResource(c *route.Call) error {
 	var doc api.NodeResource
 	if err := c.Read(&doc); err != nil {
 		return err

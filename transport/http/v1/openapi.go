@@ -14,11 +14,11 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-func (s *API) openAPIRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/openapi.json", "", s.showOpenAPI).Doc("Describe this API as an OpenAPI document", nil, map[string]any{})}
+func openAPIRoutes() []route.Route {
+	return []route.Route{route.Get("/v1/openapi.json", "", showOpenAPI).Doc("Describe this API as an OpenAPI document", nil, map[string]any{})}
 }
 
-func (s *API) showOpenAPI(c *route.Call) error {
+func showOpenAPI(c *route.Call) error {
 	h := c.W.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(openAPI)))

@@ -10,11 +10,14 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (s *API) pastRoutes() []route.Route {
+// past serves the samples of the last hour, day or week.
+type past struct{ *shared }
+
+func (s *past) routes() []route.Route {
 	return []route.Route{route.Get("/v1/history", "queue node span", s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{})}
 }
 
-func (s *API) showPast(c *route.Call) error {
+func (s *past) showPast(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -28,7 +31,7 @@ func (s *API) showPast(c *route.Call) error {
 
 // Past returns the samples for a queue or a node, or for the cluster if both are empty. span is hour,
 // day or week; empty is hour.
-func (s *API) Past(v *view.View, queue, node, span string) (*api.History, error) {
+func (s *past) Past(v *view.View, queue, node, span string) (*api.History, error) {
 	now := s.cfg.Now()
 	over, ok := api.HistorySpans[span]
 	if !ok {

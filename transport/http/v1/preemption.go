@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"rmd/api"
@@ -12,7 +13,13 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (s *API) preemptionRoutes() []route.Route {
+// preemptions serves what preemption does, and what it would have done.
+type preemptions struct {
+	*shared
+	previewing sync.Mutex // allows one preview at a time
+}
+
+func (s *preemptions) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/preemption", "", s.preemption).Doc("Show what preemption has decided, and what its next round would decide", nil, api.Preemption{}),
 		route.Post("/v1/preemption:preview", "", s.preview).Doc("Say what preemption would have done between two times; nothing is changed", api.PreviewPreemption{}, api.PreemptionPreview{}),
@@ -20,7 +27,7 @@ func (s *API) preemptionRoutes() []route.Route {
 }
 
 // preemption shows what preemption does. It plans a round on a private fork, one call at a time.
-func (s *API) preemption(c *route.Call) error {
+func (s *preemptions) preemption(c *route.Call) error {
 	if s.cfg.Planner.Preemption == nil {
 		return problem.NotAvailable("planning ahead")
 	}
@@ -30,7 +37,7 @@ func (s *API) preemption(c *route.Call) error {
 }
 
 // Preemption is the endpoint's document for a page, in the state of the view.
-func (s *API) Preemption(ctx context.Context, v *view.View) (*api.Preemption, error) {
+func (s *preemptions) Preemption(ctx context.Context, v *view.View) (*api.Preemption, error) {
 	if s.cfg.Planner.Preemption == nil {
 		return nil, problem.NotAvailable("planning ahead")
 	}
@@ -48,7 +55,7 @@ func (s *API) Preemption(ctx context.Context, v *view.View) (*api.Preemption, er
 const previewTimeout = 2 * time.Minute
 
 // preview says what preemption would have done. It only reads the log and uses its own planners.
-func (s *API) preview(c *route.Call) error {
+func (s *preemptions) preview(c *route.Call) error {
 	if s.cfg.Planner.Preview == nil {
 		return problem.NotAvailable("playing the log again")
 	}
@@ -71,7 +78,7 @@ func (s *API) preview(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-func (s *API) previewed(c *route.Call, in api.PreviewPreemption) (*api.PreemptionPreview, error) {
+func (s *preemptions) previewed(c *route.Call, in api.PreviewPreemption) (*api.PreemptionPreview, error) {
 	if !s.previewing.TryLock() {
 		e := problem.New(api.CodeBusy, "this replica is busy with another preview", "ask again, or ask another replica")
 		e.RetryAfterMillis = 1000

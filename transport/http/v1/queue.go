@@ -17,10 +17,14 @@ import (
 	"rmd/yarn"
 )
 
-func (s *API) queueRoutes() []route.Route {
+// queues serves queues. The dynamic ones of them, and the rules that lead to them, are checked and
+// compared as configurations are.
+type queues struct{ confs }
+
+func (s *queues) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/queues", "dynamic", s.listQueues).Doc("Show the queue tree", nil, api.Queues{}),
-		route.Get("/v1/queues/{path}", "dynamic", s.showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
+		route.Get("/v1/queues", "dynamic", listQueues).Doc("Show the queue tree", nil, api.Queues{}),
+		route.Get("/v1/queues/{path}", "dynamic", showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
 		route.Route{Method: http.MethodPost, Pattern: "/v1/queues:place", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.place}.Doc("Say where the placement rules send a submission", api.PlaceInQueue{}, api.QueuePlacement{}),
 		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
 		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }).Doc("Start a stopped queue", nil, api.Done{}),
@@ -28,7 +32,7 @@ func (s *API) queueRoutes() []route.Route {
 	}
 }
 
-func (s *API) listQueues(c *route.Call) error {
+func listQueues(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -40,7 +44,7 @@ func (s *API) listQueues(c *route.Call) error {
 	return c.JSON(http.StatusOK, v.Queues(most))
 }
 
-func (s *API) showQueue(c *route.Call) error {
+func showQueue(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -65,14 +69,14 @@ func mostDynamic(c *route.Call) (int, error) {
 	return int(min(n, capacity.MaxDynamicQueues)), err
 }
 
-func (s *API) setQueueState(c *route.Call, to yarn.QueueState) error {
+func (s *queues) setQueueState(c *route.Call, to yarn.QueueState) error {
 	return c.Done(&input.SetQueueState{Queue: s.pathOf(c.Args["path"]), State: to})
 }
 
-func (s *API) adoptQueue(c *route.Call) error {
+func (s *queues) adoptQueue(c *route.Call) error {
 	in := &input.AdoptQueue{Queue: s.pathOf(c.Args["path"]), Author: c.Who(), Comment: c.Query.Get("comment"), DryRun: c.Flag("dry_run")}
 	var err error
-	if in.IfVersion, err = s.ifMatch(c); err != nil {
+	if in.IfVersion, err = ifMatch(c); err != nil {
 		return err
 	}
 	reply, index, err := route.Do[*input.SetQueuesReply](c, in)
@@ -87,7 +91,7 @@ func (s *API) adoptQueue(c *route.Call) error {
 }
 
 // compareAdopted fills in what would change if the configuration in force adopted a dynamic queue.
-func (s *API) compareAdopted(c *route.Call, path string, d *api.ConfApplied) {
+func (s *queues) compareAdopted(c *route.Call, path string, d *api.ConfApplied) {
 	v := s.cfg.Views.Now()
 	if i := v.Configured(path); i >= 0 {
 		if props, err := v.Conf.Adopt(i); err == nil {
@@ -97,7 +101,7 @@ func (s *API) compareAdopted(c *route.Call, path string, d *api.ConfApplied) {
 }
 
 // pathOf returns the path of a queue that may be given by a short name.
-func (s *API) pathOf(name string) string {
+func (s *queues) pathOf(name string) string {
 	st, index := s.cfg.Reader.Fork()
 	if slot, err := s.cfg.Views.At(st, index).FindQueue(name); err == nil {
 		return st.Queues.Get(slot).Path
@@ -107,7 +111,7 @@ func (s *API) pathOf(name string) string {
 
 // place says where a submission would go. It considers only the placement rules and the queues,
 // neither limits nor ACLs.
-func (s *API) place(c *route.Call) error {
+func (s *queues) place(c *route.Call) error {
 	var doc api.PlaceInQueue
 	if err := c.Read(&doc); err != nil {
 		return err

@@ -43,7 +43,7 @@ const (
 // Reason returns why an application waits, as its explanation says it, or if there is no time for
 // one as its own record does. behind says that nobody waits for the answer: slow explanations are
 // made only then.
-func (s *API) Reason(v *view.View, slot state.AppSlot, a *state.App, behind bool) view.Reason {
+func (s *apps) Reason(v *view.View, slot state.AppSlot, a *state.App, behind bool) view.Reason {
 	if !v.Summary().App(slot).Waits() {
 		return view.Reason{}
 	}
@@ -82,7 +82,7 @@ func (s *API) Reason(v *view.View, slot state.AppSlot, a *state.App, behind bool
 }
 
 // app returns the document of an application with the reason why it waits.
-func (s *API) app(v *view.View, slot state.AppSlot) api.App {
+func (s *apps) app(v *view.View, slot state.AppSlot) api.App {
 	a := v.State.Apps.Get(slot)
 	d, r := v.App(a), s.Reason(v, slot, a, false)
 	d.Why, d.WhyText = r.Code, r.Text

@@ -10,7 +10,7 @@ import (
 
 // rerun replays the recorded part of the log, with and without reservations. It is a read: it uses
 // its own planners, one call at a time, for at most ReadTimeout.
-func (s *API) rerun(c *route.Call) error {
+func (s *confs) rerun(c *route.Call) error {
 	if s.cfg.Planner.Rerun == nil {
 		return problem.NotAvailable("playing the log again")
 	}

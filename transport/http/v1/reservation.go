@@ -11,17 +11,20 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (s *API) reservationRoutes() []route.Route {
+// reservations serves reservations.
+type reservations struct{ *shared }
+
+func (s *reservations) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/reservations", "node app queue limit after", s.listReservations).Doc("List the current reservations, one page", nil, api.Reservations{}),
-		route.Get("/v1/reservations/{id}", "", s.showReservation).Doc("Show a reservation", nil, api.Reservation{}),
+		route.Get("/v1/reservations", "node app queue limit after", listReservations).Doc("List the current reservations, one page", nil, api.Reservations{}),
+		route.Get("/v1/reservations/{id}", "", showReservation).Doc("Show a reservation", nil, api.Reservation{}),
 		route.Get("/v1/reservations/{id}/history", "", s.reservationHistory).Doc("Show what happened to a reservation, as far as the log is kept", nil, api.ReservationHistory{}),
-		route.Delete("/v1/reservations/{id}", "reason", s.cancelReservation).Doc("Cancel a reservation", nil, api.Done{}),
+		route.Delete("/v1/reservations/{id}", "reason", cancelReservation).Doc("Cancel a reservation", nil, api.Done{}),
 	}
 }
 
 // reservationFilter reads the filters. The named node, application and queue must exist.
-func (s *API) reservationFilter(c *route.Call, v *view.View) (func(r *state.Reservation) bool, error) {
+func reservationFilter(c *route.Call, v *view.View) (func(r *state.Reservation) bool, error) {
 	var node state.NodeSlot
 	var app state.AppSlot
 	var queues []bool
@@ -48,7 +51,7 @@ func (s *API) reservationFilter(c *route.Call, v *view.View) (func(r *state.Rese
 	}, nil
 }
 
-func (s *API) listReservations(c *route.Call) error {
+func listReservations(c *route.Call) error {
 	limit, err := c.Limit()
 	if err != nil {
 		return err
@@ -63,7 +66,7 @@ func (s *API) listReservations(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	pass, err := s.reservationFilter(c, v)
+	pass, err := reservationFilter(c, v)
 	if err != nil {
 		return err
 	}
@@ -88,7 +91,7 @@ func reservationTail(v *view.View, next string) any {
 	}{next, v.State.Meta.Made, v.State.Meta.Fulfilled, v.Cancelled()}
 }
 
-func (s *API) showReservation(c *route.Call) error {
+func showReservation(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
@@ -100,7 +103,7 @@ func (s *API) showReservation(c *route.Call) error {
 	return c.JSON(http.StatusOK, v.Reservation(v.State.Reservations.Get(slot)))
 }
 
-func (s *API) cancelReservation(c *route.Call) error {
+func cancelReservation(c *route.Call) error {
 	number, err := view.ReservationNumber(c.Args["id"])
 	if err != nil {
 		return err

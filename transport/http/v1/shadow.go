@@ -23,7 +23,10 @@ type Shadows interface {
 // maxBehindMillis is the largest delay of a shadow behind the log, in milliseconds.
 const maxBehindMillis = 24 * 3600 * 1000
 
-func (s *API) shadowRoutes() []route.Route {
+// shadows serves the shadow of this replica.
+type shadows struct{ *shared }
+
+func (s *shadows) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/shadow", "", s.shadow).Doc("Compare the cluster with the other queue configuration that runs beside it on this replica", nil, api.Shadow{}),
 		route.Post("/v1/shadow", "", s.startShadow).Doc("Run another queue configuration beside the cluster on this replica; it allocates nothing", route.Takes{api.StartShadow{}, route.Media("application/xml")}, api.Shadow{}),
@@ -32,21 +35,21 @@ func (s *API) shadowRoutes() []route.Route {
 }
 
 // Shadow returns the report of the shadow on this replica, or nil if the replica runs no shadows.
-func (s *API) Shadow() *api.Shadow {
+func (s *shadows) Shadow() *api.Shadow {
 	if s.cfg.Shadows == nil {
 		return nil
 	}
 	return s.cfg.Shadows.Show()
 }
 
-func (s *API) shadow(c *route.Call) error {
+func (s *shadows) shadow(c *route.Call) error {
 	if s.cfg.Shadows == nil {
 		return problem.NotAvailable("shadows")
 	}
 	return c.JSON(http.StatusOK, s.cfg.Shadows.Show())
 }
 
-func (s *API) startShadow(c *route.Call) error {
+func (s *shadows) startShadow(c *route.Call) error {
 	if s.cfg.Shadows == nil {
 		return problem.NotAvailable("shadows")
 	}
@@ -67,7 +70,7 @@ func (s *API) startShadow(c *route.Call) error {
 }
 
 // shadowProperties reads the request. The configuration in it has the formats of PUT /v1/conf.
-func (s *API) shadowProperties(c *route.Call) (in api.StartShadow, out []input.Property, err error) {
+func (s *shadows) shadowProperties(c *route.Call) (in api.StartShadow, out []input.Property, err error) {
 	b, err := c.Raw()
 	if err != nil {
 		return in, nil, err
@@ -87,7 +90,7 @@ func (s *API) shadowProperties(c *route.Call) (in api.StartShadow, out []input.P
 	return in, out, err
 }
 
-func (s *API) stopShadow(c *route.Call) error {
+func (s *shadows) stopShadow(c *route.Call) error {
 	if s.cfg.Shadows == nil {
 		return problem.NotAvailable("shadows")
 	}

@@ -13,7 +13,10 @@ import (
 	"rmd/transport/http/route"
 )
 
-func (s *API) snapshotRoutes() []route.Route {
+// snapshots serves snapshots of the state.
+type snapshots struct{ *shared }
+
+func (s *snapshots) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/snapshot", "stale", s.saveSnapshot).Doc("Download a snapshot of the state", nil, route.Media("application/octet-stream")),
 		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot).Doc("Restore the state from a snapshot", route.Media("application/octet-stream"), api.Restored{}),
@@ -22,7 +25,7 @@ func (s *API) snapshotRoutes() []route.Route {
 	}
 }
 
-func (s *API) snapshots() (Snapshots, error) {
+func (s *snapshots) snapshots() (Snapshots, error) {
 	if s.cfg.Snapshots == nil {
 		return nil, problem.NotAvailable("saving and restoring")
 	}
@@ -31,7 +34,7 @@ func (s *API) snapshots() (Snapshots, error) {
 
 // saveSnapshot streams a snapshot. If an error breaks the stream, the connection closes before the
 // end, so that the client does not take the part for the whole. The format also has a trailer.
-func (s *API) saveSnapshot(c *route.Call) error {
+func (s *snapshots) saveSnapshot(c *route.Call) error {
 	snaps, err := s.snapshots()
 	if err != nil {
 		return err
@@ -75,7 +78,7 @@ func (b slowBody) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-func (s *API) restoreSnapshot(c *route.Call) error {
+func (s *snapshots) restoreSnapshot(c *route.Call) error {
 	snaps, err := s.snapshots()
 	if err != nil {
 		return err
@@ -98,7 +101,7 @@ func (s *API) restoreSnapshot(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-func (s *API) takeSnapshot(c *route.Call) error {
+func (s *snapshots) takeSnapshot(c *route.Call) error {
 	snaps, err := s.snapshots()
 	if err != nil {
 		return err
@@ -115,7 +118,7 @@ func (s *API) takeSnapshot(c *route.Call) error {
 	return c.JSON(http.StatusOK, d)
 }
 
-func (s *API) listSnapshots(c *route.Call) error {
+func (s *snapshots) listSnapshots(c *route.Call) error {
 	c.RoleHeaders()
 	list, err := s.Snapshots(c.R.Context())
 	if err != nil {
@@ -125,7 +128,7 @@ func (s *API) listSnapshots(c *route.Call) error {
 }
 
 // Snapshots returns the snapshots of this replica, newest first.
-func (s *API) Snapshots(ctx context.Context) ([]api.Snapshot, error) {
+func (s *snapshots) Snapshots(ctx context.Context) ([]api.Snapshot, error) {
 	snaps, err := s.snapshots()
 	if err != nil {
 		return nil, err

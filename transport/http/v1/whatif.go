@@ -14,7 +14,7 @@ import (
 
 // whatIf says what another queue configuration would change. It is a read: the planner plans on a
 // private fork, one call at a time, for at most ReadTimeout.
-func (s *API) whatIf(c *route.Call) error {
+func (s *confs) whatIf(c *route.Call) error {
 	if s.cfg.Planner.WhatIf == nil {
 		return problem.NotAvailable("planning ahead")
 	}
@@ -45,7 +45,7 @@ func (s *API) whatIf(c *route.Call) error {
 
 // landings returns which applications a configuration would place in another queue, or nil if that
 // is unknown.
-func (s *API) landings(ctx context.Context, v *view.View, to *capacity.Config) *api.Landings {
+func (s *confs) landings(ctx context.Context, v *view.View, to *capacity.Config) *api.Landings {
 	if s.cfg.Planner.Landings == nil || v.Conf == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func invalidConf(err error) error {
 
 // planAhead answers with the result of f. At most one call plans at a time, for at most
 // ReadTimeout. doing says what f does; a call that waits in vain gets it in its error.
-func (s *API) planAhead(c *route.Call, doing string, f func(ctx context.Context, v *view.View) (any, error)) error {
+func (s *shared) planAhead(c *route.Call, doing string, f func(ctx context.Context, v *view.View) (any, error)) error {
 	ctx, cancel := context.WithTimeout(c.R.Context(), s.cfg.ReadTimeout)
 	defer cancel()
 	d, err := func() (any, error) {

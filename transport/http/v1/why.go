@@ -14,7 +14,7 @@ const (
 )
 
 // why returns the reasons of log entries. It waits at most the given time.
-func (s *API) why(ctx context.Context, indexes []uint64, wait time.Duration) map[uint64][]api.Because {
+func (s *shared) why(ctx context.Context, indexes []uint64, wait time.Duration) map[uint64][]api.Because {
 	if s.cfg.Planner.Why == nil || len(indexes) == 0 {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (s *API) why(ctx context.Context, indexes []uint64, wait time.Duration) map
 
 // Reasons returns the reasons of the decisions in log entries, as far as they are known in time. on
 // reports whether this replica finds reasons at all.
-func (s *API) Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool) {
+func (s *shared) Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool) {
 	return s.why(ctx, indexes, wait), s.cfg.Planner.Why != nil
 }
 
