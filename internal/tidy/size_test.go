@@ -37,9 +37,7 @@ var above = map[string]int{
 	"scheduler.Scheduler":              210,
 	"scheduler.preemptionRound":        101,
 	"scheduler/capacity.reader":        98,
-	"scheduler/explain.view":           103,
 	"scheduler/planner.Planner":        246,
-	"transport/http/view.View":         83,
 }
 
 // sizes are the lines of files and packages, and the methods of types.

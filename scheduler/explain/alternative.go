@@ -12,9 +12,12 @@ import (
 	"rmd/yarn"
 )
 
+// alternatives says what would happen without an obstacle.
+type alternatives struct{ view }
+
 // explainIfs adds what would happen without the obstacle of the first ask, and which containers
 // must end so that the ask fits. Each answer comes from a fork in which the obstacle is removed.
-func (v view) explainIfs(x *Explanation, app state.AppSlot, a *state.App) {
+func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App) {
 	ask := v.firstAsk(a)
 	switch {
 	case x.reason == scheduler.MaxParallelApps:
@@ -55,13 +58,13 @@ func (v view) explainIfs(x *Explanation, app state.AppSlot, a *state.App) {
 }
 
 // apply applies an event in a fork.
-func (v view) apply(e event.Event) {
+func (v alternatives) apply(e event.Event) {
 	if err := v.Apply(e); err != nil {
 		panic("explain: " + err.Error())
 	}
 }
 
-func (v view) names(ids []state.NameSlot) []string {
+func (v alternatives) names(ids []state.NameSlot) []string {
 	var out []string
 	for _, id := range ids {
 		out = append(out, v.st.Names.Text(id))
@@ -70,7 +73,7 @@ func (v view) names(ids []state.NameSlot) []string {
 }
 
 // hear lets all silent nodes of a fork send heartbeats.
-func (v view) hear() {
+func (v alternatives) hear() {
 	v.State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Silent() && n.Heard() {
 			v.apply(&event.NodeSilenceChanged{Node: slot})
@@ -80,7 +83,7 @@ func (v view) hear() {
 }
 
 // cancelOthers cancels the reservations of all other applications in a fork.
-func (v view) cancelOthers(app state.AppSlot) {
+func (v alternatives) cancelOthers(app state.AppSlot) {
 	var numbers []uint64
 	v.State().Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if r.App != app {
@@ -94,7 +97,7 @@ func (v view) cancelOthers(app state.AppSlot) {
 }
 
 // suppose adds why the application would wait in a fork after a change. It returns that reason.
-func (v view) suppose(x *Explanation, app state.AppSlot, text string, change func()) {
+func (v alternatives) suppose(x *Explanation, app state.AppSlot, text string, change func()) {
 	v.Suppose(func() {
 		change()
 		fork := viewOf(v.Scheduler)
@@ -123,7 +126,7 @@ func (x *Explanation) suppose(text string, other *Explanation) {
 
 // explainRoom finds the largest part of the ask that would fit on a node now. If only free room is
 // missing, it also finds which containers must end.
-func (v view) explainRoom(x *Explanation, app state.AppSlot, ask state.AskSlot) {
+func (v alternatives) explainRoom(x *Explanation, app state.AppSlot, ask state.AskSlot) {
 	k := v.st.Asks.Get(ask)
 	var best yarn.Resource
 	var share uint64
@@ -151,7 +154,7 @@ func (v view) explainRoom(x *Explanation, app state.AppSlot, ask state.AskSlot) 
 
 // leastShare returns the smallest share of some in whole over the resources that count, in units of
 // 2^-32.
-func (v view) leastShare(some, whole yarn.Resource) uint64 {
+func (v alternatives) leastShare(some, whole yarn.Resource) uint64 {
 	least := uint64(1) << 32
 	for i := range v.cfg.Kinds {
 		if whole[i] > 0 && (i == yarn.Memory || v.cfg.Calculator.Dominant) {
@@ -159,12 +162,6 @@ func (v view) leastShare(some, whole yarn.Resource) uint64 {
 		}
 	}
 	return least
-}
-
-// open reports whether an ask may use a running node that no other application has reserved.
-func (v view) open(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, n *state.Node) bool {
-	return n.TakesContainers() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
-		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
 // endCandidates is the number of nodes that are examined for containers that must end.
@@ -210,7 +207,7 @@ func (l *candidates) add(c candidate) {
 
 // explainEnd finds the smallest set of containers on one node whose end makes room for the ask: on
 // the node that is reserved for it, otherwise on the node where the fewest containers suffice.
-func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
+func (v alternatives) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 	for _, c := range from.list[:from.n] {
 		end := v.endOn(c.node, k.Size)
 		if end != nil && (x.MustEnd == nil || len(end.Containers) < len(x.MustEnd.Containers)) {
@@ -224,7 +221,7 @@ func (v view) explainEnd(x *Explanation, k *state.Ask, from candidates) {
 
 // endOn returns containers of a node whose end makes a size fit, or nil if all of them do not
 // suffice. Those that free the most of the missing resources come first.
-func (v view) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
+func (v alternatives) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
 	n := v.st.Nodes.Get(node)
 	missing := yarn.ComponentMax(size.Sub(n.Unallocated()), yarn.Resource{})
 	out := &MustEnd{Node: n.ID.String(), Missing: v.cfg.Kinds.Format(missing), MissingAmount: v.amount(missing)}
@@ -254,6 +251,6 @@ func (v view) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
 }
 
 // freeing returns how much of the missing resources the end of a container would free.
-func (v view) freeing(slot state.ContainerSlot, missing yarn.Resource) uint64 {
+func (v alternatives) freeing(slot state.ContainerSlot, missing yarn.Resource) uint64 {
 	return v.leastShare(yarn.ComponentMin(v.st.Containers.Get(slot).Size, missing), missing)
 }

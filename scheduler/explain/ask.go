@@ -18,31 +18,28 @@ type judgment struct {
 	text   string // the reason with its numbers
 }
 
-// firstAsk returns an application's first outstanding ask, or 0.
-func (v view) firstAsk(a *state.App) state.AskSlot {
-	ask := a.Asks
-	for ask != 0 && v.st.Asks.Get(ask).Count == 0 {
-		ask = v.st.Asks.Get(ask).Next
-	}
-	return ask
-}
+// asks says why passes do not serve an application's asks.
+type asks struct{ view }
+
+// on returns the same for the nodes of a label.
+func (v asks) on(label state.LabelSlot, lent bool) asks { return asks{v.view.on(label, lent)} }
 
 // explainAsk says why the scheduler does not serve the first outstanding ask, and what would happen
 // without this obstacle.
-func (v view) explainAsk(x *Explanation, slot state.AppSlot, a *state.App) {
+func (v asks) explainAsk(x *Explanation, slot state.AppSlot, a *state.App) {
 	i := v.LeafOf(a)
 	ask := v.firstAsk(a)
 	k := v.st.Asks.Get(ask)
 	v = v.on(k.Label, false)
-	x.place(v, v.Active(i), slot)
+	x.place(v.view, v.Active(i), slot)
 	v.explainLimits(x, i, a, k)
 	v.explainOne(x, slot, ask)
 }
 
 // explainOne says why one ask is not served, and what the nodes say.
-func (v view) explainOne(x *Explanation, slot state.AppSlot, ask state.AskSlot) {
+func (v asks) explainOne(x *Explanation, slot state.AppSlot, ask state.AskSlot) {
 	all, k := v.survey(slot, ask), v.st.Asks.Get(ask)
-	x.tellNodes(v, &all)
+	x.tellNodes(v.view, &all)
 	if v.st.Gangs.HoldsBack(k) && v.judgeLabel(v.LeafOf(v.st.Apps.Get(slot)), k) == scheduler.NoReason {
 		v.explainGang(x, slot, ask, &all)
 		return
@@ -53,7 +50,7 @@ func (v view) explainOne(x *Explanation, slot state.AppSlot, ask state.AskSlot) 
 }
 
 // explainFurther adds the reasons of the first asks of an application.
-func (v view) explainFurther(x *Explanation, slot state.AppSlot, a *state.App) {
+func (v asks) explainFurther(x *Explanation, slot state.AppSlot, a *state.App) {
 	n := 0
 	for ask, k := range v.st.Asks.Of(a) {
 		if k.Count == 0 {
@@ -75,7 +72,7 @@ func (v view) explainFurther(x *Explanation, slot state.AppSlot, a *state.App) {
 const explainedAsks = 16
 
 // tell fills in the text of a judgment.
-func (v view) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey) judgment {
+func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey) judgment {
 	say := func(format string, args ...any) { j.text = fmt.Sprintf(format, args...) }
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	i := v.LeafOf(a)
@@ -143,7 +140,7 @@ func (v view) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 }
 
 // tellReserved says which node is reserved for an ask.
-func (v view) tellReserved(say func(format string, args ...any), a *state.App, k *state.Ask) {
+func (v asks) tellReserved(say func(format string, args ...any), a *state.App, k *state.Ask) {
 	for _, r := range v.st.Reservations.Of(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && r.Members == 0 {
 			say("node %s is reserved for it (r%d) until %s is free there", v.st.Nodes.Get(r.Node).ID, r.Number, v.cfg.Kinds.Format(r.Size))
@@ -153,7 +150,7 @@ func (v view) tellReserved(say func(format string, args ...any), a *state.App, k
 }
 
 // firstQueues names the queues to which a node is offered before a leaf.
-func (v view) firstQueues(leaf int32) string {
+func (v asks) firstQueues(leaf int32) string {
 	before := v.QueuesBefore(leaf)
 	if len(before) == 0 {
 		return ""
@@ -167,7 +164,7 @@ func (v view) firstQueues(leaf int32) string {
 
 // scarce says of which resource no node has enough free for an ask, and which node has the most of
 // it. It ignores nodes that are reserved for others.
-func (v view) scarce(app state.AppSlot, ask state.AskSlot) string {
+func (v asks) scarce(app state.AppSlot, ask state.AskSlot) string {
 	free := func(n *state.Node) yarn.Resource { return n.Unallocated() }
 	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot state.NodeSlot, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
 		return text
@@ -176,7 +173,7 @@ func (v view) scarce(app state.AppSlot, ask state.AskSlot) string {
 }
 
 // largest says of which resource no node has enough in total, and which node has the most of it.
-func (v view) largest(app state.AppSlot, ask state.AskSlot) string {
+func (v asks) largest(app state.AppSlot, ask state.AskSlot) string {
 	total := func(n *state.Node) yarn.Resource { return n.Total }
 	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot state.NodeSlot, n *state.Node) bool { return n.Serving() && v.MayUse(ask, slot) }); text != "" {
 		return text
@@ -186,7 +183,7 @@ func (v view) largest(app state.AppSlot, ask state.AskSlot) string {
 
 // lacking finds the first resource of which an ask needs more than any node has. It formats how
 // much that is, the most that a node has, and which node that is.
-func (v view) lacking(format string, ask state.AskSlot, has func(*state.Node) yarn.Resource, counts func(slot state.NodeSlot, n *state.Node) bool) string {
+func (v asks) lacking(format string, ask state.AskSlot, has func(*state.Node) yarn.Resource, counts func(slot state.NodeSlot, n *state.Node) bool) string {
 	size := v.st.Asks.Get(ask).Size
 	for kind, name := range v.cfg.Kinds {
 		if size[kind] <= 0 || kind != yarn.Memory && !v.cfg.Calculator.Dominant {
@@ -219,7 +216,7 @@ func applications(n int) string { return thousands.Count(n, "application") }
 func nodes(n int) string { return thousands.Count(n, "node") }
 
 // withLabel describes the label that nodes must have for an ask.
-func (v view) withLabel(id state.LabelSlot) string {
+func (v asks) withLabel(id state.LabelSlot) string {
 	if id == 0 {
 		return "without a label"
 	}
@@ -243,7 +240,7 @@ func verb(n int, one, more string) string {
 }
 
 // judge says why passes do not serve an ask. all has the results of the nodes.
-func (v view) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment {
+func (v asks) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment {
 	a, k := v.st.Apps.Get(app), v.st.Asks.Get(ask)
 	is := func(r scheduler.Reason) judgment {
 		return v.tell(judgment{reason: r, never: v.never(r, app, ask), nodes: all.count[r]}, app, ask, all)
@@ -272,14 +269,14 @@ func (v view) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment 
 
 // limitsByNodes reports whether the first queue without room for an ask may use all nodes. Then the
 // nodes explain more than the queue.
-func (v view) limitsByNodes(app state.AppSlot, k *state.Ask) bool {
+func (v asks) limitsByNodes(app state.AppSlot, k *state.Ask) bool {
 	q, _ := v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(app)), k.Size)
 	return q >= 0 && v.WithinUserLimit(app) && v.cfg.Calculator.FitsIn(v.Total(), v.Capacities()[q].EffMax)
 }
 
 // before returns what passes serve before the ask on the nodes that have room for it, by the node
 // where the fewest others come first.
-func (v view) before(app state.AppSlot, ask state.AskSlot, all *survey) scheduler.Reason {
+func (v asks) before(app state.AppSlot, ask state.AskSlot, all *survey) scheduler.Reason {
 	t, best := v.NewTrial(app, ask, true), scheduler.BehindOtherAsk
 	for _, node := range all.open {
 		switch r := t.Before(node); {
@@ -293,7 +290,7 @@ func (v view) before(app state.AppSlot, ask state.AskSlot, all *survey) schedule
 }
 
 // judgeLabel returns why a queue may not use nodes of the label of an ask, or NoReason.
-func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
+func (v asks) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 	if name := v.st.Labels.Name(k.Label); name != "" {
 		if _, listed := v.st.Labels.Listed(name); !listed {
 			return scheduler.LabelUnknown
@@ -306,7 +303,7 @@ func (v view) judgeLabel(leaf int32, k *state.Ask) scheduler.Reason {
 }
 
 // anyRuns reports whether some node takes containers. A draining node is usable but takes none.
-func (v view) anyRuns() (runs bool) {
+func (v asks) anyRuns() (runs bool) {
 	v.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		runs = n.Serving()
 		return !runs
@@ -315,7 +312,7 @@ func (v view) anyRuns() (runs bool) {
 }
 
 // drains says how many nodes are draining.
-func (v view) drains() string {
+func (v asks) drains() string {
 	n := 0
 	v.st.Nodes.Each(func(_ state.NodeSlot, node *state.Node) bool {
 		if node.State == yarn.NodeDecommissioning {
@@ -331,7 +328,7 @@ func (v view) drains() string {
 
 // never reports whether the reason can never go away as long as the nodes and queues are those that
 // the cluster knows.
-func (v view) never(r scheduler.Reason, app state.AppSlot, ask state.AskSlot) bool {
+func (v asks) never(r scheduler.Reason, app state.AppSlot, ask state.AskSlot) bool {
 	k := v.st.Asks.Get(ask)
 	if k.Reservations > 0 { // no limit prevents its fulfillment
 		return false
@@ -348,7 +345,7 @@ func (v view) never(r scheduler.Reason, app state.AppSlot, ask state.AskSlot) bo
 
 // largeEnough names a node that is, or may be, large enough for an ask, among those for which of returns
 // true. It returns "" if there is none.
-func (v view) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text string) {
+func (v asks) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text string) {
 	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch fits := v.cfg.Calculator.FitsIn(v.st.Asks.Get(ask).Size, n.Total); {
 		case !of(n) || !v.MayUse(ask, slot):
@@ -362,7 +359,7 @@ func (v view) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text st
 	return text
 }
 
-func (v view) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
+func (v asks) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		used, most := v.used(i), v.Capacities()[i].EffMax
 		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
@@ -389,7 +386,7 @@ type survey struct {
 const openNodes = 32
 
 // survey asks for the reason of every running node that the ask may use.
-func (v view) survey(app state.AppSlot, ask state.AskSlot) survey {
+func (v asks) survey(app state.AppSlot, ask state.AskSlot) survey {
 	var out survey
 	t, label := v.NewTrial(app, ask, true), v.st.Asks.Get(ask).Label
 	gang := v.st.Gangs.HoldsBack(v.st.Asks.Get(ask)) // it starts with the pass on any node
@@ -426,7 +423,7 @@ func (s *survey) add(r scheduler.Reason, node state.NodeSlot, lent bool) {
 }
 
 // heldByGang reports whether a reserved node is held for the gang of an application.
-func (v view) heldByGang(app state.AppSlot, n *state.Node) bool {
+func (v asks) heldByGang(app state.AppSlot, n *state.Node) bool {
 	r := v.st.Reservations.Get(n.Reservation)
 	return r.App == app && r.Members != 0
 }

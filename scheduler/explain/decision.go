@@ -55,9 +55,22 @@ func (c Cause) String() string { return causes[c].name }
 // Text returns the cause in words.
 func (c Cause) Text() string { return causes[c].text }
 
+// decisions says why events were decided.
+type decisions struct {
+	preemptions
+	eager bool // the leader ran eager passes
+	steps steps
+}
+
+// on returns the same for the nodes of a label.
+func (v decisions) on(label state.LabelSlot, lent bool) decisions {
+	v.view = v.view.on(label, lent)
+	return v
+}
+
 // because returns why an event was decided, given the state just before it. The decision is empty
 // for events that only report something, and for events that contain their own reason.
-func (v view) because(e event.Event) Decision {
+func (v decisions) because(e event.Event) Decision {
 	if v.cfg == nil {
 		return Decision{}
 	}
@@ -79,7 +92,7 @@ func (v view) because(e event.Event) Decision {
 	case *event.PreemptionAsked:
 		return v.becauseAsked(e)
 	case *event.PreemptionWithdrawn:
-		return v.becauseWithdrawn(e)
+		return becauseWithdrawn(e)
 	case *event.ContainerReleased:
 		return v.becausePreempted(e.Container, e.ExitStatus)
 	case *event.ContainerCompleted:
@@ -92,12 +105,12 @@ func (v view) because(e event.Event) Decision {
 	return Decision{}
 }
 
-func (v view) becauseAllocated(e *event.ContainerAllocated) Decision {
+func (v decisions) becauseAllocated(e *event.ContainerAllocated) Decision {
 	return v.becauseGiven(e, false)
 }
 
 // becauseGiven explains an allocation. With borrowed, it is in room that a reserved node lends.
-func (v view) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision {
+func (v decisions) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision {
 	slot := v.st.Apps.Find(e.App)
 	if slot == 0 || !v.st.Nodes.Has(e.Node) {
 		return Decision{}
@@ -118,7 +131,7 @@ func (v view) becauseGiven(e *event.ContainerAllocated, borrowed bool) Decision 
 }
 
 // becauseLent says which room a container borrows, and for how long.
-func (v view) becauseLent(e *event.ContainerLent) Decision {
+func (v decisions) becauseLent(e *event.ContainerLent) Decision {
 	d := v.becauseGiven(&e.ContainerAllocated, true)
 	if d.Text == "" {
 		return d
@@ -140,7 +153,7 @@ func LeaseText(deadlineMillis, nowMillis int64) string {
 
 // line returns which applications came before this one when the node was offered, and why they
 // could not use it.
-func (v view) line(slot state.AppSlot, node state.NodeSlot) (Cause, string) {
+func (v decisions) line(slot state.AppSlot, node state.NodeSlot) (Cause, string) {
 	a := v.st.Apps.Get(slot)
 	leaf := v.LeafOf(a)
 	before := v.ActiveBefore(slot)
@@ -170,7 +183,7 @@ func (v view) line(slot state.AppSlot, node state.NodeSlot) (Cause, string) {
 // named is the number of earlier applications or queues that the text names.
 const named = 2
 
-func (v view) heldBackQueues(before []int32, node state.NodeSlot) string {
+func (v decisions) heldBackQueues(before []int32, node state.NodeSlot) string {
 	return heldBack(len(before), "queue", func(k int) (string, scheduler.Reason) {
 		i := before[k]
 		_, why := v.ReachedMaximum(i, v.cfg.MinAlloc)
@@ -181,7 +194,7 @@ func (v view) heldBackQueues(before []int32, node state.NodeSlot) string {
 	})
 }
 
-func (v view) heldBackApps(before []state.AppSlot, node state.NodeSlot) string {
+func (v decisions) heldBackApps(before []state.AppSlot, node state.NodeSlot) string {
 	return heldBack(len(before), "application", func(k int) (string, scheduler.Reason) {
 		return v.st.Apps.Get(before[k]).ID.String(), v.refusal(before[k], node)
 	})
@@ -208,7 +221,7 @@ func heldBack(n int, what string, tell func(k int) (string, scheduler.Reason)) s
 
 // refusal returns what prevents the application's first ask from using a node, or
 // scheduler.NoReason if nothing of its own does.
-func (v view) refusal(app state.AppSlot, node state.NodeSlot) scheduler.Reason {
+func (v decisions) refusal(app state.AppSlot, node state.NodeSlot) scheduler.Reason {
 	a, n := v.st.Apps.Get(app), v.st.Nodes.Get(node)
 	ask := v.firstAskServed(a, n)
 	if ask == 0 {
@@ -226,7 +239,7 @@ func (v view) refusal(app state.AppSlot, node state.NodeSlot) scheduler.Reason {
 
 // firstAskServed returns an application's first outstanding ask among those that the pass on a node
 // serves, or 0.
-func (v view) firstAskServed(a *state.App, n *state.Node) state.AskSlot {
+func (v decisions) firstAskServed(a *state.App, n *state.Node) state.AskSlot {
 	for ask, k := range v.st.Asks.Of(a) {
 		if k.Count > 0 && k.Label == v.LabelServed(n) {
 			return ask
@@ -237,7 +250,7 @@ func (v view) firstAskServed(a *state.App, n *state.Node) state.AskSlot {
 
 // growing returns the container of an event and the ask for its increase, or nil if either does not
 // exist.
-func (v view) growing(ref event.ContainerRef) (*state.Container, *state.Ask) {
+func (v decisions) growing(ref event.ContainerRef) (*state.Container, *state.Ask) {
 	slot := v.st.Container(ref)
 	if slot == 0 {
 		return nil, nil
@@ -250,7 +263,7 @@ func (v view) growing(ref event.ContainerRef) (*state.Container, *state.Ask) {
 	return c, v.st.Asks.Get(ask)
 }
 
-func (v view) becauseIncreased(e *event.ContainerIncreased) Decision {
+func (v decisions) becauseIncreased(e *event.ContainerIncreased) Decision {
 	c, k := v.growing(e.Container)
 	if c == nil {
 		return Decision{}
@@ -261,7 +274,7 @@ func (v view) becauseIncreased(e *event.ContainerIncreased) Decision {
 		n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
 }
 
-func (v view) becauseResizeReserved(e *event.ResizeReserved) Decision {
+func (v decisions) becauseResizeReserved(e *event.ResizeReserved) Decision {
 	c, k := v.growing(e.Container)
 	if c == nil {
 		return Decision{}
@@ -271,7 +284,7 @@ func (v view) becauseResizeReserved(e *event.ResizeReserved) Decision {
 		n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total))}
 }
 
-func (v view) becauseReserved(e *event.ReservationMade) Decision {
+func (v decisions) becauseReserved(e *event.ReservationMade) Decision {
 	slot := v.st.Apps.Find(e.App)
 	if slot == 0 || !v.st.Nodes.Has(e.Node) {
 		return Decision{}
@@ -286,7 +299,7 @@ func (v view) becauseReserved(e *event.ReservationMade) Decision {
 		v.whyReserved(e, ask))}
 }
 
-func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {
+func (v decisions) becauseFulfilled(e *event.ReservationFulfilled) Decision {
 	text, ok := v.heldText(e.Reservation)
 	if !ok {
 		return Decision{}
@@ -295,7 +308,7 @@ func (v view) becauseFulfilled(e *event.ReservationFulfilled) Decision {
 }
 
 // becauseCancelled explains the cause that the event contains.
-func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
+func (v decisions) becauseCancelled(e *event.ReservationCancelled) Decision {
 	text, ok := v.heldText(e.Reservation)
 	if !ok {
 		return Decision{}
@@ -307,7 +320,7 @@ func (v view) becauseCancelled(e *event.ReservationCancelled) Decision {
 }
 
 // heldText says what a reservation needed, what was free, and how long the node was reserved.
-func (v view) heldText(number uint64) (string, bool) {
+func (v decisions) heldText(number uint64) (string, bool) {
 	slot := v.st.Reservations.Find(number)
 	if slot == 0 {
 		return "", false
@@ -318,7 +331,7 @@ func (v view) heldText(number uint64) (string, bool) {
 		max(v.st.Meta.NowMillis-r.MadeMillis, 0)/1000), true
 }
 
-func (v view) becauseActivated(e *event.AttemptActivated) Decision {
+func (v decisions) becauseActivated(e *event.AttemptActivated) Decision {
 	slot := v.st.Apps.Find(e.App)
 	if slot == 0 {
 		return Decision{}
@@ -341,7 +354,7 @@ func (v view) becauseActivated(e *event.AttemptActivated) Decision {
 }
 
 // becauseNonRunnable explains why an attempt must wait until other applications end.
-func (v view) becauseNonRunnable(e *event.AttemptStarted) Decision {
+func (v decisions) becauseNonRunnable(e *event.AttemptStarted) Decision {
 	slot := v.st.Apps.Find(e.App)
 	if slot == 0 || !e.NonRunnable {
 		return Decision{}

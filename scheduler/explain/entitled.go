@@ -9,7 +9,7 @@ import (
 // This file explains preemption beyond guarantees: by priority, and for balance.
 
 // balanced returns the ideal share of each queue for balance, or nil if balance is off.
-func (v view) balanced(p *preempt.Partition) []preempt.Share {
+func (v preemptions) balanced(p *preempt.Partition) []preempt.Share {
 	if !v.cfg.Preemption.Balance {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (v view) balanced(p *preempt.Partition) []preempt.Share {
 
 // balanceText says what balance does for a leaf. gives is what the leaf must give to queues below
 // their guarantee. text is the result if balance does nothing.
-func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Resource, text string) string {
+func (v preemptions) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Resource, text string) string {
 	calc, format := v.cfg.Calculator, v.cfg.Kinds.Format
 	lacks := yarn.ComponentMin(q.Pending, share.Ideal.Sub(q.Used))
 	none := yarn.Resource{}
@@ -34,7 +34,7 @@ func (v view) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Res
 
 // whyNoBalance says why no container is warned for an application whose queue has its guarantee and
 // is below its ideal share. It returns "" if balance does nothing for the queue.
-func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask state.AskSlot) (string, *PreemptionDear) {
+func (v preemptions) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask state.AskSlot) (string, *PreemptionDear) {
 	if v.cfg.Preemption.Selector == preempt.YARN || ask == 0 {
 		return "", nil
 	}
@@ -69,14 +69,14 @@ func (v view) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask 
 
 // takesByRank reports whether a reservation of an ask has waited long enough to take from queues of
 // a lower priority, and such queues exist.
-func (v view) takesByRank(path string, p *preempt.Partition, ask state.AskSlot) bool {
+func (v preemptions) takesByRank(path string, p *preempt.Partition, ask state.AskSlot) bool {
 	set := &v.cfg.Preemption
 	i, err := v.cfg.Lookup(path)
 	return err == nil && set.Selector != preempt.YARN && ask != 0 && v.TakesByRank(p, int32(i), ask)
 }
 
 // rankedText says why a container was warned for a reservation of a queue of higher priority.
-func (v view) rankedText(slot state.ContainerSlot, p *state.Preemption) string {
+func (v preemptions) rankedText(slot state.ContainerSlot, p *state.Preemption) string {
 	text := p.Queue + " has priority over " + v.preemptionContainer(slot).Queue
 	if !p.Under.IsZero() {
 		text += " and was " + v.cfg.Kinds.Format(p.Under) + " under its guarantee"

@@ -19,9 +19,6 @@ type view struct {
 	st    *state.State
 	cfg   *capacity.Config
 	label state.LabelSlot // limits and orders are for the nodes of this label
-
-	eager bool // for decisions: the leader ran eager passes
-	steps steps
 }
 
 func viewOf(s *scheduler.Scheduler) view {
@@ -48,6 +45,21 @@ func (v view) ofLabel(id state.LabelSlot) string {
 		return ""
 	}
 	return " of label " + v.st.Labels.Name(id)
+}
+
+// firstAsk returns an application's first outstanding ask, or 0.
+func (v view) firstAsk(a *state.App) state.AskSlot {
+	ask := a.Asks
+	for ask != 0 && v.st.Asks.Get(ask).Count == 0 {
+		ask = v.st.Asks.Get(ask).Next
+	}
+	return ask
+}
+
+// open reports whether an ask may use a running node that no other application has reserved.
+func (v view) open(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, n *state.Node) bool {
+	return n.TakesContainers() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
+		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
 // Application explains why an application waits, or that it does not wait, which rule placed it,
@@ -103,7 +115,7 @@ func (v view) explainWaiting(x *Explanation, slot state.AppSlot, a *state.App) {
 	case a.Outstanding == 0:
 		v.explainNoAsk(x, a)
 	default:
-		v.explainAsk(x, slot, a)
+		asks{v}.explainAsk(x, slot, a)
 	}
 }
 
@@ -113,10 +125,10 @@ func (v view) explainWaiting(x *Explanation, slot state.AppSlot, a *state.App) {
 func (v view) explainMore(x *Explanation, a *state.App) {
 	slot := v.st.Apps.ByID(a.ID)
 	if a.Activated() {
-		v.explainFurther(x, slot, a)
+		asks{v}.explainFurther(x, slot, a)
 	}
-	v.explainIfs(x, slot, a)
-	v.explainPreemption(x, a)
+	alternatives{v}.explainIfs(x, slot, a)
+	preemptions{v}.explainPreemption(x, a)
 	v.explainLeases(x, a)
 }
 

@@ -24,7 +24,7 @@ type Gang struct {
 var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAITING", state.GangStarting: "STARTING", state.GangServed: "STARTED", state.GangOver: "TIMED_OUT"}
 
 // explainGang says what the gang of an application's first ask waits for.
-func (v view) explainGang(x *Explanation, slot state.AppSlot, ask state.AskSlot, all *survey) {
+func (v asks) explainGang(x *Explanation, slot state.AppSlot, ask state.AskSlot, all *survey) {
 	g, k := v.st.Gangs.Get(slot), v.st.Asks.Get(ask)
 	w := v.WhyGangWaits(slot, ask)
 	held, nodes := v.st.GangReserved(slot)

@@ -45,9 +45,7 @@ func (x *LogExplainer) Follow(events []event.Event, explain bool) ([]Decision, e
 			if i+1 < len(events) {
 				x.steps.next = events[i+1]
 			}
-			v := viewOf(x.s)
-			v.eager, v.steps = x.eager, x.steps
-			out[i] = v.because(e)
+			out[i] = decisions{preemptions{viewOf(x.s)}, x.eager, x.steps}.because(e)
 		}
 		if err := x.s.Apply(e); err != nil {
 			return nil, fmt.Errorf("event %d of %d: %w", i+1, len(events), err)

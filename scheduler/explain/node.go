@@ -17,7 +17,7 @@ import (
 
 // whyNode says why an ask got its container on this node. With lent, the node is reserved and lends
 // its room.
-func (v view) whyNode(e *event.ContainerAllocated, ask state.AskSlot, lent bool) string {
+func (v decisions) whyNode(e *event.ContainerAllocated, ask state.AskSlot, lent bool) string {
 	n := v.st.Nodes.Get(e.Node)
 	switch {
 	case !v.eager:
@@ -36,7 +36,7 @@ func (v view) whyNode(e *event.ContainerAllocated, ask state.AskSlot, lent bool)
 }
 
 // whyFirst says why a node is the first of the order for an ask.
-func (v view) whyFirst(c scheduler.NodeChoice, k *state.Ask) string {
+func (v decisions) whyFirst(c scheduler.NodeChoice, k *state.Ask) string {
 	there, head := "", ""
 	switch c.At {
 	case yarn.NodeLocal:
@@ -60,7 +60,7 @@ func (v view) whyFirst(c scheduler.NodeChoice, k *state.Ask) string {
 }
 
 // lead says why the first node of an order is before the others.
-func (v view) lead(c scheduler.NodeChoice, k *state.Ask) string {
+func (v decisions) lead(c scheduler.NodeChoice, k *state.Ask) string {
 	switch c.Lead {
 	case scheduler.RunsAsLong:
 		return "its containers end at about the same time, or later"
@@ -84,7 +84,7 @@ func (v view) lead(c scheduler.NodeChoice, k *state.Ask) string {
 	return text
 }
 
-func (v view) leadOfSpread(c scheduler.NodeChoice) string {
+func (v decisions) leadOfSpread(c scheduler.NodeChoice) string {
 	next := v.nameOf(c.Next)
 	what, same := v.usedOf(c.First)
 	if c.Lead == scheduler.LessUsed {
@@ -102,7 +102,7 @@ func (v view) leadOfSpread(c scheduler.NodeChoice) string {
 }
 
 // kind returns the name of a resource.
-func (v view) kind(i int) string {
+func (v decisions) kind(i int) string {
 	if i == yarn.Memory {
 		return "memory"
 	}
@@ -111,7 +111,7 @@ func (v view) kind(i int) string {
 
 // usedOf returns which resources the order spread compares, and the larger one of their used shares
 // of a node.
-func (v view) usedOf(node state.NodeSlot) (what, share string) {
+func (v decisions) usedOf(node state.NodeSlot) (what, share string) {
 	n := v.st.Nodes.Get(node)
 	shareOf := func(kind int) uint64 { return yarn.Share(min(n.Allocated[kind], n.Total[kind]), n.Total[kind]) }
 	most := shareOf(yarn.Memory)
@@ -121,10 +121,10 @@ func (v view) usedOf(node state.NodeSlot) (what, share string) {
 	return "memory and vcores", percent(max(most, shareOf(yarn.VCores)))
 }
 
-func (v view) nameOf(node state.NodeSlot) string { return v.st.Nodes.Get(node).ID.String() }
+func (v decisions) nameOf(node state.NodeSlot) string { return v.st.Nodes.Get(node).ID.String() }
 
 // whyReserved says why an ask reserves this node.
-func (v view) whyReserved(e *event.ReservationMade, ask state.AskSlot) string {
+func (v decisions) whyReserved(e *event.ReservationMade, ask state.AskSlot) string {
 	node := e.Node
 	why := fmt.Sprintf("%s was offered to it", v.nameOf(node))
 	if warned, ok := v.steps.next.(*event.PreemptionAsked); ok && warned.Reservation == e.Reservation {
@@ -144,7 +144,7 @@ func (v view) whyReserved(e *event.ReservationMade, ask state.AskSlot) string {
 }
 
 // expected adds to a text in how many seconds a node is expected to have room.
-func (v view) expected(ask state.AskSlot, node state.NodeSlot, text string) string {
+func (v decisions) expected(ask state.AskSlot, node state.NodeSlot, text string) string {
 	at, known := v.ExpectedRoom(ask, node)
 	if !known {
 		return "no other node is expected to have room earlier"
@@ -152,11 +152,13 @@ func (v view) expected(ask state.AskSlot, node state.NodeSlot, text string) stri
 	return fmt.Sprintf("%s, in %d s", text, v.secondsTo(at))
 }
 
-func (v view) secondsTo(atMillis int64) int64 { return max(atMillis-v.st.Meta.NowMillis, 0) / 1000 }
+func (v decisions) secondsTo(atMillis int64) int64 {
+	return max(atMillis-v.st.Meta.NowMillis, 0) / 1000
+}
 
 // exchangedFor says what a reservation is given up for: a container elsewhere, or another
 // reservation. Both follow at once.
-func (v view) exchangedFor(number uint64) string {
+func (v decisions) exchangedFor(number uint64) string {
 	r := v.st.Reservations.Get(v.st.Reservations.Find(number))
 	a := v.st.Apps.Get(r.App)
 	switch next := v.steps.next.(type) {

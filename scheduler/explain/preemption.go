@@ -125,6 +125,9 @@ type PreemptionDear struct {
 	EndsMillis int64 `json:"ends_ms,omitempty"`
 }
 
+// preemptions says what preemption does and why.
+type preemptions struct{ view }
+
 // Modes of preemption.
 const (
 	PreemptionOn      = "ON"
@@ -135,7 +138,7 @@ const (
 // PreemptionNow returns what preemption has decided and would decide now. It changes the
 // scheduler's state, which must be a copy.
 func PreemptionNow(s *scheduler.Scheduler) *Preemption {
-	v := viewOf(s)
+	v := preemptions{viewOf(s)}
 	d := &Preemption{AtMillis: v.st.Meta.NowMillis, Queues: []PreemptionQueue{}, Totals: v.preemptionTotals()}
 	d.Next = PreemptionRound{Warns: []PreemptionSet{}, Kills: []PreemptionContainer{}, Withdraws: []PreemptionWithdrawal{}}
 	d.Warnings = v.warnedSets(func(state.ContainerSlot) bool { return true })
@@ -151,7 +154,7 @@ func PreemptionNow(s *scheduler.Scheduler) *Preemption {
 	return d
 }
 
-func (v view) preemptionMode() (mode, text string) {
+func (v preemptions) preemptionMode() (mode, text string) {
 	switch {
 	case v.cfg == nil:
 		return PreemptionOff, "the cluster has no queues yet"
@@ -171,13 +174,13 @@ func selectorName(s preempt.Selector) string {
 }
 
 // labels returns 0 and all labels.
-func (v view) labels() []state.LabelSlot {
+func (v preemptions) labels() []state.LabelSlot {
 	out := []state.LabelSlot{0}
 	v.st.Labels.Each(func(slot state.LabelSlot, _ *state.Label) bool { out = append(out, slot); return true })
 	return out
 }
 
-func (v view) preemptionQueues(label state.LabelSlot) (out []PreemptionQueue) {
+func (v preemptions) preemptionQueues(label state.LabelSlot) (out []PreemptionQueue) {
 	p := v.PreemptionPartition(label)
 	balanced := v.balanced(p)
 	for i, share := range p.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true}) {
@@ -236,7 +239,7 @@ func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue
 
 // observe adds the decisions that a round would make now. It applies them to the state, except for
 // the kills.
-func (v view) observe(next *PreemptionRound) {
+func (v preemptions) observe(next *PreemptionRound) {
 	known := map[state.ContainerSlot]bool{}
 	v.st.Preemptions.Each(func(slot state.ContainerSlot, _ *state.Preemption) bool { known[slot] = true; return true })
 	v.Begin(v.st.Meta.NowMillis)
@@ -253,7 +256,7 @@ func (v view) observe(next *PreemptionRound) {
 
 // warnedSets returns the warned containers for which pass returns true, grouped by reservation, the
 // oldest warnings first.
-func (v view) warnedSets(pass func(container state.ContainerSlot) bool) []PreemptionSet {
+func (v preemptions) warnedSets(pass func(container state.ContainerSlot) bool) []PreemptionSet {
 	sets := []PreemptionSet{}
 	at := map[uint64]int{} // by reservation
 	v.st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
@@ -276,7 +279,7 @@ func (v view) warnedSets(pass func(container state.ContainerSlot) bool) []Preemp
 }
 
 // warnedSet returns the set of a warning, without its containers.
-func (v view) warnedSet(slot state.ContainerSlot, p *state.Preemption) PreemptionSet {
+func (v preemptions) warnedSet(slot state.ContainerSlot, p *state.Preemption) PreemptionSet {
 	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis, DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
 		CostMillis: int64(p.Cost >> 32), Text: v.preemptionWhy(slot, p), number: p.Reservation,
 		Node: v.st.Nodes.Get(v.st.Containers.Get(slot).Node).ID.String()}
@@ -288,7 +291,7 @@ func (v view) warnedSet(slot state.ContainerSlot, p *state.Preemption) Preemptio
 	return s
 }
 
-func (v view) preemptionContainer(slot state.ContainerSlot) PreemptionContainer {
+func (v preemptions) preemptionContainer(slot state.ContainerSlot) PreemptionContainer {
 	c := v.st.Containers.Get(slot)
 	a := v.st.Apps.Get(c.App)
 	return PreemptionContainer{ID: v.st.Apps.ContainerID(c).String(), App: a.ID.String(), Queue: v.st.Queues.Get(a.Queue).Path,
@@ -296,7 +299,7 @@ func (v view) preemptionContainer(slot state.ContainerSlot) PreemptionContainer 
 }
 
 // preemptionWhy says why a container was warned.
-func (v view) preemptionWhy(slot state.ContainerSlot, p *state.Preemption) string {
+func (v preemptions) preemptionWhy(slot state.ContainerSlot, p *state.Preemption) string {
 	text := p.Queue
 	switch {
 	case p.Cause == yarn.PreemptUserLimit:
@@ -322,7 +325,7 @@ func (v view) preemptionWhy(slot state.ContainerSlot, p *state.Preemption) strin
 }
 
 // becausePreempted says for whom a container was preempted.
-func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
+func (v decisions) becausePreempted(ref event.ContainerRef, exit int32) Decision {
 	slot := v.st.Container(ref)
 	if slot == 0 || exit != yarn.ExitPreempted || !v.st.Preemptions.Has(slot) {
 		return Decision{}
@@ -336,7 +339,7 @@ func (v view) becausePreempted(ref event.ContainerRef, exit int32) Decision {
 }
 
 // preemptionFor names the application or queue that gets the room.
-func (v view) preemptionFor(number uint64) string {
+func (v decisions) preemptionFor(number uint64) string {
 	slot := v.st.Reservations.Find(number)
 	if slot == 0 {
 		return "for another queue"
@@ -344,7 +347,7 @@ func (v view) preemptionFor(number uint64) string {
 	return fmt.Sprintf("for %s (reservation r%d)", v.st.Apps.Get(v.st.Reservations.Get(slot).App).ID, number)
 }
 
-func (v view) becauseAsked(e *event.PreemptionAsked) Decision {
+func (v decisions) becauseAsked(e *event.PreemptionAsked) Decision {
 	slot := v.st.Container(e.Container)
 	if slot == 0 {
 		return Decision{}
@@ -356,11 +359,11 @@ func (v view) becauseAsked(e *event.PreemptionAsked) Decision {
 	return Decision{e.Cause.String(), fmt.Sprintf("%s: %s; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionWhy(slot, p), v.preemptionContainer(slot).RunMillis/1000)}
 }
 
-func (v view) becauseWithdrawn(e *event.PreemptionWithdrawn) Decision {
+func becauseWithdrawn(e *event.PreemptionWithdrawn) Decision {
 	return Decision{e.Cause.String(), e.Cause.Text()}
 }
 
-func (v view) preemptionTotals() PreemptionTotals {
+func (v preemptions) preemptionTotals() PreemptionTotals {
 	t := &v.st.PreemptionTotals
 	out := PreemptionTotals{Preempted: t.Preempted.Named(), Withdrawn: t.Withdrawn.Named(), Unused: t.Unused.Named(), ResourceSeconds: Amount{}}
 	if v.cfg != nil {
@@ -370,7 +373,7 @@ func (v view) preemptionTotals() PreemptionTotals {
 }
 
 // explainPreemption adds what preemption does for an application and takes from it.
-func (v view) explainPreemption(x *Explanation, a *state.App) {
+func (v preemptions) explainPreemption(x *Explanation, a *state.App) {
 	if a.State.Ended() {
 		return
 	}
@@ -395,7 +398,7 @@ func (v view) explainPreemption(x *Explanation, a *state.App) {
 
 // whyNoPreemption says why no container is warned for an application that waits for room. If its
 // queue has its guarantee, it returns the result of whyNoBalance.
-func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDear) {
+func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *PreemptionDear) {
 	var label state.LabelSlot
 	ask := v.firstAsk(a)
 	if ask != 0 {
@@ -442,7 +445,7 @@ func (v view) whyNoPreemption(path string, a *state.App) (string, *PreemptionDea
 }
 
 // dearText says that no set is warned because all sets lose too much work.
-func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
+func (v preemptions) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
 		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
 	if d.LeftMillis >= 0 {
@@ -456,7 +459,7 @@ func (v view) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 	return text + fmt.Sprintf("if nothing else changes, a wait of %s is worth a choice", span(d.WaitedMillis+d.EndsMillis-v.st.Meta.NowMillis))
 }
 
-func (v view) dear(d *scheduler.DearSet) *PreemptionDear {
+func (v preemptions) dear(d *scheduler.DearSet) *PreemptionDear {
 	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
 	for _, slot := range d.Containers {
 		out.Containers = append(out.Containers, v.st.Apps.ContainerID(v.st.Containers.Get(slot)).String())

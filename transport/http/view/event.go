@@ -21,12 +21,12 @@ func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	r := reflect.ValueOf(e).Elem()
 	for _, f := range reflect.VisibleFields(r.Type()) {
 		if !f.Anonymous { // the fields of an embedded event follow
-			v.eventField(&d, f.Name, r.FieldByIndex(f.Index))
+			events{v}.eventField(&d, f.Name, r.FieldByIndex(f.Index))
 		}
 	}
-	v.subjects(&d, e, atMillis)
+	events{v}.subjects(&d, e, atMillis)
 	if d.Queue == "" && d.App != "" {
-		d.Queue = v.queueOfApp(d.App)
+		d.Queue = events{v}.queueOfApp(d.App)
 	}
 	if len(d.Data) == 0 {
 		d.Data = nil
@@ -34,8 +34,11 @@ func (v *View) Event(e event.Event, atMillis int64) api.Event {
 	return d
 }
 
+// events makes the parts of documents of events.
+type events struct{ *View }
+
 // subjects shows what an event is about.
-func (v *View) subjects(d *api.Event, e event.Event, atMillis int64) {
+func (v events) subjects(d *api.Event, e event.Event, atMillis int64) {
 	s := event.SubjectOf(e)
 	about := v.Subject(e, atMillis)
 	if about.App != 0 {
@@ -90,7 +93,7 @@ func (v *View) Subject(e event.Event, atMillis int64) Subject {
 
 // eventField adds one field to Data. It never shows bytes: they are hashes of tokens, submission contexts
 // and stored replies.
-func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
+func (v events) eventField(d *api.Event, name string, f reflect.Value) {
 	switch x := f.Interface().(type) {
 	case event.ContainerRef, yarn.NodeID: // subjects shows them
 	case yarn.Resource:
@@ -133,12 +136,12 @@ func (v *View) eventField(d *api.Event, name string, f reflect.Value) {
 		}
 		d.Data["queues"] = paths
 	default:
-		v.plainField(d, name, f)
+		plainField(d, name, f)
 	}
 }
 
 // plainField adds a field that is a number or a text.
-func (v *View) plainField(d *api.Event, name string, f reflect.Value) {
+func plainField(d *api.Event, name string, f reflect.Value) {
 	switch name {
 	case "App", "Queue", "Path", "Reservation": // subjects shows them
 	case "Node":
@@ -169,7 +172,7 @@ func (v *View) AppID(seq uint32) yarn.ApplicationID {
 // containerName returns the id of a container that an event identifies by its number in the attempt
 // of that time. It returns "" unless the attempt is certain: it is the only one, or the state has
 // the container.
-func (v *View) containerName(app uint32, number uint64) string {
+func (v events) containerName(app uint32, number uint64) string {
 	slot := v.State.Apps.Find(app)
 	if slot == 0 {
 		return ""
@@ -183,7 +186,7 @@ func (v *View) containerName(app uint32, number uint64) string {
 	return ""
 }
 
-func (v *View) queueOfApp(text string) string {
+func (v events) queueOfApp(text string) string {
 	id, err := yarn.ParseApplicationID(text)
 	if err != nil {
 		return ""

@@ -15,20 +15,24 @@ import (
 // mostListed is the largest length of a list in documents about labels.
 const mostListed = 100
 
+// labels makes the parts of documents about labels.
+type labels struct{ *View }
+
 // Labels returns the document of all labels, which begins with the nodes without a label.
 func (v *View) Labels() api.Labels {
 	d := api.Labels{Labels: []api.Label{}}
 	if v.Conf != nil {
 		d.Enabled, d.Source = v.Conf.LabelSettings.Enabled, v.Conf.LabelSettings.Source.String()
 	}
-	nodes, waits := v.nodesByLabel(), map[state.LabelSlot]int{}
-	v.eachWait(func(_ *summary.App, labels []state.LabelSlot) {
+	l := labels{v}
+	nodes, waits := l.nodesByLabel(), map[state.LabelSlot]int{}
+	l.eachWait(func(_ *summary.App, labels []state.LabelSlot) {
 		for _, l := range labels {
 			waits[l]++
 		}
 	})
 	for _, p := range v.Partitions() {
-		d.Labels = append(d.Labels, v.label(p, nodes[p.Label], waits[p.Label]))
+		d.Labels = append(d.Labels, l.label(p, nodes[p.Label], waits[p.Label]))
 	}
 	return d
 }
@@ -45,21 +49,21 @@ func (v *View) FindLabel(name string) (state.LabelSlot, error) {
 
 // Label returns the document of a label.
 func (v *View) Label(label state.LabelSlot) api.LabelDetails {
-	p := v.Partition(label)
-	d := api.LabelDetails{Shares: []api.LabelShare{}, Apps: v.waitingFor(label)}
-	d.Label = v.label(p, v.nodesByLabel()[label], len(d.Apps))
+	l, p := labels{v}, v.Partition(label)
+	d := api.LabelDetails{Shares: []api.LabelShare{}, Apps: l.waitingFor(label)}
+	d.Label = l.label(p, l.nodesByLabel()[label], len(d.Apps))
 	d.Apps = d.Apps[:min(len(d.Apps), mostListed)]
 	sums := v.QueueSums()
-	v.eachQueue(func(slot state.QueueSlot) {
+	l.eachQueue(func(slot state.QueueSlot) {
 		if p.Shows(slot) {
-			d.Shares = append(d.Shares, v.labelShare(p, slot, sums))
+			d.Shares = append(d.Shares, l.labelShare(p, slot, sums))
 		}
 	})
 	return d
 }
 
 // nodesByLabel counts the registered nodes of each label.
-func (v *View) nodesByLabel() map[state.LabelSlot]int {
+func (v labels) nodesByLabel() map[state.LabelSlot]int {
 	counts := map[state.LabelSlot]int{}
 	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		counts[n.Label]++
@@ -69,7 +73,7 @@ func (v *View) nodesByLabel() map[state.LabelSlot]int {
 }
 
 // label returns the document of a label, or of the nodes without a label.
-func (v *View) label(p *Partition, nodes, waiting int) api.Label {
+func (v labels) label(p *Partition, nodes, waiting int) api.Label {
 	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting, Figures: v.document(v.Figures(p.Label)), Room: v.room(p)}
 	if p.Label != 0 {
 		l := v.State.Labels.Get(p.Label)
@@ -85,7 +89,7 @@ func (v *View) label(p *Partition, nodes, waiting int) api.Label {
 }
 
 // eachQueue calls f for every queue, for parents before their children.
-func (v *View) eachQueue(f func(slot state.QueueSlot)) {
+func (v labels) eachQueue(f func(slot state.QueueSlot)) {
 	var walk func(slot state.QueueSlot)
 	walk = func(slot state.QueueSlot) {
 		f(slot)
@@ -99,7 +103,7 @@ func (v *View) eachQueue(f func(slot state.QueueSlot)) {
 }
 
 // labelShare returns the document of a queue's share of a label.
-func (v *View) labelShare(p *Partition, slot state.QueueSlot, n *QueueSums) api.LabelShare {
+func (v labels) labelShare(p *Partition, slot state.QueueSlot, n *QueueSums) api.LabelShare {
 	q := v.State.Queues.Get(slot)
 	d := api.LabelShare{Queue: q.Path, Label: p.Name(), Accessible: p.Accessible(slot), QueueShare: v.share(p, slot)}
 	i := v.Configured(q.Path)
@@ -119,7 +123,7 @@ func (v *View) labelShare(p *Partition, slot state.QueueSlot, n *QueueSums) api.
 }
 
 // eachWait calls f for every waiting application, with the labels for which it waits, each once.
-func (v *View) eachWait(f func(a *summary.App, labels []state.LabelSlot)) {
+func (v labels) eachWait(f func(a *summary.App, labels []state.LabelSlot)) {
 	var labels []state.LabelSlot
 	v.Summary().Each(false, func(s *summary.App) bool {
 		if !s.Waits() {
@@ -141,7 +145,7 @@ func (v *View) eachWait(f func(a *summary.App, labels []state.LabelSlot)) {
 }
 
 // waitingFor returns the applications that wait for nodes of a label, longest wait first.
-func (v *View) waitingFor(label state.LabelSlot) []api.LabelApp {
+func (v labels) waitingFor(label state.LabelSlot) []api.LabelApp {
 	out := []api.LabelApp{}
 	v.eachWait(func(s *summary.App, labels []state.LabelSlot) {
 		if !slices.Contains(labels, label) {

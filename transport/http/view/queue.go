@@ -89,7 +89,7 @@ func (v *View) QueueOf(slot state.QueueSlot, n *QueueSums) api.Queue {
 	}
 	for _, p := range v.Partitions()[1:] {
 		if p.Shows(slot) {
-			d.Labels = append(d.Labels, v.labelShare(p, slot, n))
+			d.Labels = append(d.Labels, labels{v}.labelShare(p, slot, n))
 		}
 	}
 	var listed []state.QueueSlot
