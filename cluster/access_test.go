@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
 )
 
 // TestNoStrangerBeforeTheMembership checks whom a replica trusts that has a cluster and does not
@@ -18,13 +19,13 @@ func TestNoStrangerBeforeTheMembership(t *testing.T) {
 		if err := r.c.setCluster("c", 0, identity.RoleVoter, known, nil); err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range Methods {
-			if err := r.c.allows(m.Caller, "stranger.1"); (err == nil) != (m.Caller == AnyReplica) {
+		for _, m := range protocol.Methods {
+			if err := r.c.allows(m.Caller, "stranger.1"); (err == nil) != (m.Caller == protocol.AnyReplica) {
 				t.Errorf("known %v: a stranger calls %s: %v", known, m.Name, err)
 			}
 		}
 		for _, k := range known {
-			if err := r.c.allows(OfMember, raft.ServerID(k)); err != nil {
+			if err := r.c.allows(protocol.OfMember, raft.ServerID(k)); err != nil {
 				t.Errorf("%s was named: %v", k, err)
 			}
 		}

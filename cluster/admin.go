@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,28 +10,11 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/protocol"
 	"rmd/cluster/rafttransport"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/failpoint"
-)
-
-// The methods of the admin protocol over Peer. The numbers are part of the wire protocol: append
-// only. Numbers up to 31 belong to this package. Messages are JSON, except those that are part of
-// every read and write.
-const (
-	methodInfo       byte = 1
-	methodJoin       byte = 2
-	methodAdopt      byte = 3
-	methodAdmin      byte = 4
-	methodReadIndex  byte = 5
-	methodTerm       byte = 6
-	methodRemoved    byte = 7
-	methodRole       byte = 8
-	methodDigest     byte = 9
-	methodStop       byte = 10
-	methodMove       byte = 11
-	methodCommitted  byte = 12
-	methodRolledBack byte = 13
-	methodIntroduce  byte = 14
 )
 
 // A replica that does not answer within infoTimeout is shown as unreachable. A command is refused
@@ -44,92 +26,37 @@ const (
 	adminTimeout   = 15 * time.Second
 )
 
-// reply is the answer of every JSON method: either a refusal or a body.
-type reply struct {
-	Refusal *Refusal        `json:"refusal,omitempty"`
-	Body    json.RawMessage `json:"body,omitempty"`
-}
-
-// serve registers the handler of a JSON method.
-func serve[Q, A any](c *Cluster, method byte, h func(ctx context.Context, from string, q Q) (A, error)) {
-	c.peer.Handle(method, func(ctx context.Context, from string, req []byte) ([]byte, error) {
-		if m, _ := methodOf(method); tooLarge(m, req) {
-			return nil, fmt.Errorf("%s: %d bytes, the limit is %d", m.Name, len(req), strangerCallMax)
-		}
-		var q Q
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("method %d: %w", method, err)
-		}
-		a, err := h(ctx, from, q)
-		var r reply
-		if err != nil && !errors.As(err, &r.Refusal) {
-			return nil, err
-		}
-		if err == nil {
-			if r.Body, err = json.Marshal(a); err != nil {
-				return nil, err
-			}
-		}
-		return json.Marshal(r)
-	})
-}
-
-// ask calls a JSON method.
-func ask[A any](ctx context.Context, p Peer, addr string, method byte, q any) (A, error) {
-	var a A
-	req, err := json.Marshal(q)
-	if err != nil {
-		return a, err
-	}
-	b, err := p.Call(ctx, addr, method, req)
-	if err != nil {
-		var coded interface{ ErrorCode() string }
-		if errors.As(err, &coded) && coded.ErrorCode() == string(CodeNoSuchReplica) {
-			return a, refuse(CodeNoSuchReplica, "join first", "this replica is not a member of the cluster of %s", addr)
-		}
-		return a, err
-	}
-	var r reply
-	if err := json.Unmarshal(b, &r); err != nil {
-		return a, fmt.Errorf("reply of %s: %w", addr, err)
-	}
-	if r.Refusal != nil {
-		return a, r.Refusal
-	}
-	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return a, fmt.Errorf("reply of %s: %w", addr, err)
-	}
-	return a, nil
-}
-
-// none is an empty message.
-type none struct{}
-
 // serveAdmin registers all methods.
 func (c *Cluster) serveAdmin() {
-	serve(c, methodInfo, func(_ context.Context, from string, _ none) (info, error) { return c.infoFor(from), nil })
-	serve(c, methodJoin, c.joinHere)
-	serve(c, methodAdopt, func(ctx context.Context, from string, q adoptRequest) (none, error) {
-		return none{}, c.adopt(ctx, from, q)
+	protocol.Serve(c.peer, protocol.Info, func(_ context.Context, from string, _ protocol.None) (info, error) { return c.infoFor(from), nil })
+	protocol.Serve(c.peer, protocol.Join, c.joinHere)
+	protocol.Serve(c.peer, protocol.Adopt, func(ctx context.Context, from string, q adoptRequest) (protocol.None, error) {
+		return protocol.None{}, c.adopt(ctx, from, q)
 	})
-	serve(c, methodIntroduce, func(_ context.Context, from string, q introduction) (none, error) {
-		return none{}, c.introduceHere(from, q)
+	protocol.Serve(c.peer, protocol.Introduce, func(_ context.Context, from string, q introduction) (protocol.None, error) {
+		return protocol.None{}, c.introduceHere(from, q)
 	})
-	serve(c, methodAdmin, func(ctx context.Context, _ string, q adminRequest) (none, error) { return none{}, c.adminHere(ctx, q) })
-	serve(c, methodRemoved, func(_ context.Context, _ string, q removedNotice) (none, error) { return none{}, c.removedHere(q) })
-	serve(c, methodRolledBack, func(_ context.Context, from string, q rafttransport.Rollback) (none, error) {
-		return none{}, c.logRolledBackHere(from, q)
+	protocol.Serve(c.peer, protocol.Admin, func(ctx context.Context, _ string, q adminRequest) (protocol.None, error) {
+		return protocol.None{}, c.adminHere(ctx, q)
 	})
-	serve(c, methodRole, func(_ context.Context, _ string, q string) (none, error) { return none{}, c.setRole(q) })
-	serve(c, methodMove, func(ctx context.Context, from string, q moveRequest) (none, error) {
-		return none{}, c.moveHere(ctx, from, q)
+	protocol.Serve(c.peer, protocol.Removed, func(_ context.Context, _ string, q removedNotice) (protocol.None, error) {
+		return protocol.None{}, c.removedHere(q)
+	})
+	protocol.Serve(c.peer, protocol.RolledBack, func(_ context.Context, from string, q rafttransport.Rollback) (protocol.None, error) {
+		return protocol.None{}, c.logRolledBackHere(from, q)
+	})
+	protocol.Serve(c.peer, protocol.SetRole, func(_ context.Context, _ string, q string) (protocol.None, error) {
+		return protocol.None{}, c.setRole(q)
+	})
+	protocol.Serve(c.peer, protocol.Move, func(ctx context.Context, from string, q moveRequest) (protocol.None, error) {
+		return protocol.None{}, c.moveHere(ctx, from, q)
 	})
 	c.serveDigest()
-	c.peer.Handle(methodCommitted, c.receiveCommitNotice)
-	c.peer.Handle(methodTerm, func(context.Context, string, []byte) ([]byte, error) {
+	c.peer.Handle(protocol.Committed, c.receiveCommitNotice)
+	c.peer.Handle(protocol.Term, func(context.Context, string, []byte) ([]byte, error) {
 		return binary.BigEndian.AppendUint64(nil, c.Term()), nil
 	})
-	c.peer.Handle(methodReadIndex, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	c.peer.Handle(protocol.ReadIndex, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
 		if !c.IsLeader() {
 			return nil, ErrNotLeader
 		}
@@ -174,7 +101,7 @@ func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = ask[none](ctx, c.peer, addr, methodAdmin, q)
+	_, err = protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Admin, q)
 	return c.resolveSelfRemoval(ctx, q, addr, err)
 }
 
@@ -186,7 +113,7 @@ const hopsMax = 2
 func (c *Cluster) forward(hops *int) (string, error) {
 	_, addr := c.Leader()
 	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.peer == nil {
-		return "", refuse(CodeNoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.cfg.ID)
+		return "", refusal.New(refusal.NoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.cfg.ID)
 	}
 	return addr, nil
 }
@@ -219,7 +146,7 @@ func (c *Cluster) resolveServer(q *adminRequest) error {
 	if q.Server != "" {
 		return nil
 	}
-	s, ok := find(union(c.configuration(), c.fsm.membership()), q.ID)
+	s, ok := servers.Find(servers.Union(c.configuration(), c.fsm.membership()), q.ID)
 	if !ok {
 		return noSuch(q.ID)
 	}
@@ -242,13 +169,13 @@ func (c *Cluster) awaitCommitted(ctx context.Context) error {
 			return nil
 		}
 		if !c.IsLeader() {
-			return refuse(CodeNoLeader, "try again", "%s lost its leadership before the previous membership change was committed", c.cfg.ID)
+			return refusal.New(refusal.NoLeader, "try again", "%s lost its leadership before the previous membership change was committed", c.cfg.ID)
 		}
 		select {
 		case <-moved:
 		case <-time.After(commitPoll):
 		case <-ctx.Done():
-			return refuse(CodeTimeout, "try again when a majority of the voters is available; see \"rmd cluster members\"", "the previous membership change is not committed")
+			return refusal.New(refusal.Timeout, "try again when a majority of the voters is available; see \"rmd cluster members\"", "the previous membership change is not committed")
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	autopilot "github.com/hashicorp/raft-autopilot"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 )
 
 // pilot runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
@@ -124,7 +126,7 @@ func (c *Cluster) AutopilotConfig() AutopilotConfig {
 func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
 	conf.Interval = c.cfg.Autopilot.Interval
 	if err := conf.Validate(); err != nil {
-		return refuse(CodeOutOfRange, "see \"rmd autopilot get\"", "%v", err)
+		return refusal.New(refusal.OutOfRange, "see \"rmd autopilot get\"", "%v", err)
 	}
 	return nil
 }
@@ -278,7 +280,7 @@ func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint
 func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
 	r.c.conf.change.Lock()
 	defer r.c.conf.change.Unlock()
-	s, ok := find(r.c.configuration(), string(id))
+	s, ok := servers.Find(r.c.configuration(), string(id))
 	if !ok || s.Suffrage == raft.Voter {
 		return pastFuture{}
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
+
 	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
@@ -37,9 +40,9 @@ func TestAutopilotSettingsOverride(t *testing.T) {
 		t.Error(err)
 	}
 	want.DeadServerLastContactThreshold = time.Second
-	var r *Refusal
-	if err := c.CheckAutopilot(want); !errors.As(err, &r) || r.Code != CodeOutOfRange {
-		t.Errorf("CheckAutopilot of 1s for dead servers: %v, want a refusal with code %s", err, CodeOutOfRange)
+	var r *refusal.Refusal
+	if err := c.CheckAutopilot(want); !errors.As(err, &r) || r.Code != refusal.OutOfRange {
+		t.Errorf("CheckAutopilot of 1s for dead servers: %v, want a refusal with code %s", err, refusal.OutOfRange)
 	}
 }
 
@@ -66,7 +69,10 @@ func TestAutopilotRemovesDead(t *testing.T) {
 	}
 	l := rs[0].c
 	members := func(nv, all int) func() bool {
-		return func() bool { conf := l.configuration(); return len(voters(conf)) == nv && len(conf.Servers) == all }
+		return func() bool {
+			conf := l.configuration()
+			return len(servers.Voters(conf)) == nv && len(conf.Servers) == all
+		}
 	}
 	eventually(t, patience, "six voters", members(6, 6))
 	if err := l.Demote("rm6"); err != nil {

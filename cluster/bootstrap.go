@@ -14,7 +14,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
 )
 
 // Init makes a new cluster with this replica as its only voter. It is refused if this replica or a
@@ -27,13 +29,13 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	case clusterID == "":
 		clusterID = randomHex(16)
 	case !idPattern.MatchString(clusterID):
-		return refuse(CodeOutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
+		return refusal.New(refusal.OutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
 	}
 	if c.IsMember() {
-		return refuse(CodeAlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
+		return refusal.New(refusal.AlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	if n := c.cfg.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
-		return refuse(CodeAlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", c.cfg.ID),
+		return refusal.New(refusal.AlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", c.cfg.ID),
 			"raft.bootstrap_expect is %d: the replicas in raft.join create the cluster, or have one already", n)
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
@@ -42,13 +44,13 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 		if addr == c.Addr() || c.peer == nil {
 			continue
 		}
-		i, err := ask[info](ctx, c.peer, addr, methodInfo, none{})
+		i, err := protocol.Ask[info](ctx, c.peer, addr, protocol.Info, protocol.None{})
 		if err != nil {
 			c.log.Warn("a listed peer does not answer", "address", addr, "error", err)
 			continue
 		}
 		if !i.Empty {
-			return refuse(CodeAlreadyInitialized, "join that cluster, or take the address out of raft.join", "replica %s at %s already belongs to cluster %s", i.Identity.ID, addr, i.Identity.ClusterID)
+			return refusal.New(refusal.AlreadyInitialized, "join that cluster, or take the address out of raft.join", "replica %s at %s already belongs to cluster %s", i.Identity.ID, addr, i.Identity.ClusterID)
 		}
 	}
 	if dry {
@@ -76,7 +78,7 @@ func (c *Cluster) Bootstrap(conf raft.Configuration) error {
 	in := c.current()
 	err := in.await(c.ctx, in.raft.BootstrapCluster(conf))
 	if errors.Is(err, raft.ErrCantBootstrap) {
-		return refuse(CodeAlreadyInitialized, "", "replica %s already has state", c.cfg.ID)
+		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state", c.cfg.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
@@ -147,10 +149,10 @@ func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error 
 		return nil
 	}
 	if have != "" || c.hasState() || c.cfg.BootstrapExpect == 0 {
-		return refuse(CodeAlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", c.cfg.ID)
+		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", c.cfg.ID)
 	}
 	if !c.expects(ctx, from) {
-		return refuse(CodeNoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, c.cfg.ID)
+		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, c.cfg.ID)
 	}
 	return c.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
@@ -163,7 +165,7 @@ func (c *Cluster) expects(ctx context.Context, from string) bool {
 		if addr == c.Addr() {
 			continue
 		}
-		if i, err := ask[info](ctx, c.peer, addr, methodInfo, none{}); err == nil && string(i.Identity.ServerID()) == from {
+		if i, err := protocol.Ask[info](ctx, c.peer, addr, protocol.Info, protocol.None{}); err == nil && string(i.Identity.ServerID()) == from {
 			return true
 		}
 	}
@@ -213,7 +215,7 @@ func (c *Cluster) tryExpect() string {
 		if addr == c.Addr() {
 			continue
 		}
-		i, err := ask[info](ctx, c.peer, addr, methodInfo, none{})
+		i, err := protocol.Ask[info](ctx, c.peer, addr, protocol.Info, protocol.None{})
 		if err != nil {
 			return "no answer from " + addr
 		}
@@ -240,7 +242,7 @@ func (c *Cluster) tryExpect() string {
 	conf := raft.Configuration{}
 	for _, i := range all {
 		if i.Identity.ID != c.cfg.ID {
-			if _, err := ask[none](ctx, c.peer, i.Address, methodAdopt, adoptRequest{id, known}); err != nil {
+			if _, err := protocol.Ask[protocol.None](ctx, c.peer, i.Address, protocol.Adopt, adoptRequest{id, known}); err != nil {
 				return fmt.Sprintf("replica %s refuses: %v", i.Identity.ID, err)
 			}
 		}
@@ -293,4 +295,9 @@ func randomHex(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // crypto/rand never fails
 	return hex.EncodeToString(b)
+}
+
+// RecoveryNoted clears Identity.Recovered, after the audit log has recorded the recovery.
+func (c *Cluster) RecoveryNoted() error {
+	return c.dir.Update(func(i *identity.Identity) { i.Recovered = nil })
 }

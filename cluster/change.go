@@ -11,6 +11,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/thousands"
 )
 
@@ -50,8 +53,8 @@ const (
 	transferLag   = 100
 )
 
-func noSuch(id string) *Refusal {
-	return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "no replica has the id %s", id)
+func noSuch(id string) *refusal.Refusal {
+	return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "no replica has the id %s", id)
 }
 
 // promoteHere does the work of Promote on the leader.
@@ -59,21 +62,21 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
 	conf := c.configuration()
-	s, ok := find(conf, q.Server)
+	s, ok := servers.Find(conf, q.Server)
 	switch {
 	case !ok:
 		return noSuch(q.ID)
 	case s.Suffrage == raft.Voter:
-		return refuse(CodeAlreadyVoter, "", "replica %s is already a voter", q.ID)
-	case len(voters(conf)) >= ReplicasMax:
-		return refuse(CodeTooMany, "remove a voter first", "the cluster already has %d voters, the maximum", ReplicasMax)
+		return refusal.New(refusal.AlreadyVoter, "", "replica %s is already a voter", q.ID)
+	case len(servers.Voters(conf)) >= ReplicasMax:
+		return refusal.New(refusal.TooMany, "remove a voter first", "the cluster already has %d voters, the maximum", ReplicasMax)
 	}
 	i, ok := c.askPatiently(s)[s.ID]
 	if !ok {
-		return refuse(CodeNotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
+		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
 	}
 	if lag := c.CommitIndex() - min(c.CommitIndex(), i.LastIndex); lag > q.MaxLag {
-		return refuse(CodeNotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", thousands.Format(q.MaxLag)), "replica %s is %s entries behind", q.ID, thousands.Format(lag))
+		return refusal.New(refusal.NotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", thousands.Format(q.MaxLag)), "replica %s is %s entries behind", q.ID, thousands.Format(lag))
 	}
 	if q.Dry {
 		return nil
@@ -96,19 +99,19 @@ func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
 		}
 		return
 	}
-	if _, err := ask[none](ctx, c.peer, string(s.Address), methodRole, role); err != nil {
+	if _, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.SetRole, role); err != nil {
 		c.log.Warn("cannot record the role", "replica", s.ID, "role", role, "error", err)
 	}
 }
 
 // demoteHere does the work of Demote. A leader that is to be demoted transfers leadership first.
 func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
-	s, ok := find(c.configuration(), q.Server)
+	s, ok := servers.Find(c.configuration(), q.Server)
 	switch {
 	case !ok:
 		return noSuch(q.ID)
 	case s.Suffrage != raft.Voter:
-		return refuse(CodeNotAVoter, "", "replica %s is not a voter", q.ID)
+		return refusal.New(refusal.NotAVoter, "", "replica %s is not a voter", q.ID)
 	}
 	if err := c.checkQuorum(s, q); err != nil {
 		return err
@@ -132,7 +135,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 
 // removeHere does the work of Remove. A leader that is to be removed transfers leadership first.
 func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
-	s, ok := find(c.configuration(), q.Server)
+	s, ok := servers.Find(c.configuration(), q.Server)
 	if !ok {
 		return noSuch(q.ID)
 	}
@@ -161,9 +164,9 @@ func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 // checkQuorum refuses a change after which no voter, or no majority of healthy voters, would
 // remain.
 func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
-	vs := voters(c.configuration())
+	vs := servers.Voters(c.configuration())
 	if len(vs) == 1 {
-		return refuse(CodeWouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
+		return refusal.New(refusal.WouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
 	}
 	if q.Force {
 		return nil
@@ -196,7 +199,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	if q.Op == "demote" {
 		verb, do = "demoting", "wait until the other voters have caught up"
 	}
-	return refuse(CodeWouldLoseQuorum, do, "%s; %s %s would leave %d healthy of %d voters", strings.Join(sick, ", "), verb, q.ID, healthy, left)
+	return refusal.New(refusal.WouldLoseQuorum, do, "%s; %s %s would leave %d healthy of %d voters", strings.Join(sick, ", "), verb, q.ID, healthy, left)
 }
 
 // afterHandover transfers leadership and sends the request to the new leader.
@@ -209,13 +212,13 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 	}
 	for {
 		if id, addr := c.Leader(); addr != "" && id != c.cfg.ID {
-			_, err := ask[none](ctx, c.peer, addr, methodAdmin, q)
+			_, err := protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Admin, q)
 			return c.resolveSelfRemoval(ctx, q, addr, err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return refuse(CodeNoLeader, "try again", "leadership was transferred, but no new leader is known")
+			return refusal.New(refusal.NoLeader, "try again", "leadership was transferred, but no new leader is known")
 		}
 	}
 }
@@ -225,7 +228,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 // connections before the answer is sent. In that case resolveSelfRemoval returns nil, otherwise
 // err.
 func (c *Cluster) resolveSelfRemoval(ctx context.Context, q adminRequest, leader string, err error) error {
-	var ref *Refusal
+	var ref *refusal.Refusal
 	self := c.Identity()
 	if err == nil || q.Op != "remove" || !identity.Matches(self.ServerID(), q.ID) || errors.As(err, &ref) {
 		return err
@@ -233,9 +236,9 @@ func (c *Cluster) resolveSelfRemoval(ctx context.Context, q adminRequest, leader
 	if self.Removed != nil {
 		return nil
 	}
-	_, ierr := ask[info](ctx, c.peer, leader, methodInfo, none{})
+	_, ierr := protocol.Ask[info](ctx, c.peer, leader, protocol.Info, protocol.None{})
 	var coded interface{ ErrorCode() string }
-	if errors.As(ierr, &coded) && coded.ErrorCode() == string(CodeRemoved) {
+	if errors.As(ierr, &coded) && coded.ErrorCode() == string(refusal.Removed) {
 		return nil
 	}
 	return err

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 )
 
@@ -192,7 +194,7 @@ func TestBootstrapExpect(t *testing.T) {
 	rs[2].start()
 	eventually(t, patience, "the lowest id initializes and leads", rs[1].c.IsLeader)
 	inStep(t, rs, put(t, rs, 5))
-	if n := len(voters(rs[0].c.configuration())); n != 3 {
+	if n := len(servers.Voters(rs[0].c.configuration())); n != 3 {
 		t.Fatalf("%d voters", n)
 	}
 	for _, r := range rs {
@@ -243,7 +245,7 @@ func TestAddressChange(t *testing.T) {
 	f.start()
 	inStep(t, rs, put(t, rs, 5))
 	eventually(t, patience, "new address", func() bool {
-		s, _ := find(l.c.configuration(), f.id)
+		s, _ := servers.Find(l.c.configuration(), f.id)
 		return string(s.Address) == f.addr
 	})
 }
@@ -297,7 +299,7 @@ func TestUserSnapshotRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	wantRefusal(t, l.c.RestoreSnapshot(info, strings.NewReader("garbage")), CodeSnapshotDamaged)
+	wantRefusal(t, l.c.RestoreSnapshot(info, strings.NewReader("garbage")), refusal.SnapshotDamaged)
 	if _, n, _ := l.fsm.state(); n != count+10 {
 		t.Fatal("a damaged snapshot changed the state")
 	}

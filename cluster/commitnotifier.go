@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/cluster/protocol"
+
 	"github.com/hashicorp/raft"
 )
 
@@ -108,7 +110,7 @@ func (c *Cluster) notifyCommit() {
 		c.goRun(func() {
 			ctx, cancel := context.WithTimeout(c.ctx, commitNoticeTimeout)
 			defer cancel()
-			_, err := c.peer.Call(ctx, string(s.Address), methodCommitted, n.encode()) // a lost notice does no harm: CommitTimeout follows
+			_, err := c.peer.Call(ctx, string(s.Address), protocol.Committed, n.encode()) // a lost notice does no harm: CommitTimeout follows
 			c.commits.end(s.ID)
 			if err == nil && c.current().raft.CommitIndex() > n.index {
 				c.commits.wake()

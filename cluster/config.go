@@ -91,7 +91,7 @@ type Config struct {
 	Revoked func(serial string) bool
 	// CheckToken consumes a join token for the replica with the server id by. It returns the
 	// token's role, RoleVoter or RoleNonvoter. With dry it only checks the token. It runs on the
-	// leader. Its error may be a *Refusal. Nil means that every token is valid and makes a voter.
+	// leader. Its error may be a *refusal.Refusal. Nil means that every token is valid and makes a voter.
 	CheckToken func(token, by string, dry bool) (role string, err error)
 	// Digest returns the FSM's digest at an applied index, or at the latest one if index is 0. Nil
 	// means that digests are not compared.
@@ -208,9 +208,6 @@ const (
 
 // ReplicasMax is the greatest number of voters.
 const ReplicasMax = 7
-
-// serverPattern matches an id or ID.INCARNATION.
-var serverPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 

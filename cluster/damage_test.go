@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
+	"rmd/cluster/offline"
 	"rmd/cluster/raftstore"
 	"rmd/internal/exitcode"
 )
@@ -206,11 +207,11 @@ func TestDamagedDirectory(t *testing.T) {
 			copyDir(t, whole, a.dir)
 			d.do(t, a.dir, b.dir)
 			before := picture(t, a.dir)
-			_, err := Check(a.dir, verifyTestSnap)
+			_, err := offline.Check(a.dir, verifyTestSnap)
 			if d.says == "" && err != nil || d.says != "" && (err == nil || !strings.Contains(err.Error(), d.says) && name != "replica.json gone") {
 				t.Errorf("check: %v", err)
 			}
-			if _, err := Recover(a.dir, []RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}}, RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: []string{b.id}, Alive: func(string) bool { return false }, Dry: true}); d.says != "" && err == nil {
+			if _, err := offline.Recover(a.dir, []offline.RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}}, offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: []string{b.id}, Alive: func(string) bool { return false }, Dry: true}); d.says != "" && err == nil {
 				t.Error("a recovery would take it")
 			}
 			if after := picture(t, a.dir); after != before {
@@ -260,7 +261,7 @@ func TestTruncatedFilesReported(t *testing.T) {
 			size := r.Int64N(info.Size())
 			truncate(t, a.dir, name, size)
 			before := picture(t, a.dir)
-			if _, err := Check(a.dir, verifyTestSnap); err == nil || !errors.Is(err, raftstore.ErrDamaged) {
+			if _, err := offline.Check(a.dir, verifyTestSnap); err == nil || !errors.Is(err, raftstore.ErrDamaged) {
 				t.Errorf("%s cut to %d of %d bytes: check says %v", name, size, info.Size(), err)
 			}
 			if picture(t, a.dir) != before {
@@ -277,7 +278,7 @@ func TestCheckOfAFreshDirectory(t *testing.T) {
 	r.stop()
 	remove(t, r.dir, raftDB)
 	before := picture(t, r.dir)
-	if rep, err := Check(r.dir, nil); err != nil || rep.Last != 0 {
+	if rep, err := offline.Check(r.dir, nil); err != nil || rep.Last != 0 {
 		t.Errorf("Check of a directory without a log: %v, last index %d, want no error and 0", err, rep.Last)
 	}
 	if after := picture(t, r.dir); after != before {

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 )
 
@@ -47,11 +49,11 @@ type stopRequest struct {
 
 // serveDigest registers the methods that compare digests.
 func (c *Cluster) serveDigest() {
-	serve(c, methodDigest, func(ctx context.Context, _ string, q digestRequest) (digestReply, error) {
+	protocol.Serve(c.peer, protocol.Digest, func(ctx context.Context, _ string, q digestRequest) (digestReply, error) {
 		return c.digestHere(ctx, q), nil
 	})
-	serve(c, methodStop, func(_ context.Context, from string, q stopRequest) (none, error) {
-		return none{}, c.digestStop(from, q)
+	protocol.Serve(c.peer, protocol.Stop, func(_ context.Context, from string, q stopRequest) (protocol.None, error) {
+		return protocol.None{}, c.digestStop(from, q)
 	})
 }
 
@@ -104,24 +106,24 @@ func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, m
 	if !ok || index == 0 || c.progress.restoring.Load() > 0 {
 		return nil, nil, nil, nil
 	}
-	servers := c.configuration().Servers
-	replies := c.askDigests(ctx, servers, digestRequest{index, c.AppliedIndex()})
+	members := c.configuration().Servers
+	replies := c.askDigests(ctx, members, digestRequest{index, c.AppliedIndex()})
 	if c.progress.restores.Load() != restores {
 		return nil, nil, nil, nil // the answers may be of different states
 	}
 	votes := map[string]int{}
-	for i := range servers {
-		if replies[i].Known && servers[i].Suffrage == raft.Voter {
+	for i := range members {
+		if replies[i].Known && members[i].Suffrage == raft.Voter {
 			votes[string(replies[i].Digest)]++
 		}
 	}
-	need := len(voters(raft.Configuration{Servers: servers}))/2 + 1
+	need := len(servers.Voters(raft.Configuration{Servers: members}))/2 + 1
 	for d, n := range votes { // at most one digest can have a majority
 		if n >= need {
 			right = []byte(d)
 		}
 	}
-	for i, s := range servers {
+	for i, s := range members {
 		id, _ := identity.Split(s.ID)
 		r := DigestReport{ID: id, Index: index, Digest: hex.EncodeToString(replies[i].Digest), Known: replies[i].Known}
 		if r.Differs = r.Known && (right != nil && !bytes.Equal(right, replies[i].Digest) || right == nil && len(votes) > 1); r.Differs && right != nil {
@@ -133,19 +135,19 @@ func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, m
 }
 
 // askDigests asks all servers concurrently.
-func (c *Cluster) askDigests(ctx context.Context, servers []raft.Server, q digestRequest) []digestReply {
+func (c *Cluster) askDigests(ctx context.Context, members []raft.Server, q digestRequest) []digestReply {
 	ctx, cancel := context.WithTimeout(ctx, 2*infoTimeout)
 	defer cancel()
 	self := c.Identity().ServerID()
-	out := make([]digestReply, len(servers))
+	out := make([]digestReply, len(members))
 	var wg sync.WaitGroup
-	for i, s := range servers {
+	for i, s := range members {
 		if s.ID == self {
 			out[i] = c.digestHere(ctx, q)
 			continue
 		}
 		wg.Go(func() {
-			if r, err := ask[digestReply](ctx, c.peer, string(s.Address), methodDigest, q); err == nil {
+			if r, err := protocol.Ask[digestReply](ctx, c.peer, string(s.Address), protocol.Digest, q); err == nil {
 				out[i] = r
 			}
 		})
@@ -190,7 +192,7 @@ func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byt
 		}
 		c.log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
 		ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
-		if _, err := ask[none](ctx, c.peer, string(s.Address), methodStop, stopRequest{string(s.ID), index, right}); err != nil {
+		if _, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.Stop, stopRequest{string(s.ID), index, right}); err != nil {
 			c.log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
 			errs = append(errs, fmt.Errorf("%s: %w", s.ID, err))
 		}

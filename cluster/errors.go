@@ -2,10 +2,10 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
 	"rmd/internal/outcome"
 )
 
@@ -47,71 +47,11 @@ type Identity = identity.Identity
 // Trust contains what a replica needs to prove its identity and to recognize other replicas.
 type Trust = identity.Trust
 
+// Refusal is the error of a request that was refused and changed nothing.
+type Refusal = refusal.Refusal
+
 // Roles with which a replica may join.
 const (
 	RoleVoter    = identity.RoleVoter
 	RoleNonvoter = identity.RoleNonvoter
 )
-
-// Code is the stable code of a Refusal.
-type Code string
-
-// The codes of refusals. People and programs see them: append only.
-const (
-	CodeAlreadyInitialized Code = "ALREADY_INITIALIZED"
-	CodeClusterIDDiffers   Code = "CLUSTER_ID_DIFFERS"
-	CodeClusterNameDiffers Code = "CLUSTER_NAME_DIFFERS"
-	CodeIDInUse            Code = "ID_IN_USE"
-	CodeAddressInUse       Code = "ADDRESS_IN_USE"
-	CodeTokenInvalid       Code = "TOKEN_INVALID"
-	CodeTokenUsed          Code = "TOKEN_USED"
-	CodeTokenExpired       Code = "TOKEN_EXPIRED"
-	CodeVersionTooOld      Code = "VERSION_TOO_OLD"
-	CodeRemoved            Code = "REMOVED"
-	CodeNotCaughtUp        Code = "NOT_CAUGHT_UP"
-	CodeWouldLeaveNoVoter  Code = "WOULD_LEAVE_NO_VOTER"
-	CodeWouldLoseQuorum    Code = "WOULD_LOSE_QUORUM"
-	CodeNotAVoter          Code = "NOT_A_VOTER"
-	CodeAlreadyVoter       Code = "ALREADY_VOTER"
-	CodeNotHealthy         Code = "NOT_HEALTHY"
-	CodeNoSuchReplica      Code = "NO_SUCH_REPLICA"
-	CodeNoLeader           Code = "NO_LEADER"
-	CodeTooMany            Code = "TOO_MANY_REPLICAS"
-	CodeOutOfRange         Code = "OUT_OF_RANGE"
-	CodeTimeout            Code = "TIMEOUT"
-	CodePeerUnreachable    Code = "PEER_UNREACHABLE"
-	CodeSnapshotDamaged    Code = "SNAPSHOT_DAMAGED"
-	CodeLivePeer           Code = "LIVE_PEER"
-	CodeInUse              Code = "IN_USE"
-	CodeNoSuchData         Code = "NO_SUCH_DATA"
-	CodeVotersLeft         Code = "VOTERS_LEFT"
-)
-
-// Refusal is the error of a request that was refused and changed nothing.
-type Refusal struct {
-	Code Code   `json:"code"`
-	What string `json:"what"` // one sentence: why the request was refused
-	Do   string `json:"do"`   // one sentence: what the user can do
-}
-
-// Error returns "CODE: what; what to do".
-func (r *Refusal) Error() string {
-	if r.Do == "" {
-		return fmt.Sprintf("%s: %s", r.Code, r.What)
-	}
-	return fmt.Sprintf("%s: %s; %s", r.Code, r.What, r.Do)
-}
-
-// ErrorCode returns the code, for protocols that transmit one.
-func (r *Refusal) ErrorCode() string { return string(r.Code) }
-
-// Is makes errors.Is(err, &Refusal{Code: c}) compare the code only.
-func (r *Refusal) Is(target error) bool {
-	t, ok := target.(*Refusal)
-	return ok && t.Code == r.Code && t.What == "" && t.Do == ""
-}
-
-// refuse returns a Refusal.
-func refuse(code Code, do, format string, a ...any) *Refusal {
-	return &Refusal{Code: code, What: fmt.Sprintf(format, a...), Do: do}
-}

@@ -16,7 +16,9 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/offline"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
 	"rmd/internal/exitcode"
 )
 
@@ -165,7 +167,7 @@ func TestBitRotAtStart(t *testing.T) {
 		t.Fatalf("start with a damaged entry: %v, want exit code %d, %v, and log entry %d named",
 			err, exitcode.Store, raftstore.ErrDamaged, index)
 	}
-	if _, err := Check(r.dir, verifyTestSnap); !errors.Is(err, raftstore.ErrDamaged) {
+	if _, err := offline.Check(r.dir, verifyTestSnap); !errors.Is(err, raftstore.ErrDamaged) {
 		t.Fatalf("check: %v", err)
 	}
 }
@@ -277,8 +279,8 @@ func TestDataDirRefusals(t *testing.T) {
 	if _, err := raftstore.OpenDir(r.dir, identity.Identity{ID: "rm1", ClusterName: "test"}); !errors.Is(err, raftstore.ErrInUse) {
 		t.Errorf("second process: %v", err)
 	}
-	_, err := Check(r.dir, nil)
-	wantRefusal(t, err, CodeInUse)
+	_, err := offline.Check(r.dir, nil)
+	wantRefusal(t, err, refusal.InUse)
 	r.stop()
 	r.id = "rm2"
 	if err := r.open(); !errors.Is(err, raftstore.ErrForeign) {

@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 	"rmd/internal/portblock"
 	"rmd/transport/peer"
@@ -276,13 +278,13 @@ func trio(t testing.TB, tweak func(*Config)) []*replica {
 	for _, r := range rs[1:] {
 		var err error
 		eventually(t, patience, r.id+" joins", func() bool {
-			var ref *Refusal
+			var ref *refusal.Refusal
 			err = r.c.Join(t.Context(), []string{rs[0].addr}, "", false)
-			return err == nil || errors.As(err, &ref) && ref.Code == CodeAlreadyInitialized // the answer to the first try was lost
+			return err == nil || errors.As(err, &ref) && ref.Code == refusal.AlreadyInitialized // the answer to the first try was lost
 		})
 	}
 	for _, r := range rs {
-		eventually(t, patience, r.id+" knows three voters", func() bool { return len(voters(r.c.configuration())) == 3 })
+		eventually(t, patience, r.id+" knows three voters", func() bool { return len(servers.Voters(r.c.configuration())) == 3 })
 	}
 	return rs
 }
@@ -380,9 +382,9 @@ func inStep(t testing.TB, rs []*replica, index uint64) {
 }
 
 // wantRefusal checks that err is a refusal with a code, and returns the refusal.
-func wantRefusal(t testing.TB, err error, code Code) *Refusal {
+func wantRefusal(t testing.TB, err error, code refusal.Code) *refusal.Refusal {
 	t.Helper()
-	var r *Refusal
+	var r *refusal.Refusal
 	if !errors.As(err, &r) || r.Code != code {
 		t.Fatalf("got %v, want refusal %s", err, code)
 	}

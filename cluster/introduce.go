@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
 )
 
 // A replica that lags behind may not know yet that another replica joined. The other replica may be
@@ -141,7 +143,7 @@ func (c *Cluster) introduceHere(from string, q introduction) error {
 		return nil
 	}
 	if err := c.admitted(server, q.Chain); err != nil {
-		return refuse(CodeNoSuchReplica, "join first", "%v", err)
+		return refusal.New(refusal.NoSuchReplica, "join first", "%v", err)
 	}
 	c.log.Info("a replica has proved its admission, which is not in this log yet", "replica", server)
 	c.introduced.add(server)
@@ -157,7 +159,7 @@ func (c *Cluster) introduce(to raft.ServerAddress) bool {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, infoTimeout)
 	defer cancel()
-	_, err := ask[none](ctx, c.peer, string(to), methodIntroduce, introduction{chain})
+	_, err := protocol.Ask[protocol.None](ctx, c.peer, string(to), protocol.Introduce, introduction{chain})
 	if err != nil {
 		c.log.Debug("a replica does not know this one as a member", "address", to, "error", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/servers"
 )
 
 // TestLateFollowerAcceptsUnknownLeader checks a replica that was down while another one joined and
@@ -25,7 +26,7 @@ func TestLateFollowerAcceptsUnknownLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := []*replica{l, third, d}
-	eventually(t, patience, "rm4 votes", func() bool { return len(voters(l.c.configuration())) == 4 })
+	eventually(t, patience, "rm4 votes", func() bool { return len(servers.Voters(l.c.configuration())) == 4 })
 	inStep(t, here, put(t, here, 3))
 	if err := l.c.Transfer("rm4"); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 )
 
 // joinRequest asks the leader to admit a replica.
@@ -52,13 +55,13 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
 	if c.hasState() || c.inMembership() {
-		return joinReply{}, refuse(CodeAlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
+		return joinReply{}, refusal.New(refusal.AlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
 	}
 	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
 	q.Identity.RemovedPeers, q.Identity.Recovered = nil, nil
 	var errs []error
 	for _, addr := range leaders {
-		r, err := ask[joinReply](ctx, c.peer, addr, methodJoin, q)
+		r, err := protocol.Ask[joinReply](ctx, c.peer, addr, protocol.Join, q)
 		if err == nil {
 			if dry {
 				return r, nil
@@ -69,17 +72,17 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 			c.log.Info("admitted to the cluster", "cluster_id", r.ClusterID, "role", r.Role)
 			return r, nil
 		}
-		var ref *Refusal
-		if err = c.helloRefusal(addr, err); errors.As(err, &ref) && ref.Code != CodeNoLeader {
+		var ref *refusal.Refusal
+		if err = c.helloRefusal(addr, err); errors.As(err, &ref) && ref.Code != refusal.NoLeader {
 			return joinReply{}, err
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 	}
-	var ref *Refusal
+	var ref *refusal.Refusal
 	if err := errors.Join(errs...); errors.As(err, &ref) {
 		return joinReply{}, ref
 	}
-	return joinReply{}, refuse(CodePeerUnreachable, "check the addresses, and raft.listen of those replicas", "no replica answered: %v", errors.Join(errs...))
+	return joinReply{}, refusal.New(refusal.PeerUnreachable, "check the addresses, and raft.listen of those replicas", "no replica answered: %v", errors.Join(errs...))
 }
 
 // helloRefusal turns a refusal by the hello of the peer transport into a Refusal.
@@ -90,11 +93,11 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 	}
 	switch coded.ErrorCode() {
 	case codeOtherCluster:
-		return refuse(CodeClusterIDDiffers, "name a member of its own cluster; if that no longer needs this replica, "+Rejoin, "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
+		return refusal.New(refusal.ClusterIDDiffers, "name a member of its own cluster; if that no longer needs this replica, "+Rejoin, "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
 	case "OTHER_NAME":
-		return refuse(CodeClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.cfg.ClusterName)
-	case string(CodeRemoved):
-		return refuse(CodeRemoved, Rejoin, "%s says that this replica was removed", addr)
+		return refusal.New(refusal.ClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.cfg.ClusterName)
+	case string(refusal.Removed):
+		return refusal.New(refusal.Removed, Rejoin, "%s says that this replica was removed", addr)
 	}
 	return err
 }
@@ -102,14 +105,14 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 // joinHere decides about a join on the leader. Other replicas forward the request.
 func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
 	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.trusts(raft.ServerID(from))) {
-		return joinReply{}, refuse(CodeIDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
+		return joinReply{}, refusal.New(refusal.IDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
 	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
 		if err != nil {
 			return joinReply{}, err
 		}
-		return ask[joinReply](ctx, c.peer, addr, methodJoin, q)
+		return protocol.Ask[joinReply](ctx, c.peer, addr, protocol.Join, q)
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
@@ -118,7 +121,7 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	self := c.Identity()
 	if q.Identity.ClusterID != "" && q.Identity.ClusterID != self.ClusterID {
-		return joinReply{}, refuse(CodeClusterIDDiffers, "join its own cluster; if that no longer needs this replica, "+Rejoin, "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
+		return joinReply{}, refusal.New(refusal.ClusterIDDiffers, "join its own cluster; if that no longer needs this replica, "+Rejoin, "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
 	}
 	sid := q.Identity.ServerID()
 	for _, s := range c.configuration().Servers {
@@ -131,16 +134,16 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 			}
 			return c.letIn(sid, role), nil
 		case id != q.Identity.ID && identity.SameID(id, q.Identity.ID):
-			return joinReply{}, refuse(CodeIDInUse, "choose another id", "id %s differs only in case from member %s at %s", q.Identity.ID, id, s.Address)
+			return joinReply{}, refusal.New(refusal.IDInUse, "choose another id", "id %s differs only in case from member %s at %s", q.Identity.ID, id, s.Address)
 		case id == q.Identity.ID:
-			return joinReply{}, refuse(CodeIDInUse, fmt.Sprintf("choose another id; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "id %s is already used by a member at %s", id, s.Address)
+			return joinReply{}, refusal.New(refusal.IDInUse, fmt.Sprintf("choose another id; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "id %s is already used by a member at %s", id, s.Address)
 		case string(s.Address) == q.Address:
-			return joinReply{}, refuse(CodeAddressInUse, fmt.Sprintf("use another address; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "address %s is already used by member %s", q.Address, id)
+			return joinReply{}, refusal.New(refusal.AddressInUse, fmt.Sprintf("use another address; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "address %s is already used by member %s", q.Address, id)
 		}
 	}
 	if c.cfg.FeatureLevel != nil {
 		if have := c.cfg.FeatureLevel(); q.Level < have {
-			return joinReply{}, refuse(CodeVersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
+			return joinReply{}, refusal.New(refusal.VersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
 		}
 	}
 	role, err := c.useToken(q)
@@ -174,12 +177,12 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 		return identity.RoleVoter, nil
 	}
 	role, err := c.cfg.CheckToken(q.Token, string(q.Identity.ServerID()), q.Dry)
-	var ref *Refusal
+	var ref *refusal.Refusal
 	switch {
 	case errors.As(err, &ref):
 		return "", ref
 	case err != nil:
-		return "", refuse(CodeNoLeader, "try again", "the join token was not checked: %v", err)
+		return "", refusal.New(refusal.NoLeader, "try again", "the join token was not checked: %v", err)
 	case role != identity.RoleVoter && role != identity.RoleNonvoter:
 		return "", fmt.Errorf("the join token has the unknown role %q", role)
 	}
@@ -194,7 +197,7 @@ func (c *Cluster) roleOf(s raft.Server, q joinRequest) (string, error) {
 		return i.Identity.Role, nil
 	}
 	role, err := c.useToken(q)
-	if ref := (*Refusal)(nil); errors.As(err, &ref) && ref.Code != CodeNoLeader {
+	if ref := (*refusal.Refusal)(nil); errors.As(err, &ref) && ref.Code != refusal.NoLeader {
 		return identity.RoleNonvoter, nil // the token is no longer valid; an operator can still promote the replica
 	}
 	return role, err
@@ -218,30 +221,30 @@ type moveRequest struct {
 // moveHere changes a member's address on the leader. Other replicas forward the request.
 func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) error {
 	if q.Hops == 0 && from != q.ServerID {
-		return refuse(CodeIDInUse, "report the address from the replica itself", "%s reports an address for %s", from, q.ServerID)
+		return refusal.New(refusal.IDInUse, "report the address from the replica itself", "%s reports an address for %s", from, q.ServerID)
 	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
 		if err != nil {
 			return err
 		}
-		_, err = ask[none](ctx, c.peer, addr, methodMove, q)
+		_, err = protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Move, q)
 		return err
 	}
 	c.conf.change.Lock()
 	defer c.conf.change.Unlock()
 	conf := c.configuration()
-	s, ok := find(conf, q.ServerID)
+	s, ok := servers.Find(conf, q.ServerID)
 	if !ok {
-		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is not a member", q.ServerID)
+		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "%s is not a member", q.ServerID)
 	}
 	for _, o := range conf.Servers {
 		if string(o.Address) == q.Address && o.ID != s.ID {
-			return refuse(CodeAddressInUse, "", "address %s is already used by member %s", q.Address, o.ID)
+			return refusal.New(refusal.AddressInUse, "", "address %s is already used by member %s", q.Address, o.ID)
 		}
 	}
 	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
-		return refuse(CodeIDInUse, "stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
+		return refusal.New(refusal.IDInUse, "stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
 	}
 	in := c.current()
 	if s.Suffrage == raft.Voter {

@@ -9,7 +9,9 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
 	"rmd/cluster/rafttransport"
+	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 )
 
@@ -48,13 +50,13 @@ func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 // is false in the first call, and only then a failure is logged. The result is told for the next
 // call.
 func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
-	s, ok := find(c.configuration(), string(id))
+	s, ok := servers.Find(c.configuration(), string(id))
 	if !ok {
 		return told
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
 	defer cancel()
-	if _, err := ask[none](ctx, c.peer, string(s.Address), methodRolledBack, n); err != nil && !told {
+	if _, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.RolledBack, n); err != nil && !told {
 		c.log.Warn("cannot stop a replica in quarantine", "replica", id, "error", err)
 	}
 	return true
@@ -64,7 +66,7 @@ func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, to
 // entries are committed. If both logs have the replica's last entry, all entries before it are
 // equal (log matching property).
 func (c *Cluster) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
-	s, ok := find(c.configuration(), string(id))
+	s, ok := servers.Find(c.configuration(), string(id))
 	if !ok {
 		return false
 	}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -11,6 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/servers"
 )
 
 // The states of a Member.
@@ -148,7 +149,7 @@ func (c *Cluster) Members() []Member {
 	if len(committed.Servers) == 0 {
 		committed = latest // nothing was applied since the start
 	}
-	conf := union(latest, committed)
+	conf := servers.Union(latest, committed)
 	infos := c.askAll(conf)
 	var commit, term uint64
 	var rolledBack map[raft.ServerID]string
@@ -163,8 +164,8 @@ func (c *Cluster) Members() []Member {
 	out := make([]Member, 0, len(conf.Servers))
 	for _, s := range conf.Servers {
 		m := Member{Address: string(s.Address), State: StateUnreachable}
-		m.Voter = votes(committed, s.ID) && votes(latest, s.ID)
-		m.Pending = !contains(committed, s) || !contains(latest, s)
+		m.Voter = servers.Votes(committed, s.ID) && servers.Votes(latest, s.ID)
+		m.Pending = !servers.Contains(committed, s) || !servers.Contains(latest, s)
 		m.ID, m.Incarnation = identity.Split(s.ID)
 		m.Leader = m.ID == leader
 		m.Lag = commit
@@ -181,24 +182,6 @@ func (c *Cluster) Members() []Member {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out
-}
-
-// union returns a membership plus the servers of an older one whose id is not in it.
-func union(latest, older raft.Configuration) raft.Configuration {
-	all := latest.Clone()
-	for _, s := range older.Servers {
-		id, _ := identity.Split(s.ID)
-		if _, ok := find(latest, id); !ok {
-			all.Servers = append(all.Servers, s)
-		}
-	}
-	return all
-}
-
-func contains(conf raft.Configuration, s raft.Server) bool { return slices.Contains(conf.Servers, s) }
-
-func votes(conf raft.Configuration, id raft.ServerID) bool {
-	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return s.ID == id && s.Suffrage == raft.Voter })
 }
 
 // configuration returns raft's newest membership.
@@ -248,7 +231,7 @@ func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.S
 			continue
 		}
 		wg.Go(func() {
-			i, err := ask[info](ctx, c.peer, string(s.Address), methodInfo, none{})
+			i, err := protocol.Ask[info](ctx, c.peer, string(s.Address), protocol.Info, protocol.None{})
 			if err != nil || i.Identity.ServerID() != s.ID {
 				return
 			}
@@ -258,26 +241,5 @@ func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.S
 		})
 	}
 	wg.Wait()
-	return out
-}
-
-// find returns the server with a name, which is ID or ID.INCARNATION.
-func find(conf raft.Configuration, name string) (raft.Server, bool) {
-	for _, s := range conf.Servers {
-		if identity.Matches(s.ID, name) {
-			return s, true
-		}
-	}
-	return raft.Server{}, false
-}
-
-// voters returns the voters of a membership.
-func voters(conf raft.Configuration) []raft.Server {
-	var out []raft.Server
-	for _, s := range conf.Servers {
-		if s.Suffrage == raft.Voter {
-			out = append(out, s)
-		}
-	}
 	return out
 }

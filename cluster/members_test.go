@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 )
 
 // ledTrio starts three replicas, waits until they have applied the same entries, and returns the
@@ -44,12 +46,12 @@ func TestMembersShowWhatIsCommitted(t *testing.T) {
 	}
 	see("who was demoted has no vote", Member{}, true)
 	conf := l.c.configuration()
-	s, _ := find(conf, g.id)
+	s, _ := servers.Find(conf, g.id)
 	f.kill()
 	g.kill()
 
 	promoted := l.c.current().raft.AddVoter(s.ID, s.Address, 0, patience)
-	eventually(t, patience, "the leader has the promotion in its log", func() bool { return len(voters(l.c.configuration())) == 3 })
+	eventually(t, patience, "the leader has the promotion in its log", func() bool { return len(servers.Voters(l.c.configuration())) == 3 })
 	for _, m := range l.c.Members() {
 		if m.ID == g.id && (m.Voter || !m.Pending) {
 			t.Errorf("%s is shown as %+v while its promotion is not committed", g.id, m)
@@ -79,7 +81,7 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), CodeTimeout)
+	wantRefusal(t, l.c.adminHere(ctx, adminRequest{Op: op, ID: id}), refusal.Timeout)
 }
 
 // TestRemovalSparesRejoinedID checks that a removal which waits for an earlier change does not
@@ -87,7 +89,7 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 func TestRemovalSparesRejoinedID(t *testing.T) {
 	t.Parallel()
 	l, f, g := ledTrio(t)
-	old, _ := find(l.c.configuration(), g.id)
+	old, _ := servers.Find(l.c.configuration(), g.id)
 	next := identity.Identity{ID: g.id, Incarnation: "next"}.ServerID()
 	f.kill()
 	g.kill()
@@ -109,8 +111,8 @@ func TestRemovalSparesRejoinedID(t *testing.T) {
 	if err := <-joined; err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, <-asked, CodeNoSuchReplica)
-	if _, ok := find(l.c.configuration(), string(next)); !ok {
+	wantRefusal(t, <-asked, refusal.NoSuchReplica)
+	if _, ok := servers.Find(l.c.configuration(), string(next)); !ok {
 		t.Errorf("%s went by a removal that was asked for before it came", next)
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 	"rmd/internal/failpoint"
 )
@@ -168,7 +171,7 @@ func (c *Cluster) notifyRemoved(s raft.Server, by string) {
 		ctx, cancel := context.WithTimeout(c.ctx, noticeTime)
 		defer cancel()
 		for {
-			_, err := ask[none](ctx, c.peer, string(s.Address), methodRemoved, n)
+			_, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.Removed, n)
 			if err == nil {
 				return
 			}
@@ -216,7 +219,7 @@ func (c *Cluster) removedHere(n removedNotice) error {
 func (c *Cluster) checkOwnMembership() error {
 	self := c.Identity().ServerID()
 	conf := c.configuration()
-	me, member := find(conf, string(self))
+	me, member := servers.Find(conf, string(self))
 	moved := member && string(me.Address) != c.Addr()
 	if _, leader := c.Leader(); leader != "" && !moved {
 		return nil
@@ -230,21 +233,21 @@ func (c *Cluster) checkOwnMembership() error {
 		}
 		var err error
 		if moved {
-			_, err = ask[none](ctx, c.peer, string(s.Address), methodMove, moveRequest{ServerID: string(self), Address: c.Addr()})
+			_, err = protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.Move, moveRequest{ServerID: string(self), Address: c.Addr()})
 			if err == nil {
 				c.log.Info("announced the new address", "address", c.Addr())
 				return nil
 			}
 			failed = fmt.Errorf("announce the new address %s: %w", c.Addr(), err)
 		} else {
-			_, err = ask[info](ctx, c.peer, string(s.Address), methodInfo, none{})
+			_, err = protocol.Ask[info](ctx, c.peer, string(s.Address), protocol.Info, protocol.None{})
 		}
 		var coded interface{ ErrorCode() string }
 		if !errors.As(err, &coded) {
 			continue
 		}
 		switch coded.ErrorCode() {
-		case string(CodeRemoved):
+		case string(refusal.Removed):
 			if !refusedBy(err, s.ID) {
 				continue
 			}
@@ -256,7 +259,7 @@ func (c *Cluster) checkOwnMembership() error {
 				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
-		case string(CodeIDInUse):
+		case string(refusal.IDInUse):
 			c.log.Error("a peer refuses this replica: another process uses its identity; stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "error", err)
 			return fmt.Errorf("another process uses this replica's identity: %w", err)
 		}

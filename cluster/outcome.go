@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 )
 
 // If the leader dies while it makes a membership change, its answer is lost, and the caller does
@@ -16,11 +19,11 @@ import (
 const outcomePause = 100 * time.Millisecond
 
 // alreadyMade has the refusal with which a leader answers a change that was already made.
-var alreadyMade = map[string]Code{"remove": CodeNoSuchReplica, "promote": CodeAlreadyVoter, "demote": CodeNotAVoter}
+var alreadyMade = map[string]refusal.Code{"remove": refusal.NoSuchReplica, "promote": refusal.AlreadyVoter, "demote": refusal.NotAVoter}
 
 // resolveOutcome repeats a change until its outcome is known or ctx ends.
 func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
-	if s, ok := find(union(c.configuration(), c.fsm.membership()), q.ID); ok {
+	if s, ok := servers.Find(servers.Union(c.configuration(), c.fsm.membership()), q.ID); ok {
 		q.Server = string(s.ID)
 	}
 	first := q
@@ -30,7 +33,7 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if !ok || q.Server == "" || q.Dry {
 		return err
 	}
-	var ref *Refusal
+	var ref *refusal.Refusal
 	if err == nil || errors.As(err, &ref) {
 		return err
 	}
@@ -43,7 +46,7 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 		case !errors.As(now, &ref): // the answer was lost again
 		case ref.Code == made:
 			return c.confirmMade(q)
-		case ref.Code != CodeNoLeader:
+		case ref.Code != refusal.NoLeader:
 			return now
 		}
 	}
@@ -53,8 +56,8 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 // confirmMade returns nil if the change was made. It returns a refusal if another incarnation now
 // has the id, since the operator may have meant that one.
 func (c *Cluster) confirmMade(q adminRequest) error {
-	if s, ok := find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
-		return refuse(CodeNoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)
+	if s, ok := servers.Find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
+		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
 )
 
 // lossyPeer loses an administrative call or its answer.
@@ -17,7 +19,7 @@ type lossyPeer struct {
 
 func (p lossyPeer) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
 	lose := p.lose.Load()
-	if method != methodAdmin || lose == nil || !p.lose.CompareAndSwap(lose, nil) {
+	if method != protocol.Admin || lose == nil || !p.lose.CompareAndSwap(lose, nil) {
 		return p.Peer.Call(ctx, addr, method, req)
 	}
 	(*lose)(func() { _, _ = p.Peer.Call(ctx, addr, method, req) })
@@ -58,7 +60,7 @@ func TestMembershipChangeLeaderCrash(t *testing.T) {
 				t.Fatalf("the outcome: %v", err)
 			}
 			eventually(t, patience, "it is removed", func() bool { return !f.c.HasMember("rm4") })
-			wantRefusal(t, f.c.Remove("rm4", false), CodeNoSuchReplica)
+			wantRefusal(t, f.c.Remove("rm4", false), refusal.NoSuchReplica)
 		})
 	}
 }

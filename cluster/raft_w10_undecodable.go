@@ -7,8 +7,10 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/rafttransport"
+	"rmd/cluster/servers"
 )
 
 // Work-around W10: entries that cannot be decoded (v1.8.0, configuration.go: DecodeConfiguration,
@@ -69,12 +71,12 @@ func verifyConfiguration(data []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case len(voters(conf)) == 0:
+	case len(servers.Voters(conf)) == 0:
 		return errors.New("the membership has no voter")
 	}
 	ids := map[raft.ServerID]bool{}
 	for _, s := range conf.Servers {
-		if ids[s.ID] || !serverPattern.MatchString(string(s.ID)) || s.Address == "" {
+		if ids[s.ID] || !identity.ValidServer(string(s.ID)) || s.Address == "" {
 			return fmt.Errorf("the membership has an invalid server %q at %q", s.ID, s.Address)
 		}
 		ids[s.ID] = true

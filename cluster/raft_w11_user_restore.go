@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 
+	"rmd/cluster/refusal"
+
 	"github.com/hashicorp/raft"
 )
 
@@ -41,7 +43,7 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 			return fmt.Errorf("restore snapshot: %w", err)
 		}
 		if err := c.cfg.VerifySnapshot(f); err != nil {
-			return refuse(CodeSnapshotDamaged, "use another backup; the state is unchanged", "the snapshot is damaged: %v", err)
+			return refusal.New(refusal.SnapshotDamaged, "use another backup; the state is unchanged", "the snapshot is damaged: %v", err)
 		}
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rmd/cluster/servers"
+
 	"github.com/hashicorp/raft"
 )
 
@@ -37,10 +39,10 @@ func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
-	if n := len(voters(promoted.c.configuration())); n != 3 {
+	if n := len(servers.Voters(promoted.c.configuration())); n != 3 {
 		t.Fatalf("the new voter knows %d voters", n)
 	}
-	if n := len(voters(away.c.configuration())); n != 2 {
+	if n := len(servers.Voters(away.c.configuration())); n != 2 {
 		t.Fatalf("who was cut off knows %d voters", n)
 	}
 	return old, promoted, away

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"rmd/cluster/protocol"
+
 	"github.com/hashicorp/raft"
 )
 
@@ -70,7 +72,7 @@ func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Config
 		}
 		asked++
 		go func() { // ends with ctx
-			b, err := c.peer.Call(ctx, string(s.Address), methodTerm, nil)
+			b, err := c.peer.Call(ctx, string(s.Address), protocol.Term, nil)
 			answers <- err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) == term
 		}()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/servers"
 )
 
 // reach knows which members this replica cannot open a new connection to.
@@ -130,7 +131,7 @@ func (r *reach) due(id raft.ServerID, now time.Time) bool {
 func (r *reach) keep(conf raft.Configuration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	gone := func(id raft.ServerID) bool { _, ok := find(conf, string(id)); return !ok }
+	gone := func(id raft.ServerID) bool { _, ok := servers.Find(conf, string(id)); return !ok }
 	maps.DeleteFunc(r.tried, func(id raft.ServerID, _ time.Time) bool { return gone(id) })
 	maps.DeleteFunc(r.failed, func(id raft.ServerID, _ failedTry) bool { return gone(id) })
 }

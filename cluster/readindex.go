@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/protocol"
 	"rmd/internal/failpoint"
 )
 
@@ -73,7 +74,7 @@ func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 	if addr == "" || c.peer == nil {
 		return 0, ErrNoLeader
 	}
-	b, err := c.peer.Call(ctx, addr, methodReadIndex, nil)
+	b, err := c.peer.Call(ctx, addr, protocol.ReadIndex, nil)
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}

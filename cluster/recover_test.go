@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"rmd/cluster/offline"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
 	"rmd/internal/exitcode"
 )
 
@@ -31,29 +34,29 @@ func TestCheckAndRecover(t *testing.T) {
 			lost = append(lost, r.id)
 		}
 	}
-	rep, err := Check(l.dir, verifyTestSnap)
+	rep, err := offline.Check(l.dir, verifyTestSnap)
 	if err != nil || len(rep.Voters) != 3 || len(rep.Snapshots) != 1 || rep.Last == 0 || rep.Term == 0 || rep.Unclean {
 		t.Fatalf("Check of a stopped leader: %v, want no error, 3 voters, one snapshot, an index and term "+
 			"that are not 0, and a clean end; got %+v", err, rep)
 	}
 
-	peers := []RecoverPeer{{ID: l.id, Address: l.addr}}
-	opt := func() RecoverOptions {
-		return RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}
+	peers := []offline.RecoverPeer{{ID: l.id, Address: l.addr}}
+	opt := func() offline.RecoverOptions {
+		return offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}
 	}
 	live := opt()
 	live.Alive = func(string) bool { return true }
-	_, err = Recover(l.dir, peers, live)
-	wantRefusal(t, err, CodeLivePeer)
-	_, err = Recover(l.dir, []RecoverPeer{{ID: other.id, Address: other.addr}}, opt())
-	wantRefusal(t, err, CodeNotAVoter)
-	_, err = Recover(l.dir, append(peers, RecoverPeer{ID: other.id, Address: other.addr}), opt())
-	wantRefusal(t, err, CodeWouldLoseQuorum)
+	_, err = offline.Recover(l.dir, peers, live)
+	wantRefusal(t, err, refusal.LivePeer)
+	_, err = offline.Recover(l.dir, []offline.RecoverPeer{{ID: other.id, Address: other.addr}}, opt())
+	wantRefusal(t, err, refusal.NotAVoter)
+	_, err = offline.Recover(l.dir, append(peers, offline.RecoverPeer{ID: other.id, Address: other.addr}), opt())
+	wantRefusal(t, err, refusal.WouldLoseQuorum)
 	for _, without := range [][]string{nil, lost[1:], append([]string{l.id}, lost...)} {
 		few := opt()
 		few.Without = without
-		_, err = Recover(l.dir, peers, few)
-		wantRefusal(t, err, CodeVotersLeft)
+		_, err = offline.Recover(l.dir, peers, few)
+		wantRefusal(t, err, refusal.VotersLeft)
 	}
 
 	raised := false
@@ -63,7 +66,7 @@ func TestCheckAndRecover(t *testing.T) {
 		_, err := io.Copy(out, in)
 		return err
 	}
-	got, err := Recover(l.dir, peers, o)
+	got, err := offline.Recover(l.dir, peers, o)
 	if err != nil || !raised || got.Epoch != 1 || got.Unknown == 0 {
 		t.Fatalf("Recover: %v, RaiseEpoch called %v, report %+v; want no error, true, epoch 1, and unknown entries",
 			err, raised, got)
@@ -102,7 +105,7 @@ func TestRecoverTwice(t *testing.T) {
 	}
 	for i, r := range rs[:2] {
 		lost := []string{rs[1-i].id, rs[2].id}
-		if _, err := Recover(r.dir, []RecoverPeer{{ID: r.id, Address: r.addr}}, RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}); err != nil {
+		if _, err := offline.Recover(r.dir, []offline.RecoverPeer{{ID: r.id, Address: r.addr}}, offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,11 +117,11 @@ func TestRecoverTwice(t *testing.T) {
 	if a.c.Identity().WireID() == b.c.Identity().WireID() {
 		t.Errorf("both recovered clusters are %s", a.c.Identity().WireID())
 	}
-	if _, err := ask[info](t.Context(), a.c.peer, b.addr, methodInfo, none{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+	if _, err := protocol.Ask[info](t.Context(), a.c.peer, b.addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
 		t.Errorf("the other recovered cluster answers: %v", err)
 	}
 	rs[2].start() // with the disk of before
-	if _, err := ask[info](t.Context(), a.c.peer, rs[2].addr, methodInfo, none{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+	if _, err := protocol.Ask[info](t.Context(), a.c.peer, rs[2].addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
 		t.Errorf("a disk of before the recovery answers: %v", err)
 	}
 }
@@ -126,15 +129,15 @@ func TestRecoverTwice(t *testing.T) {
 func TestRecoverEmpty(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	r.stop()
-	_, err := Recover(r.dir, []RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}}, RecoverOptions{FSM: newTestFSM()})
-	wantRefusal(t, err, CodeNoSuchReplica)
-	if _, err := Check(t.TempDir(), nil); err == nil {
+	_, err := offline.Recover(r.dir, []offline.RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}}, offline.RecoverOptions{FSM: newTestFSM()})
+	wantRefusal(t, err, refusal.NoSuchReplica)
+	if _, err := offline.Check(t.TempDir(), nil); err == nil {
 		t.Fatal("an empty directory was checked")
 	}
-	if _, err := ParsePeers([]byte(`[]`)); err == nil {
+	if _, err := offline.ParsePeers([]byte(`[]`)); err == nil {
 		t.Fatal("no peers were taken")
 	}
-	if ps, err := ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || len(ps) != 1 || !ps[0].NonVoter {
+	if ps, err := offline.ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || len(ps) != 1 || !ps[0].NonVoter {
 		t.Fatalf("ParsePeers of one non-voter = %v, %v, want it as a non-voter", ps, err)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 )
 
@@ -30,14 +33,14 @@ func TestRepeatedJoinRole(t *testing.T) {
 	leadAlone(t, lead)
 	rm2 := newReplica(t, "rm2", nil).start()
 	join := func() (joinReply, error) {
-		return ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr})
+		return protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr})
 	}
 	if _, err := join(); err != nil {
 		t.Fatal(err)
 	}
 	fails.Store(true)
 	_, err := join()
-	wantRefusal(t, err, CodeNoLeader)
+	wantRefusal(t, err, refusal.NoLeader)
 	fails.Store(false)
 	if r, err := join(); err != nil || r.Role != identity.RoleVoter {
 		t.Fatalf("repeated join: role %q, %v, want %q and no error", r.Role, err, identity.RoleVoter)
@@ -47,10 +50,10 @@ func TestRepeatedJoinRole(t *testing.T) {
 func TestJoinRefusals(t *testing.T) {
 	t.Parallel()
 	tokens := map[string]error{
-		"bad":  refuse(CodeTokenInvalid, "make another", "no such token"),
+		"bad":  refusal.New(refusal.TokenInvalid, "make another", "no such token"),
 		"late": errors.New("leadership lost"),
-		"used": refuse(CodeTokenUsed, "make another", "the token was used"),
-		"old":  refuse(CodeTokenExpired, "make another", "the token has expired"),
+		"used": refusal.New(refusal.TokenUsed, "make another", "the token was used"),
+		"old":  refusal.New(refusal.TokenExpired, "make another", "the token has expired"),
 	}
 	lead := newReplica(t, "rm1", func(c *Config) {
 		c.FeatureLevel = func() uint64 { return 3 }
@@ -66,9 +69,9 @@ func TestJoinRefusals(t *testing.T) {
 	join := func(r *replica, token string) error { return r.c.Join(t.Context(), []string{lead.addr}, token, false) }
 	level := func(n uint64) func(*Config) { return func(c *Config) { c.Level = n } }
 
-	wantRefusal(t, join(newReplica(t, "rm2", level(2)).start(), ""), CodeVersionTooOld)
+	wantRefusal(t, join(newReplica(t, "rm2", level(2)).start(), ""), refusal.VersionTooOld)
 	rm2 := newReplica(t, "rm2", level(3)).start()
-	for token, code := range map[string]Code{"bad": CodeTokenInvalid, "late": CodeNoLeader, "used": CodeTokenUsed, "old": CodeTokenExpired} {
+	for token, code := range map[string]refusal.Code{"bad": refusal.TokenInvalid, "late": refusal.NoLeader, "used": refusal.TokenUsed, "old": refusal.TokenExpired} {
 		wantRefusal(t, join(rm2, token), code)
 	}
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "bad", true); err != nil {
@@ -82,34 +85,34 @@ func TestJoinRefusals(t *testing.T) {
 	}
 	eventually(t, patience, "rm2 has state", rm2.c.hasState)
 	stranger := newReplica(t, "rm7", level(3)).start() // a replica that has only a certificate
-	_, err := ask[none](t.Context(), stranger.srv, lead.addr, methodAdmin, adminRequest{Op: "remove", ID: "rm2"})
-	wantRefusal(t, err, CodeNoSuchReplica)
+	_, err := protocol.Ask[protocol.None](t.Context(), stranger.srv, lead.addr, protocol.Admin, adminRequest{Op: "remove", ID: "rm2"})
+	wantRefusal(t, err, refusal.NoSuchReplica)
 	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // as if the first answer was lost
-	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, again); err != nil || r.Role != identity.RoleNonvoter {
+	if r, err := protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, again); err != nil || r.Role != identity.RoleNonvoter {
 		t.Fatalf("repeated join with a used token: role %q, %v, want %q and no error", r.Role, err, identity.RoleNonvoter)
 	}
-	wantRefusal(t, join(rm2, "good"), CodeAlreadyInitialized)
-	wantRefusal(t, rm2.c.Init(false), CodeAlreadyInitialized)
-	wantRefusal(t, join(newReplica(t, "rm2", level(3)).start(), "good"), CodeIDInUse)
-	wantRefusal(t, join(newReplica(t, "RM2", level(3)).start(), "good"), CodeIDInUse)
-	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), CodeAddressInUse)
+	wantRefusal(t, join(rm2, "good"), refusal.AlreadyInitialized)
+	wantRefusal(t, rm2.c.Init(false), refusal.AlreadyInitialized)
+	wantRefusal(t, join(newReplica(t, "rm2", level(3)).start(), "good"), refusal.IDInUse)
+	wantRefusal(t, join(newReplica(t, "RM2", level(3)).start(), "good"), refusal.IDInUse)
+	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), refusal.AddressInUse)
 
 	other := newReplica(t, "rm4", level(3)).start()
 	if err := other.c.dir.Update(func(i *identity.Identity) { i.ClusterID = "another" }); err != nil {
 		t.Fatal(err)
 	}
 	other.c.identify()
-	wantRefusal(t, join(other, "good"), CodeClusterIDDiffers)
+	wantRefusal(t, join(other, "good"), refusal.ClusterIDDiffers)
 
 	// Autopilot does not promote a replica with the role of a non-voter. An operator can.
 	time.Sleep(400 * time.Millisecond)
-	if len(voters(lead.c.configuration())) != 1 {
+	if len(servers.Voters(lead.c.configuration())) != 1 {
 		t.Fatal("a replica let in as non-voter was promoted")
 	}
 	if err := rm2.c.Promote("rm2", 0); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), CodePeerUnreachable)
+	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), refusal.PeerUnreachable)
 }
 
 // TestJoinRetryAfterLostReply checks that a replica whose first answer was lost gets the role of
@@ -122,13 +125,13 @@ func TestJoinRetryAfterLostReply(t *testing.T) {
 	leadAlone(t, lead)
 	rm2 := newReplica(t, "rm2", nil).start()
 	q := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "good"}
-	if r, err := ask[joinReply](t.Context(), rm2.srv, lead.addr, methodJoin, q); err != nil || r.Role != identity.RoleVoter {
+	if r, err := protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, q); err != nil || r.Role != identity.RoleVoter {
 		t.Fatalf("the answer that is lost: %+v %v", r, err)
 	}
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "good", false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "rm2 votes", func() bool { return len(voters(lead.c.configuration())) == 2 })
+	eventually(t, patience, "rm2 votes", func() bool { return len(servers.Voters(lead.c.configuration())) == 2 })
 }
 
 // TestJoinIsCommitted checks that a leader which cannot commit a join does not confirm it, also
@@ -173,7 +176,7 @@ func TestInitRefusedByPeerState(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := newReplica(t, "rm2", func(c *Config) { c.Join = []string{one.addr} }).start()
-	wantRefusal(t, two.c.Init(false), CodeAlreadyInitialized)
+	wantRefusal(t, two.c.Init(false), refusal.AlreadyInitialized)
 }
 
 func TestChangeRefusals(t *testing.T) {
@@ -188,14 +191,14 @@ func TestChangeRefusals(t *testing.T) {
 		}
 	}
 	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false), f.c.Remove(f.id+".before", true), f.c.Transfer("rm9")} {
-		wantRefusal(t, err, CodeNoSuchReplica)
+		wantRefusal(t, err, refusal.NoSuchReplica)
 	}
 	whole := string(g.c.Identity().ServerID()) // ID.INCARNATION names only this incarnation
 	if err := errors.Join(f.c.CheckDemote(g.id), l.c.CheckDemote(l.id)); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, f.c.Promote(g.id, 0), CodeAlreadyVoter)
-	wantRefusal(t, l.c.CheckPromote(l.id, 0), CodeAlreadyVoter)
+	wantRefusal(t, f.c.Promote(g.id, 0), refusal.AlreadyVoter)
+	wantRefusal(t, l.c.CheckPromote(l.id, 0), refusal.AlreadyVoter)
 	if err := l.c.Demote(g.id); err != nil {
 		t.Fatal(err)
 	}
@@ -203,27 +206,27 @@ func TestChangeRefusals(t *testing.T) {
 	if err := f.c.CheckPromote(g.id, 0); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, l.c.Demote(g.id), CodeNotAVoter)
-	wantRefusal(t, l.c.CheckDemote(g.id), CodeNotAVoter)
-	wantRefusal(t, f.c.Transfer(g.id), CodeNotAVoter)
+	wantRefusal(t, l.c.Demote(g.id), refusal.NotAVoter)
+	wantRefusal(t, l.c.CheckDemote(g.id), refusal.NotAVoter)
+	wantRefusal(t, f.c.Transfer(g.id), refusal.NotAVoter)
 	g.stop()
-	wantRefusal(t, l.c.Promote(g.id, 0), CodeNotHealthy)
-	wantRefusal(t, l.c.CheckPromote(g.id, 0), CodeNotHealthy)
+	wantRefusal(t, l.c.Promote(g.id, 0), refusal.NotHealthy)
+	wantRefusal(t, l.c.CheckPromote(g.id, 0), refusal.NotHealthy)
 	g.start()
 	eventually(t, patience, "promotion by hand", func() bool {
 		err := f.c.Promote(g.id, 0)
-		var r *Refusal
-		return err == nil || errors.As(err, &r) && r.Code == CodeAlreadyVoter // the answer to an earlier try was lost
+		var r *refusal.Refusal
+		return err == nil || errors.As(err, &r) && r.Code == refusal.AlreadyVoter // the answer to an earlier try was lost
 	})
 	inStep(t, rs, put(t, rs, 2))
 
 	g.stop()
-	wantRefusal(t, l.c.Transfer(g.id), CodeNotHealthy)
-	r := wantRefusal(t, l.c.Remove(f.id, false), CodeWouldLoseQuorum)
+	wantRefusal(t, l.c.Transfer(g.id), refusal.NotHealthy)
+	r := wantRefusal(t, l.c.Remove(f.id, false), refusal.WouldLoseQuorum)
 	if want := fmt.Sprintf("%s does not answer; removing %s would leave 1 healthy of 2 voters", g.id, f.id); r.What != want || !strings.Contains(r.Do, "--force") {
 		t.Errorf("refused removal: %q; remedy %q; want %q and a remedy with --force", r.What, r.Do, want)
 	}
-	wantRefusal(t, l.c.Demote(f.id), CodeWouldLoseQuorum)
+	wantRefusal(t, l.c.Demote(f.id), refusal.WouldLoseQuorum)
 	if err := l.c.CheckRemove(g.id, false); err != nil {
 		t.Errorf("removing the dead one: %v", err)
 	}
@@ -233,9 +236,9 @@ func TestChangeRefusals(t *testing.T) {
 	if err := l.c.Remove(f.id, true); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, l.c.Remove(l.id, true), CodeWouldLeaveNoVoter)
-	wantRefusal(t, l.c.Demote(l.id), CodeWouldLeaveNoVoter)
-	wantRefusal(t, l.c.Transfer(""), CodeNotHealthy)
+	wantRefusal(t, l.c.Remove(l.id, true), refusal.WouldLeaveNoVoter)
+	wantRefusal(t, l.c.Demote(l.id), refusal.WouldLeaveNoVoter)
+	wantRefusal(t, l.c.Transfer(""), refusal.NotHealthy)
 
 	// The removed replica returns with its old disk. It learns that it was removed, and stops.
 	g.tweak = fastTimers // the interval of its questions depends on them
@@ -262,7 +265,7 @@ func TestRemovedReplicaWithoutNotice(t *testing.T) {
 	if f == l {
 		f = rs[1]
 	}
-	f.c.peer.Handle(methodRemoved, func(context.Context, string, []byte) ([]byte, error) {
+	f.c.peer.Handle(protocol.Removed, func(context.Context, string, []byte) ([]byte, error) {
 		return nil, errors.New("the notice is lost")
 	})
 	if err := l.c.Remove(f.id, false); err != nil {
@@ -293,21 +296,21 @@ func TestNotCaughtUp(t *testing.T) {
 	}
 	f.c.transport.RefuseEntries(true) // the replica hears the leader but refuses entries
 	put(t, []*replica{l}, 120)
-	r := wantRefusal(t, l.c.Promote(f.id, 0), CodeNotCaughtUp)
+	r := wantRefusal(t, l.c.Promote(f.id, 0), refusal.NotCaughtUp)
 	if !strings.Contains(r.What, "entries behind") || !strings.Contains(r.Do, "--max-lag") {
 		t.Errorf("refused promotion: %q; remedy %q; want \"entries behind\" and a remedy with --max-lag", r.What, r.Do)
 	}
 	if err := l.c.Promote(f.id, 1000); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, l.c.Transfer(f.id), CodeNotCaughtUp)
+	wantRefusal(t, l.c.Transfer(f.id), refusal.NotCaughtUp)
 	f.c.transport.RefuseEntries(false)
 	inStep(t, rs, put(t, rs, 1))
 }
 
 func TestNoLeaderRefusal(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
-	wantRefusal(t, r.c.Remove("rm2", false), CodeNoLeader)
+	wantRefusal(t, r.c.Remove("rm2", false), refusal.NoLeader)
 	if _, err := r.c.ReadIndex(t.Context()); !errors.Is(err, ErrNoLeader) {
 		t.Fatalf("read index without a leader: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rmd/cluster/offline"
 )
 
 // useUp lowers the limit of file descriptors and opens all but a given number of them. giveBack
@@ -84,7 +86,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.stop()
-	if rep, err := Check(r.dir, verifyTestSnap); err != nil || len(rep.Snapshots) == 0 {
+	if rep, err := offline.Check(r.dir, verifyTestSnap); err != nil || len(rep.Snapshots) == 0 {
 		t.Errorf("Check after the shortage: %v, %d snapshots, want no error and at least one", err, len(rep.Snapshots))
 	}
 }

@@ -7,8 +7,13 @@ import (
 	"io"
 	"time"
 
+	"rmd/cluster/raftstore"
+
 	"github.com/hashicorp/raft"
 )
+
+// SnapshotInfo describes one snapshot on disk.
+type SnapshotInfo = raftstore.SnapshotInfo
 
 // snapshotTimeout bounds Snapshot.
 const snapshotTimeout = time.Minute

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/rafttransport"
+	"rmd/cluster/servers"
 )
 
 // A leader that hears from its followers and commits nothing would lead forever: raft's heartbeats
@@ -180,7 +181,7 @@ func (c *Cluster) stalled(disk, limit time.Duration) (cause, why string) {
 func (c *Cluster) stepDown(d StepDown) {
 	s := &c.steps
 	next := c.successors(!d.raftHangs())
-	if len(next) == 0 && (!d.raftHangs() || len(voters(c.configuration())) == 1) {
+	if len(next) == 0 && (!d.raftHangs() || len(servers.Voters(c.configuration())) == 1) {
 		if !s.alone {
 			s.alone = true
 			c.goRun(func() { // the watch must not depend on the logger
@@ -231,7 +232,7 @@ func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
 // are alive, and are not the cause themselves. They form a majority, or one with this replica's vote.
 // A replica votes if its raft works, and only for a log that is at least as long as its own.
 func (c *Cluster) successors(votes bool) []raft.Server {
-	all, self, term := voters(c.configuration()), c.Identity().ServerID(), c.Term()
+	all, self, term := servers.Voters(c.configuration()), c.Identity().ServerID(), c.Term()
 	last := func(v raft.Server) uint64 { return c.transport.Stored(v.ID, term) }
 	able := slices.DeleteFunc(slices.Clone(all), func(v raft.Server) bool {
 		return v.ID == self || !c.alive(v.ID) || c.hinders(v.ID)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/refusal"
+	"rmd/cluster/servers"
 	"rmd/internal/failpoint"
 	"rmd/internal/thousands"
 )
@@ -21,19 +23,19 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 	in := c.current()
 	var f raft.Future
 	if id == "" {
-		if len(voters(c.configuration())) < 2 {
-			return refuse(CodeNotHealthy, "join and promote another replica first", "the cluster has no other voter")
+		if len(servers.Voters(c.configuration())) < 2 {
+			return refusal.New(refusal.NotHealthy, "join and promote another replica first", "the cluster has no other voter")
 		}
 		c.transfers.begin()
 		defer c.transfers.end()
 		f = in.raft.LeadershipTransfer()
 	} else {
-		s, ok := find(c.configuration(), id)
+		s, ok := servers.Find(c.configuration(), id)
 		switch {
 		case !ok:
 			return noSuch(id)
 		case s.Suffrage != raft.Voter:
-			return refuse(CodeNotAVoter, "promote it first", "replica %s is not a voter", id)
+			return refusal.New(refusal.NotAVoter, "promote it first", "replica %s is not a voter", id)
 		case s.ID == c.Identity().ServerID():
 			return nil
 		}
@@ -49,7 +51,7 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("transfer leadership: %w", err)
 		}
-		return refuse(CodeNotHealthy, "see \"rmd cluster members\" and try again", "the leadership transfer failed: %v", err)
+		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\" and try again", "the leadership transfer failed: %v", err)
 	}
 	for in.raft.State() == raft.Leader {
 		select {
@@ -69,13 +71,13 @@ func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) err
 	for deadline := time.Now().Add(patientTimeout); ; {
 		i, ok := c.askPatiently(s)[s.ID]
 		if !ok {
-			return refuse(CodeNotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", id)
+			return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", id)
 		}
 		if lag = want - min(want, i.LastIndex); lag == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return refuse(CodeNotCaughtUp, "wait for \"rmd cluster members\" to show lag 0", "replica %s is %s entries behind", id, thousands.Format(lag))
+			return refusal.New(refusal.NotCaughtUp, "wait for \"rmd cluster members\" to show lag 0", "replica %s is %s entries behind", id, thousands.Format(lag))
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/cluster"
+	"rmd/cluster/refusal"
 	"rmd/scheduler/input"
 )
 
@@ -31,7 +32,7 @@ func (r *Replica) checkToken(token, by string, dry bool) (string, error) {
 		if f.Reason == input.TokenInvalid {
 			f.What = tokenUnknown
 		}
-		return "", &cluster.Refusal{Code: cluster.Code(f.Reason), What: f.What, Do: f.Do}
+		return "", &refusal.Refusal{Code: refusal.Code(f.Reason), What: f.What, Do: f.Do}
 	}
 	if reply.(*input.UseJoinTokenReply).Voter {
 		return cluster.RoleVoter, nil
@@ -46,11 +47,11 @@ func (r *Replica) lookAtToken(hash []byte, by string) (string, error) {
 	t, ok := st.JoinTokens.Find(hash)
 	switch {
 	case !ok:
-		return "", &cluster.Refusal{Code: cluster.CodeTokenInvalid, What: tokenUnknown, Do: again}
+		return "", &refusal.Refusal{Code: refusal.TokenInvalid, What: tokenUnknown, Do: again}
 	case t.UsedBy != "" && t.UsedBy != by:
-		return "", &cluster.Refusal{Code: cluster.CodeTokenUsed, What: "the join token was used by " + t.UsedBy, Do: again}
+		return "", &refusal.Refusal{Code: refusal.TokenUsed, What: "the join token was used by " + t.UsedBy, Do: again}
 	case t.UsedBy == "" && t.ExpiresMillis <= st.Meta.NowMillis:
-		return "", &cluster.Refusal{Code: cluster.CodeTokenExpired, What: "the join token has expired", Do: again}
+		return "", &refusal.Refusal{Code: refusal.TokenExpired, What: "the join token has expired", Do: again}
 	case t.Voter:
 		return cluster.RoleVoter, nil
 	}

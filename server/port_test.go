@@ -18,6 +18,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
 	"rmd/config"
 	"rmd/internal/certificate"
 	"rmd/internal/portblock"
@@ -138,18 +140,18 @@ func keyOf(t *testing.T, dir string) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(kept.Seed)
 }
 
-// TestMethodsAreDeclared checks that cluster.Methods lists exactly the methods that a whole replica
+// TestMethodsAreDeclared checks that protocol.Methods lists exactly the methods that a whole replica
 // serves, each with its permitted callers.
 func TestMethodsAreDeclared(t *testing.T) {
 	r := openTLS(t, newAuthority(t, "prod"), "rm1")
 	served := r.peer.(*peer.Server).Methods()
 	for _, number := range served {
-		if !slices.ContainsFunc(cluster.Methods, func(m cluster.Method) bool { return m.Number == number && m.Caller != "" && m.Name != "" }) {
-			t.Errorf("method %d does not declare in cluster.Methods who may call it", number)
+		if !slices.ContainsFunc(protocol.Methods, func(m protocol.Method) bool { return m.Number == number && m.Caller != "" && m.Name != "" }) {
+			t.Errorf("method %d does not declare in protocol.Methods who may call it", number)
 		}
 	}
 	seen := map[string]bool{}
-	for _, m := range cluster.Methods {
+	for _, m := range protocol.Methods {
 		if seen[m.Name] {
 			t.Errorf("%s is declared twice", m.Name)
 		}
@@ -162,7 +164,7 @@ func TestMethodsAreDeclared(t *testing.T) {
 	// send.
 	for _, name := range []string{"AppendEntries", "InstallSnapshot", "RequestVote", "RequestPreVote", "TimeoutNow", "liveness"} {
 		if !seen[name] {
-			t.Errorf("%s does not declare in cluster.Methods who may send it", name)
+			t.Errorf("%s does not declare in protocol.Methods who may send it", name)
 		}
 	}
 }
@@ -223,7 +225,7 @@ func attack(t *testing.T, victim *Replica, who intruder) {
 	term, members := victim.cluster.Term(), len(victim.cluster.Members())
 	st, _ := victim.machine.Fork()
 	tokens := len(st.Access)
-	for _, m := range cluster.Methods {
+	for _, m := range protocol.Methods {
 		if m.Number != 0 {
 			b, err := who.Call(ctx, victim.PeerAddr(), m.Number, request(m, who.id))
 			if err == nil && !harmless(m, b) {
@@ -251,7 +253,7 @@ func attack(t *testing.T, victim *Replica, who intruder) {
 }
 
 // request returns a harmful request for a method.
-func request(m cluster.Method, who string) []byte {
+func request(m protocol.Method, who string) []byte {
 	switch m.Name {
 	case "input":
 		in := &input.SetAccessToken{Name: "mallory", Hash: make([]byte, 32), Role: yarn.RoleAdmin, ExpiresMillis: 1 << 50}
@@ -272,16 +274,16 @@ func request(m cluster.Method, who string) []byte {
 
 // harmless reports whether an answer is from a method that every certificate may call, and reveals
 // nothing and changes nothing.
-func harmless(m cluster.Method, answer []byte) bool {
+func harmless(m protocol.Method, answer []byte) bool {
 	var r struct {
-		Refusal *cluster.Refusal `json:"refusal"`
+		Refusal *refusal.Refusal `json:"refusal"`
 		Body    struct {
 			Term    uint64 `json:"term"`
 			Leader  string `json:"leader_id"`
 			Version string `json:"version"`
 		} `json:"body"`
 	}
-	if m.Caller != cluster.AnyReplica || json.Unmarshal(answer, &r) != nil {
+	if m.Caller != protocol.AnyReplica || json.Unmarshal(answer, &r) != nil {
 		return false
 	}
 	return r.Refusal != nil || m.Name == "info" && r.Body.Term == 0 && r.Body.Leader == "" && r.Body.Version == ""

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -92,6 +93,12 @@ func Matches(s raft.ServerID, name string) bool {
 	id, _ := Split(s)
 	return name == id || name == string(s)
 }
+
+// serverPattern matches an id or ID.INCARNATION.
+var serverPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+
+// ValidServer reports whether a name can be an id or ID.INCARNATION.
+func ValidServer(name string) bool { return serverPattern.MatchString(name) }
 
 // A replica generates a key pair with its incarnation, which is the fingerprint of the public key.
 // So the membership, which contains ID.INCARNATION, also records the keys of its members. No other

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/cluster"
+	"rmd/cluster/offline"
 	"rmd/scheduler/input"
 )
 
@@ -40,7 +40,7 @@ func TestRecover(t *testing.T) {
 	without := lost[0].id + "," + lost[1].id
 	c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--dry-run")
 	c.refused(2, "NEEDS_YES", "recover", "--data", best.dir, "--peers", peers, "--without", without)
-	var report cluster.RecoverReport
+	var report offline.RecoverReport
 	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--yes", "-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
 		t.Fatalf("recover: decoding the report: %v, want epoch 1 and an index that is not 0; got %+v", err, report)
 	}
@@ -103,9 +103,9 @@ func TestRecoverSecond(t *testing.T) {
 		c.kill(p)
 	}
 	peers := func(of ...*process) string {
-		var list []cluster.RecoverPeer
+		var list []offline.RecoverPeer
 		for _, p := range of {
-			list = append(list, cluster.RecoverPeer{ID: p.id, Address: p.peer})
+			list = append(list, offline.RecoverPeer{ID: p.id, Address: p.peer})
 		}
 		b, err := json.Marshal(list)
 		if err != nil {
@@ -134,9 +134,9 @@ func TestRecoverSecond(t *testing.T) {
 func (c *processes) furthest() *process {
 	c.t.Helper()
 	var best *process
-	var top cluster.Report
+	var top offline.Report
 	for _, p := range c.all {
-		var r cluster.Report
+		var r offline.Report
 		if err := json.Unmarshal([]byte(c.done("check", "--data", p.dir, "-o", "json")), &r); err != nil || !r.Unclean || r.Last == 0 {
 			c.t.Fatalf("check of %s: %+v %v", p.id, r, err)
 		}

@@ -27,7 +27,7 @@ var advice = map[string]map[string]string{
 	"cluster/change.go": {
 		"start or repair that replica first": "a removal that costs the majority; it comes after what repairs, and says what it risks",
 	},
-	"cluster/create.go": {
+	"cluster/offline/create.go": {
 		"name another one, or remove": "an import into a directory that is not empty; only if no cluster needs it",
 	},
 	"cluster/join.go": {
@@ -38,7 +38,7 @@ var advice = map[string]map[string]string{
 	"cluster/membership.go": {
 		"a peer refuses this replica: another": "two processes have one identity; only the copy gets an empty disk",
 	},
-	"cluster/recover.go": {
+	"cluster/offline/recover.go": {
 		"name only %s, start it, and join the": "a recovery with several members; the disks of the others are of before it",
 	},
 	"cmd/rmd/internal/command/init.go": {

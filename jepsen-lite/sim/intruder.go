@@ -11,7 +11,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"rmd/cluster"
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
 	"rmd/scheduler/input"
 	"rmd/transport/forward"
 	"rmd/yarn"
@@ -79,7 +80,7 @@ func (h *host) attack(w *world, l *process) {
 	h.cluster = clusterID
 	h.mu.Unlock()
 	term, leader := l.cluster.Term(), string(l.cluster.Identity().ServerID())
-	for _, m := range cluster.Methods {
+	for _, m := range protocol.Methods {
 		if m.Number == 0 || l.host.handlerOf(m.Number) == nil {
 			continue
 		}
@@ -146,12 +147,10 @@ func intruderRequest(method byte) []byte {
 
 // refuses reports whether an answer is a refusal, or reveals only what every holder of a
 // certificate may know.
-func refuses(m cluster.Method, answer []byte) bool {
+func refuses(m protocol.Method, answer []byte) bool {
 	var r struct {
-		Refusal *cluster.Refusal `json:"refusal"`
-		Body    struct {
-			Term uint64 `json:"term"`
-		} `json:"body"`
+		Refusal *refusal.Refusal      `json:"refusal"`
+		Body    struct{ Term uint64 } `json:"body"`
 	}
-	return m.Caller == cluster.AnyReplica && json.Unmarshal(answer, &r) == nil && (r.Refusal != nil || r.Body.Term == 0)
+	return m.Caller == protocol.AnyReplica && json.Unmarshal(answer, &r) == nil && (r.Refusal != nil || r.Body.Term == 0)
 }

@@ -111,7 +111,7 @@ func (q *manyQueues) wave(users int) {
 	q.restoreAndLead(behind)
 	q.underFire(users, func(c *caller, i int) {
 		reply, ok := c.call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
-		if f := refusal(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // an earlier try succeeded
+		if f := failure(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // an earlier try succeeded
 			q.check.fail("the end of %s: %s", ids[i], f)
 		}
 	})
@@ -174,13 +174,13 @@ func (q *manyQueues) restart(r *replica) {
 // submitAs submits an unmanaged application as Hadoop's clients do: it asks for an id first.
 func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.ApplicationID {
 	reply, ok := c.call(q.ctx, input.Request{Input: &input.NewApplication{}})
-	if f := refusal(reply, ok); f != "" {
+	if f := failure(reply, ok); f != "" {
 		q.check.fail("an id for %s: %s", name, f)
 		return yarn.ApplicationID{}
 	}
 	id := reply.(*input.NewApplicationReply).ID
 	reply, ok = c.call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
-	if f := refusal(reply, ok); f != "" {
+	if f := failure(reply, ok); f != "" {
 		q.check.mu.Lock()
 		_, known := q.check.ledger.AppBySeq(id.Seq) // an earlier try succeeded
 		q.check.mu.Unlock()
@@ -191,8 +191,8 @@ func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.Applicat
 	return id
 }
 
-// refusal returns why a call did not succeed, or "" if it did.
-func refusal(reply input.Reply, answered bool) string {
+// failure returns why a call did not succeed, or "" if it did.
+func failure(reply input.Reply, answered bool) string {
 	if !answered {
 		return "no answer"
 	}

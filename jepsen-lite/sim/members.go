@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/cluster/refusal"
 	"rmd/internal/sleep"
 	"rmd/scheduler/input"
 )
@@ -185,7 +186,7 @@ func (w *world) join(l *process, addrs []string) {
 		return
 	}
 	w.check.note("%s is not let in: %v", l.r.id, err)
-	if errors.Is(err, &cluster.Refusal{Code: cluster.CodeRemoved}) && l.r.locked(func(r *replica) bool { return r.leaving }) {
+	if errors.Is(err, &refusal.Refusal{Code: refusal.Removed}) && l.r.locked(func(r *replica) bool { return r.leaving }) {
 		// The replica was admitted and removed before it learned of either. A real process logs
 		// this and stops.
 		l.r.set(func(r *replica) { r.out = true })

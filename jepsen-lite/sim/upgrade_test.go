@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/cluster"
+	"rmd/cluster/refusal"
 	"rmd/fsm/event"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
@@ -87,7 +87,7 @@ func TestUpgrade(t *testing.T) {
 		}
 		l, _ = old.currentProcess()
 		err := s.joinWithToken(s.ctx, l, []string{lead.id})
-		if !errors.Is(err, &cluster.Refusal{Code: cluster.CodeVersionTooOld}) {
+		if !errors.Is(err, &refusal.Refusal{Code: refusal.VersionTooOld}) {
 			t.Errorf("an old program is let in: %v", err)
 		}
 		old.crash()

@@ -11,6 +11,7 @@ import (
 	"rmd/api"
 	"rmd/client"
 	"rmd/cluster"
+	"rmd/cluster/refusal"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 )
@@ -57,7 +58,7 @@ func From(err error) *Error {
 	var own *Error
 	var asked *client.Error
 	var doc *api.Error
-	var refusal *cluster.Refusal
+	var refused *refusal.Refusal
 	var fatal *exitcode.Error
 	var fault *input.Fault
 	var path *fs.PathError
@@ -70,8 +71,8 @@ func From(err error) *Error {
 		return &Error{Code: doc.Code, What: doc.Message, Do: doc.Remedy, Details: doc.Details, Exit: ForCode(doc.Code, doc.Status), Err: err}
 	case errors.As(err, &fatal):
 		return &Error{Code: CodeFailed, What: err.Error(), Exit: fatal.Code, Err: err}
-	case errors.As(err, &refusal):
-		return &Error{Code: string(refusal.Code), What: refusal.What, Do: refusal.Do, Err: err}
+	case errors.As(err, &refused):
+		return &Error{Code: string(refused.Code), What: refused.What, Do: refused.Do, Err: err}
 	case errors.As(err, &fault):
 		return &Error{Code: string(fault.Reason), What: fault.What, Do: fault.Do, Details: fault.Details, Err: err}
 	case errors.Is(err, cluster.ErrInUse):

@@ -10,7 +10,7 @@ import (
 
 	"rmd/api"
 	"rmd/client"
-	"rmd/cluster"
+	"rmd/cluster/refusal"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/input"
 )
@@ -36,7 +36,7 @@ func TestCodeAndText(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", &client.Error{Code: client.CodeTimedOut, What: "no answer"}), exitcode.TimedOut, "rmd: TIMED_OUT: no answer\n"},
 		{&client.Error{Code: client.CodeUntrusted, What: "no"}, exitcode.NotAllowed, "rmd: UNTRUSTED: no\n"},
 		{errors.Join(&client.Error{Code: client.CodeUsage, What: "a", Do: "b"}, &client.Error{Code: client.CodeUsage, What: "c"}), exitcode.Usage, "rmd: USAGE: a; b\n"},
-		{&cluster.Refusal{Code: cluster.CodeNotCaughtUp, What: "late", Do: "wait"}, exitcode.Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
+		{&refusal.Refusal{Code: refusal.NotCaughtUp, What: "late", Do: "wait"}, exitcode.Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
 		{input.Faultf(input.VersionConflict, "again", "old"), exitcode.Refused, "rmd: VERSION_CONFLICT: old; again\n"},
 		{fmt.Errorf("open: %w", &exitcode.Error{Code: 73, Err: errors.New("out")}), 73, "rmd: FAILED: open: out\n"},
 		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, exitcode.Usage, "rmd: FILE: open x: file does not exist\n"},

@@ -16,7 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"rmd/cluster"
+	"rmd/cluster/offline"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/realm"
@@ -220,11 +220,11 @@ func createReplica(loaded *config.Loaded, r *migration.Result) error {
 	if address == "" {
 		address = loaded.Raft.Listen
 	}
-	return cluster.Create(loaded.Data, cluster.CreateOptions{
+	return offline.Create(loaded.Data, offline.CreateOptions{
 		ID: loaded.ID, ClusterName: loaded.Cluster, ClusterID: r.State.Meta.ClusterID, Address: address, Verify: server.VerifySnapshot,
 		Write: func(out io.Writer) error {
 			w := bufio.NewWriterSize(out, 256<<10)
-			if err := snapshot.Write(w, snapshot.HeaderOf(r.State, cluster.FirstIndex, cluster.FirstTerm, 0), r.State); err != nil {
+			if err := snapshot.Write(w, snapshot.HeaderOf(r.State, offline.FirstIndex, offline.FirstTerm, 0), r.State); err != nil {
 				return err
 			}
 			return w.Flush()

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cluster"
+	"rmd/cluster/offline"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/fsm"
@@ -44,9 +45,8 @@ func (p *program) check() verb {
 			if err := actAsOwner(dir); err != nil {
 				return err
 			}
-			rep, err := cluster.Check(dir, server.VerifySnapshot)
-			var refusal *cluster.Refusal
-			if errors.As(err, &refusal) {
+			rep, err := offline.Check(dir, server.VerifySnapshot)
+			if _, refused := errors.AsType[*cluster.Refusal](err); refused {
 				return err
 			}
 			if errors.Is(err, cluster.ErrModes) {
@@ -106,7 +106,7 @@ func needDir(dir string) error {
 	return nil
 }
 
-func checkFacts(r cluster.Report) []output.Fact {
+func checkFacts(r offline.Report) []output.Fact {
 	facts := []output.Fact{
 		{Name: "replica", Value: string(r.Identity.ServerID())}, {Name: "cluster", Value: strings.TrimSpace(r.Identity.ClusterName + " " + r.Identity.ClusterID)},
 		{Name: "last stop", Value: map[bool]string{true: "unclean", false: "clean"}[r.Unclean]},
@@ -158,7 +158,7 @@ func runRecover(c *call) error {
 	if err != nil {
 		return err
 	}
-	peers, err := cluster.ParsePeers(b)
+	peers, err := offline.ParsePeers(b)
 	if err != nil {
 		return clierr.New(clierr.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
 	}
@@ -183,8 +183,8 @@ func runRecover(c *call) error {
 	return showReport(c, rep, "recovered; start this replica, then join new replicas. Never start a lost replica with its old disk")
 }
 
-func recoverOnce(c *call, peers []cluster.RecoverPeer, dry bool) (cluster.RecoverReport, error) {
-	return cluster.Recover(c.String("data"), peers, cluster.RecoverOptions{
+func recoverOnce(c *call, peers []offline.RecoverPeer, dry bool) (offline.RecoverReport, error) {
+	return offline.Recover(c.String("data"), peers, offline.RecoverOptions{
 		FSM: fsm.New(fsm.DefaultConfig()), Verify: server.VerifySnapshot, RaiseEpoch: raiseEpoch, By: loginName(), Without: splitList(c.String("without")), Dry: dry,
 	})
 }
@@ -209,7 +209,7 @@ func raiseEpoch(in io.Reader, out io.Writer) error {
 	return w.Flush()
 }
 
-func showReport(c *call, r cluster.RecoverReport, done string) error {
+func showReport(c *call, r offline.RecoverReport, done string) error {
 	doc, err := json.Marshal(r)
 	if err != nil {
 		return err

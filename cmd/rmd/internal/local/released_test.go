@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"rmd/cluster"
+	"rmd/cluster/offline"
 	"rmd/fsm"
 	"rmd/internal/release"
 	"rmd/server"
@@ -70,7 +70,7 @@ func replayed(t *testing.T, dir string) (released, error) {
 	if err := private(data); err != nil {
 		return released{}, err
 	}
-	rep, err := cluster.Check(data, server.VerifySnapshot)
+	rep, err := offline.Check(data, server.VerifySnapshot)
 	if err != nil {
 		return released{}, err
 	}
@@ -78,8 +78,8 @@ func replayed(t *testing.T, dir string) (released, error) {
 		return released{}, fmt.Errorf("snapshots %+v and a log to %d: want a snapshot, and a log after it", rep.Snapshots, rep.Last)
 	}
 	m := fsm.New(fsm.DefaultConfig())
-	_, err = cluster.Recover(data, []cluster.RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}},
-		cluster.RecoverOptions{FSM: m, Verify: server.VerifySnapshot, Alive: func(string) bool { return false }, Dry: true})
+	_, err = offline.Recover(data, []offline.RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}},
+		offline.RecoverOptions{FSM: m, Verify: server.VerifySnapshot, Alive: func(string) bool { return false }, Dry: true})
 	return appliedBy(m), err
 }
 

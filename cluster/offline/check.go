@@ -1,17 +1,15 @@
-package cluster
+package offline
 
 import (
 	"errors"
 	"io"
 
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
 )
 
 // Report is what Check found in a data directory.
 type Report = raftstore.Report
-
-// SnapshotInfo describes one snapshot on disk.
-type SnapshotInfo = raftstore.SnapshotInfo
 
 // Check reads a data directory that no process uses, and changes nothing. With verify it also reads
 // the content of the snapshots. If it returns an error, the report covers what was read before.
@@ -24,9 +22,9 @@ func Check(dataDir string, verify func(io.Reader) error) (Report, error) {
 func offlineRefusal(dataDir string, err error) error {
 	switch {
 	case errors.Is(err, raftstore.ErrInUse):
-		return refuse(CodeInUse, "stop rmd first", "%s is in use by another process", dataDir)
+		return refusal.New(refusal.InUse, "stop rmd first", "%s is in use by another process", dataDir)
 	case errors.Is(err, raftstore.ErrNoData):
-		return refuse(CodeNoSuchData, "use the value of data in rmd.yaml", "%v", err)
+		return refusal.New(refusal.NoSuchData, "use the value of data in rmd.yaml", "%v", err)
 	}
 	return err
 }

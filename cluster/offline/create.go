@@ -1,4 +1,4 @@
-package cluster
+package offline
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
 )
 
 // CreateOptions describes the first replica of a cluster that Create makes.
@@ -29,7 +30,7 @@ const FirstIndex, FirstTerm = 1, 1
 func Create(dataDir string, o CreateOptions) error {
 	err := raftstore.NewDir(dataDir, func(folder string) error { return createIn(folder, o) })
 	if errors.Is(err, raftstore.ErrNotEmpty) {
-		return refuse(CodeAlreadyInitialized, "name another one, or remove what is in it if no cluster needs it", "%s is not empty", dataDir)
+		return refusal.New(refusal.AlreadyInitialized, "name another one, or remove what is in it if no cluster needs it", "%s is not empty", dataDir)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package cluster
+package offline
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/refusal"
 )
 
 // RecoverPeer is one member of the cluster after a recovery, in the format of the library's
@@ -41,7 +42,7 @@ func ParsePeers(b []byte) ([]RecoverPeer, error) {
 	for i, p := range ps {
 		_, port, err := net.SplitHostPort(p.Address)
 		switch {
-		case !serverPattern.MatchString(p.ID):
+		case !identity.ValidServer(p.ID):
 			return nil, fmt.Errorf("peers.json: peer %d: invalid id %q", i+1, p.ID)
 		case err != nil || port == "":
 			return nil, fmt.Errorf("peers.json: peer %s: address %q is not HOST:PORT", p.ID, p.Address)
@@ -124,7 +125,7 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		return RecoverReport{}, err
 	}
 	if found.Last == 0 {
-		return RecoverReport{}, refuse(CodeNoSuchReplica, "use the disk of a replica that has state", "%s contains no state", d.Path)
+		return RecoverReport{}, refusal.New(refusal.NoSuchReplica, "use the disk of a replica that has state", "%s contains no state", d.Path)
 	}
 	me := d.Identity()
 	conf, err := recoveredMembers(me, peers)
@@ -170,17 +171,17 @@ func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configura
 		switch {
 		case !identity.Matches(me.ServerID(), p.ID):
 		case p.NonVoter:
-			return conf, refuse(CodeNotAVoter, "make it a voter in peers.json", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+			return conf, refusal.New(refusal.NotAVoter, "make it a voter in peers.json", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
 		default:
 			conf.Servers = append(conf.Servers, raft.Server{ID: me.ServerID(), Address: raft.ServerAddress(p.Address)})
 		}
 	}
 	if len(conf.Servers) == 0 {
-		return conf, refuse(CodeNotAVoter, "name it in peers.json, and no other one", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+		return conf, refusal.New(refusal.NotAVoter, "name it in peers.json, and no other one", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
 	}
 	for _, p := range peers {
 		if !identity.Matches(me.ServerID(), p.ID) {
-			return conf, refuse(CodeWouldLoseQuorum, fmt.Sprintf("name only %s, start it, and join the others with empty disks", me.ID),
+			return conf, refusal.New(refusal.WouldLoseQuorum, fmt.Sprintf("name only %s, start it, and join the others with empty disks", me.ID),
 				"peers.json names %s too, which cannot vote in the new cluster, so no leader could be elected", p.ID)
 		}
 	}
@@ -193,7 +194,7 @@ func noneRuns(o RecoverOptions, confs ...raft.Configuration) error {
 	for _, conf := range confs {
 		for _, s := range conf.Servers {
 			if id, _ := identity.Split(s.ID); alive(o, string(s.Address)) {
-				return refuse(CodeLivePeer, "if there is a leader, no recovery is needed: join this replica to it; else stop every replica first", "replica %s still runs at %s", id, s.Address)
+				return refusal.New(refusal.LivePeer, "if there is a leader, no recovery is needed: join this replica to it; else stop every replica first", "replica %s still runs at %s", id, s.Address)
 			}
 		}
 	}
@@ -208,13 +209,13 @@ func givenUp(me identity.Identity, conf raft.Configuration, without []string) er
 		id, _ := identity.Split(s.ID)
 		switch {
 		case s.ID == me.ServerID() && named:
-			return refuse(CodeVotersLeft, "recover only one disk, the one with the highest last term and index, and name the others", "replica %s owns this data directory and is to be given up", me.ID)
+			return refusal.New(refusal.VotersLeft, "recover only one disk, the one with the highest last term and index, and name the others", "replica %s owns this data directory and is to be given up", me.ID)
 		case s.ID != me.ServerID() && s.Suffrage == raft.Voter && !named:
 			left = append(left, id)
 		}
 	}
 	if len(left) > 0 {
-		return refuse(CodeVotersLeft, "if a majority can be started, start it instead; a recovery may lose decisions; name with --without the voters whose disks are lost for good",
+		return refusal.New(refusal.VotersLeft, "if a majority can be started, start it instead; a recovery may lose decisions; name with --without the voters whose disks are lost for good",
 			"the cluster has the voters %s too", strings.Join(left, ", "))
 	}
 	return nil
@@ -294,8 +295,3 @@ func (f fileSink) Close() error { return nil }
 
 // Cancel does nothing: the file is temporary.
 func (f fileSink) Cancel() error { return nil }
-
-// RecoveryNoted clears Identity.Recovered, after the audit log has recorded the recovery.
-func (c *Cluster) RecoveryNoted() error {
-	return c.dir.Update(func(i *identity.Identity) { i.Recovered = nil })
-}
