@@ -20,12 +20,12 @@ func TestNoStrangerBeforeTheMembership(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range protocol.Methods {
-			if err := r.c.allows(m.Caller, "stranger.1"); (err == nil) != (m.Caller == protocol.AnyReplica) {
+			if err := r.c.access.allows(m.Caller, "stranger.1"); (err == nil) != (m.Caller == protocol.AnyReplica) {
 				t.Errorf("known %v: a stranger calls %s: %v", known, m.Name, err)
 			}
 		}
 		for _, k := range known {
-			if err := r.c.allows(protocol.OfMember, raft.ServerID(k)); err != nil {
+			if err := r.c.access.allows(protocol.OfMember, raft.ServerID(k)); err != nil {
 				t.Errorf("%s was named: %v", k, err)
 			}
 		}

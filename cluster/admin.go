@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/protocol"
-	"rmd/cluster/rafttransport"
+	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 	"rmd/internal/failpoint"
@@ -26,46 +25,14 @@ const (
 	adminTimeout   = 15 * time.Second
 )
 
-// serveAdmin registers all methods.
-func (c *Cluster) serveAdmin() {
-	protocol.Serve(c.peer, protocol.Info, func(_ context.Context, from string, _ protocol.None) (info, error) { return c.infoFor(from), nil })
-	protocol.Serve(c.peer, protocol.Join, c.joinHere)
-	protocol.Serve(c.peer, protocol.Adopt, func(ctx context.Context, from string, q adoptRequest) (protocol.None, error) {
-		return protocol.None{}, c.adopt(ctx, from, q)
-	})
-	protocol.Serve(c.peer, protocol.Introduce, func(_ context.Context, from string, q introduction) (protocol.None, error) {
-		return protocol.None{}, c.introduceHere(from, q)
-	})
-	protocol.Serve(c.peer, protocol.Admin, func(ctx context.Context, _ string, q adminRequest) (protocol.None, error) {
-		return protocol.None{}, c.adminHere(ctx, q)
-	})
-	protocol.Serve(c.peer, protocol.Removed, func(_ context.Context, _ string, q removedNotice) (protocol.None, error) {
-		return protocol.None{}, c.removedHere(q)
-	})
-	protocol.Serve(c.peer, protocol.RolledBack, func(_ context.Context, from string, q rafttransport.Rollback) (protocol.None, error) {
-		return protocol.None{}, c.logRolledBackHere(from, q)
-	})
-	protocol.Serve(c.peer, protocol.SetRole, func(_ context.Context, _ string, q string) (protocol.None, error) {
-		return protocol.None{}, c.setRole(q)
-	})
-	protocol.Serve(c.peer, protocol.Move, func(ctx context.Context, from string, q moveRequest) (protocol.None, error) {
-		return protocol.None{}, c.moveHere(ctx, from, q)
-	})
-	c.serveDigest()
-	c.peer.Handle(protocol.Committed, c.receiveCommitNotice)
-	c.peer.Handle(protocol.Term, func(context.Context, string, []byte) ([]byte, error) {
-		return binary.BigEndian.AppendUint64(nil, c.Term()), nil
-	})
-	c.peer.Handle(protocol.ReadIndex, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
-		if !c.IsLeader() {
-			return nil, ErrNotLeader
-		}
-		index, err := c.readIndexHere(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return binary.BigEndian.AppendUint64(nil, index), nil
-	})
+// changes makes the changes of the membership that operators request, and transfers of leadership.
+type changes struct {
+	*core
+	access     *access
+	lead       *leaderships
+	survey     *survey
+	departures *departures
+	one        raftstore.Mutex // held while one membership change is checked and made
 }
 
 // adminRequest is a membership change on its way to the leader. ID is the name that the operator
@@ -83,7 +50,7 @@ type adminRequest struct {
 }
 
 // admin runs a request on this replica if it leads, otherwise on the leader.
-func (c *Cluster) admin(q adminRequest) error {
+func (c *changes) admin(q adminRequest) error {
 	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
 	defer cancel()
 	if q.By == "" {
@@ -93,7 +60,7 @@ func (c *Cluster) admin(q adminRequest) error {
 }
 
 // adminHere runs a request if this replica leads, otherwise it forwards the request.
-func (c *Cluster) adminHere(ctx context.Context, q adminRequest) error {
+func (c *changes) adminHere(ctx context.Context, q adminRequest) error {
 	if c.IsLeader() {
 		return c.runAdmin(ctx, q)
 	}
@@ -110,8 +77,8 @@ const hopsMax = 2
 
 // forward returns the address of the leader for a request that was forwarded *hops times, and
 // increments *hops.
-func (c *Cluster) forward(hops *int) (string, error) {
-	_, addr := c.Leader()
+func (c *changes) forward(hops *int) (string, error) {
+	_, addr := c.lead.Leader()
 	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.peer == nil {
 		return "", refusal.New(refusal.NoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.cfg.ID)
 	}
@@ -119,7 +86,7 @@ func (c *Cluster) forward(hops *int) (string, error) {
 }
 
 // runAdmin executes a request on the leader.
-func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
+func (c *changes) runAdmin(ctx context.Context, q adminRequest) error {
 	if q.Op == "transfer" {
 		return c.transferHere(ctx, q.ID)
 	}
@@ -142,7 +109,7 @@ func (c *Cluster) runAdmin(ctx context.Context, q adminRequest) error {
 
 // resolveServer sets q.Server before the request waits for anything. A request must not apply to a
 // later replica that reuses the id of a removed one.
-func (c *Cluster) resolveServer(q *adminRequest) error {
+func (c *changes) resolveServer(q *adminRequest) error {
 	if q.Server != "" {
 		return nil
 	}
@@ -160,7 +127,7 @@ const commitPoll = 50 * time.Millisecond
 // awaitCommitted waits until the newest membership is committed. The answer to a change depends on
 // the membership ("is a member", "is already a voter"). An answer that depends on an uncommitted
 // membership would be wrong if the next leader does not have it.
-func (c *Cluster) awaitCommitted(ctx context.Context) error {
+func (c *changes) awaitCommitted(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	for {
@@ -181,7 +148,7 @@ func (c *Cluster) awaitCommitted(ctx context.Context) error {
 }
 
 // awaitChange waits for a membership change and translates its errors.
-func (c *Cluster) awaitChange(ctx context.Context, in *instance, f raft.IndexFuture) error {
+func (c *changes) awaitChange(ctx context.Context, in *instance, f raft.IndexFuture) error {
 	if err := in.await(ctx, f); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
 			return fmt.Errorf("membership change: %w", c.outcome(f, err))

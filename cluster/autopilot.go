@@ -17,10 +17,12 @@ import (
 // pilot runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
 // that joined as future voters and, if configured, removes dead replicas.
 type pilot struct {
-	c      *Cluster
-	ap     *autopilot.Autopilot
-	want   chan bool   // the newest value: whether this replica leads
-	failed atomic.Bool // a change has failed since the last round
+	*core
+	survey  *survey
+	changes *changes
+	ap      *autopilot.Autopilot
+	want    chan bool   // the newest value: whether this replica leads
+	failed  atomic.Bool // a change has failed since the last round
 
 	removing atomic.Bool // a dead replica is being removed
 
@@ -47,29 +49,15 @@ type ServerHealth struct {
 	LastIndex   uint64        `json:"last_index"`
 }
 
-// startPilot creates autopilot and starts the goroutine that runs it while this replica leads.
-func (c *Cluster) startPilot() {
-	p := &pilot{c: c, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
-	c.mu.Lock()
-	c.pilot = p
-	c.mu.Unlock()
-	if c.peer == nil {
-		return
-	}
-	p.ap = autopilot.New(pilotRaft{c}, p, autopilot.WithLogger(c.log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
+func newPilot(c *core, survey *survey, changes *changes) *pilot {
+	p := &pilot{core: c, survey: survey, changes: changes, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
+	p.ap = autopilot.New(pilotRaft{p}, p, autopilot.WithLogger(c.log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
 		autopilot.WithUpdateInterval(c.cfg.Autopilot.Interval), autopilot.WithReconcileInterval(c.cfg.Autopilot.Interval))
-	c.wg.Go(p.run)
-	c.pilotFollow(c.IsLeader())
+	return p
 }
 
-// pilotFollow tells the pilot whether this replica leads.
-func (c *Cluster) pilotFollow(leads bool) {
-	c.mu.RLock()
-	p := c.pilot
-	c.mu.RUnlock()
-	if p == nil {
-		return
-	}
+// follow tells the pilot whether this replica leads.
+func (p *pilot) follow(leads bool) {
 	select {
 	case <-p.want:
 	default:
@@ -88,13 +76,13 @@ func (p *pilot) run() {
 		case leads := <-p.want:
 			if leads && !on {
 				p.forget()
-				p.ap.Start(p.c.ctx)
+				p.ap.Start(p.ctx)
 			} else if !leads && on {
 				<-p.ap.Stop()
-				_ = p.c.jobs.autopilot.Done(nil) // it is the next leader's
+				_ = p.jobs.autopilot.Done(nil) // it is the next leader's
 			}
 			on = leads
-		case <-p.c.ctx.Done():
+		case <-p.ctx.Done():
 			if on {
 				<-p.ap.Stop()
 			}
@@ -112,18 +100,10 @@ func (p *pilot) forget() {
 }
 
 // AutopilotConfig returns the settings in force.
-func (c *Cluster) AutopilotConfig() AutopilotConfig {
-	if c.cfg.AutopilotNow != nil {
-		if conf, ok := c.cfg.AutopilotNow(); ok {
-			conf.Interval = c.cfg.Autopilot.Interval
-			return conf
-		}
-	}
-	return c.cfg.Autopilot
-}
+func (c *Cluster) AutopilotConfig() AutopilotConfig { return c.autopilotConfig() }
 
 // CheckAutopilot returns a refusal if settings are out of range. It ignores Interval.
-func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
+func (c *changes) CheckAutopilot(conf AutopilotConfig) error {
 	conf.Interval = c.cfg.Autopilot.Interval
 	if err := conf.Validate(); err != nil {
 		return refusal.New(refusal.OutOfRange, "see \"rmd autopilot get\"", "%v", err)
@@ -132,17 +112,16 @@ func (c *Cluster) CheckAutopilot(conf AutopilotConfig) error {
 }
 
 // Health returns autopilot's judgment. Known is false on followers and shortly after an election.
-func (c *Cluster) Health() Health {
-	c.mu.RLock()
-	p := c.pilot
-	c.mu.RUnlock()
+func (c *Cluster) Health() Health { return c.pilot.health() }
+
+func (p *pilot) health() Health {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state == nil || !c.IsLeader() {
+	if p.state == nil || !p.IsLeader() {
 		return Health{}
 	}
 	h := Health{Known: true, Healthy: p.state.Healthy, FailureTolerance: p.state.FailureTolerance}
-	for _, s := range c.configuration().Servers {
+	for _, s := range p.configuration().Servers {
 		if v := p.state.Servers[s.ID]; v != nil {
 			id, _ := identity.Split(s.ID)
 			h.Servers = append(h.Servers, ServerHealth{ID: id, Healthy: v.Health.Healthy, StableSince: v.Health.StableSince, LastContact: v.Stats.LastContact, LastIndex: v.Stats.LastIndex})
@@ -153,7 +132,7 @@ func (c *Cluster) Health() Health {
 
 // AutopilotConfig returns the settings in the library's form.
 func (p *pilot) AutopilotConfig() *autopilot.Config {
-	a := p.c.AutopilotConfig()
+	a := p.autopilotConfig()
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
@@ -162,7 +141,7 @@ func (p *pilot) changed(err error) error {
 	if err != nil {
 		p.failed.Store(true)
 	}
-	return p.c.jobs.autopilot.Done(err)
+	return p.jobs.autopilot.Done(err)
 }
 
 // NotifyState stores the newest judgment. A round without a failed change is a success.
@@ -178,10 +157,10 @@ func (p *pilot) NotifyState(s *autopilot.State) {
 // KnownServers asks all members, once per round. A member that does not answer counts as alive
 // until DeadServerLastContactThreshold has passed, so that a reboot does not remove it.
 func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
-	conf := p.c.configuration()
-	infos := p.c.askAll(conf)
-	self := p.c.Identity().ServerID()
-	dead := p.c.AutopilotConfig().DeadServerLastContactThreshold
+	conf := p.configuration()
+	infos := p.survey.askAll(conf)
+	self := p.Identity().ServerID()
+	dead := p.autopilotConfig().DeadServerLastContactThreshold
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,11 +212,11 @@ func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	if !p.removing.CompareAndSwap(false, true) {
 		return
 	}
-	p.c.goRun(func() {
+	p.goRun(func() {
 		defer p.removing.Store(false)
-		p.c.log.Info("autopilot removes a dead replica", "replica", s.Name)
-		if err := p.changed(p.c.Remove(string(s.ID), false)); err != nil {
-			p.c.log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
+		p.log.Info("autopilot removes a dead replica", "replica", s.Name)
+		if err := p.changed(p.changes.Remove(string(s.ID), false)); err != nil {
+			p.log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
 		}
 	})
 }
@@ -255,7 +234,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	defer r.p.mu.Unlock()
 	var changes autopilot.RaftChanges
 	room := ReplicasMax - len(state.Voters)
-	for _, s := range r.p.c.configuration().Servers { // in the order of the membership, which is the same on all replicas
+	for _, s := range r.p.configuration().Servers { // in the order of the membership, which is the same on all replicas
 		v := state.Servers[s.ID]
 		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != identity.RoleVoter {
 			continue
@@ -269,7 +248,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 }
 
 // pilotRaft passes the library's calls on to the running raft, which a restart in place replaces.
-type pilotRaft struct{ c *Cluster }
+type pilotRaft struct{ c *pilot }
 
 func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.c.current().raft.AddNonvoter(id, a, prev, t)
@@ -278,18 +257,18 @@ func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint
 // AddVoter promotes a replica after it has asked the replica again. The library decides on answers
 // of the previous round, and an operator may have demoted the replica since.
 func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
-	r.c.conf.change.Lock()
-	defer r.c.conf.change.Unlock()
+	r.c.changes.one.Lock()
+	defer r.c.changes.one.Unlock()
 	s, ok := servers.Find(r.c.configuration(), string(id))
 	if !ok || s.Suffrage == raft.Voter {
 		return pastFuture{}
 	}
-	if i, ok := r.c.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != identity.RoleVoter {
+	if i, ok := r.c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != identity.RoleVoter {
 		return pastFuture{}
 	}
 	r.c.log.Info("autopilot promotes a replica", "replica", id)
 	f := r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.AddVoter(id, a, prev, adminTimeout) })
-	return pastFuture{r.c.pilot.changed(f.Error())}
+	return pastFuture{r.c.changed(f.Error())}
 }
 
 // pastFuture is the future of a change that has ended.

@@ -16,7 +16,8 @@ import (
 // configuration for as long as it returns any.
 func TestAutopilotSettingsOverride(t *testing.T) {
 	var told *AutopilotConfig
-	c := &Cluster{cfg: DefaultConfig()}
+	core := &core{cfg: DefaultConfig()}
+	c := &Cluster{core: core, changes: &changes{core: core}}
 	c.cfg.AutopilotNow = func() (AutopilotConfig, bool) {
 		if told == nil {
 			return AutopilotConfig{}, false

@@ -15,38 +15,44 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/protocol"
-	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
 )
 
+// formation makes a new cluster.
+type formation struct {
+	*core
+	lead   *leaderships
+	survey *survey
+}
+
 // Init makes a new cluster with this replica as its only voter. It is refused if this replica or a
 // reachable replica in Config.Join has state. With dry it only checks.
-func (c *Cluster) Init(dry bool) error { return c.InitAs("", dry) }
+func (f *formation) Init(dry bool) error { return f.InitAs("", dry) }
 
 // InitAs is Init with a given cluster id. If clusterID is empty, it generates one.
-func (c *Cluster) InitAs(clusterID string, dry bool) error {
+func (f *formation) InitAs(clusterID string, dry bool) error {
 	switch {
 	case clusterID == "":
 		clusterID = randomHex(16)
 	case !idPattern.MatchString(clusterID):
 		return refusal.New(refusal.OutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
 	}
-	if c.IsMember() {
-		return refusal.New(refusal.AlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
+	if f.IsMember() {
+		return refusal.New(refusal.AlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", f.cfg.ID, f.ClusterID())
 	}
-	if n := c.cfg.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
-		return refusal.New(refusal.AlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", c.cfg.ID),
+	if n := f.cfg.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
+		return refusal.New(refusal.AlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", f.cfg.ID),
 			"raft.bootstrap_expect is %d: the replicas in raft.join create the cluster, or have one already", n)
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(f.ctx, 2*time.Second)
 	defer cancel()
-	for _, addr := range c.cfg.Join {
-		if addr == c.Addr() || c.peer == nil {
+	for _, addr := range f.cfg.Join {
+		if addr == f.Addr() || f.peer == nil {
 			continue
 		}
-		i, err := protocol.Ask[info](ctx, c.peer, addr, protocol.Info, protocol.None{})
+		i, err := protocol.Ask[info](ctx, f.peer, addr, protocol.Info, protocol.None{})
 		if err != nil {
-			c.log.Warn("a listed peer does not answer", "address", addr, "error", err)
+			f.log.Warn("a listed peer does not answer", "address", addr, "error", err)
 			continue
 		}
 		if !i.Empty {
@@ -56,82 +62,36 @@ func (c *Cluster) InitAs(clusterID string, dry bool) error {
 	if dry {
 		return nil
 	}
-	if err := c.setCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
+	if err := f.setCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
 		return err
 	}
-	return c.bootstrapAndLead(raft.Configuration{Servers: []raft.Server{{ID: c.Identity().ServerID(), Address: raft.ServerAddress(c.Addr())}}})
+	return f.bootstrapAndLead(raft.Configuration{Servers: []raft.Server{{ID: f.Identity().ServerID(), Address: raft.ServerAddress(f.Addr())}}})
 }
 
 // bootstrapAndLead writes the first membership, which no other replica has, and campaigns at once:
 // raft's timers would only let the new cluster wait.
-func (c *Cluster) bootstrapAndLead(conf raft.Configuration) error {
-	if err := c.Bootstrap(conf); err != nil {
+func (f *formation) bootstrapAndLead(conf raft.Configuration) error {
+	if err := f.Bootstrap(conf); err != nil {
 		return err
 	}
-	c.succession.Campaign()
+	f.lead.succession.Campaign()
 	return nil
 }
 
 // Bootstrap writes the first membership. One or all of the replicas in it may call it, with the
 // same membership.
-func (c *Cluster) Bootstrap(conf raft.Configuration) error {
-	in := c.current()
-	err := in.await(c.ctx, in.raft.BootstrapCluster(conf))
+func (f *formation) Bootstrap(conf raft.Configuration) error {
+	in := f.current()
+	err := in.await(f.ctx, in.raft.BootstrapCluster(conf))
 	if errors.Is(err, raft.ErrCantBootstrap) {
-		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state", c.cfg.ID)
+		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state", f.cfg.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	c.watchPeers()
-	c.log.Info("cluster initialized", "cluster_id", c.ClusterID(), "voters", len(conf.Servers))
+	f.lead.watchPeers()
+	f.log.Info("cluster initialized", "cluster_id", f.ClusterID(), "voters", len(conf.Servers))
 	return nil
-}
-
-// inMembership reports whether raft's configuration has any server. Raft has none before the
-// bootstrap or the join.
-func (c *Cluster) inMembership() bool { return len(c.configuration().Servers) > 0 }
-
-// IsMember reports whether this replica is a member of a cluster: it has state of one, or one has
-// admitted it. It may not have learned yet what the cluster has committed.
-func (c *Cluster) IsMember() bool {
-	return c.hasState() || c.inMembership() || len(c.Identity().Trust.Known) > 0
-}
-
-// setCluster stores the cluster's identity, this replica's role and whom it trusts, and then tells
-// the peer transport.
-func (c *Cluster) setCluster(id string, epoch uint64, role string, known []string, chain []identity.Admission) error {
-	err := c.dir.Update(func(i *identity.Identity) {
-		i.ClusterID, i.Epoch, i.Role = id, epoch, role
-		i.Trust.Known, i.Trust.Admission = known, chain
-	})
-	if err != nil {
-		return c.identityFailed(err)
-	}
-	c.identify()
-	return nil
-}
-
-// identityFailed handles a failed write of the identity and returns err. It stops this replica,
-// unless the disk is full or the system lacks memory or file descriptors. In these cases the old
-// identity is still in place.
-func (c *Cluster) identityFailed(err error) error {
-	switch {
-	case raftstore.IsShortage(err):
-		c.guard.ReportShortage(err)
-	case !raftstore.IsNoSpace(err):
-		c.guard.FailWrite(err)
-	}
-	return err
-}
-
-// identify tells the peer transport who this replica is.
-func (c *Cluster) identify() {
-	if c.peer != nil {
-		id := c.Identity()
-		c.peer.SetKey(id.Trust.PrivateKey())
-		c.peer.Identify(id.Incarnation, id.WireID())
-	}
 }
 
 // adoptRequest asks an empty replica to take over a cluster id. The expected replica with the
@@ -143,29 +103,29 @@ type adoptRequest struct {
 
 // adopt stores the cluster id of an adoptRequest. It refuses if this replica has state or another
 // cluster id.
-func (c *Cluster) adopt(ctx context.Context, from string, q adoptRequest) error {
-	have := c.ClusterID()
+func (f *formation) adopt(ctx context.Context, from string, q adoptRequest) error {
+	have := f.ClusterID()
 	if have == q.ClusterID {
 		return nil
 	}
-	if have != "" || c.hasState() || c.cfg.BootstrapExpect == 0 {
-		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", c.cfg.ID)
+	if have != "" || f.hasState() || f.cfg.BootstrapExpect == 0 {
+		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", f.cfg.ID)
 	}
-	if !c.expects(ctx, from) {
-		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, c.cfg.ID)
+	if !f.expects(ctx, from) {
+		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, f.cfg.ID)
 	}
-	return c.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
+	return f.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
 
 // expects reports whether the replica with the server id from answers at an address in Config.Join.
-func (c *Cluster) expects(ctx context.Context, from string) bool {
+func (f *formation) expects(ctx context.Context, from string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	for _, addr := range c.cfg.Join {
-		if addr == c.Addr() {
+	for _, addr := range f.cfg.Join {
+		if addr == f.Addr() {
 			continue
 		}
-		if i, err := protocol.Ask[info](ctx, c.peer, addr, protocol.Info, protocol.None{}); err == nil && string(i.Identity.ServerID()) == from {
+		if i, err := protocol.Ask[info](ctx, f.peer, addr, protocol.Info, protocol.None{}); err == nil && string(i.Identity.ServerID()) == from {
 			return true
 		}
 	}
@@ -176,22 +136,22 @@ func (c *Cluster) expects(ctx context.Context, from string) bool {
 const expectPause = 300 * time.Millisecond
 
 // expect implements bootstrap_expect. It tries until this replica has state.
-func (c *Cluster) expect() {
+func (f *formation) expect() {
 	t := time.NewTicker(expectPause)
 	defer t.Stop()
-	defer c.awaits.Store("")
+	defer f.survey.awaits.Store("")
 	for {
-		if c.hasState() || c.inMembership() {
+		if f.hasState() || f.inMembership() {
 			return
 		}
-		wait := c.tryExpect()
-		if wait != "" && wait != c.Awaits() {
-			c.log.Info("waiting for the expected replicas", "bootstrap_expect", c.cfg.BootstrapExpect, "why", wait)
-			c.awaits.Store(wait)
+		wait := f.tryExpect()
+		if wait != "" && wait != f.survey.Awaits() {
+			f.log.Info("waiting for the expected replicas", "bootstrap_expect", f.cfg.BootstrapExpect, "why", wait)
+			f.survey.awaits.Store(wait)
 		}
 		select {
 		case <-t.C:
-		case <-c.ctx.Done():
+		case <-f.ctx.Done():
 			return
 		}
 	}
@@ -199,56 +159,56 @@ func (c *Cluster) expect() {
 
 // Awaits returns what this replica waits for before it creates a cluster with those that it expects,
 // or "" if it does not wait.
-func (c *Cluster) Awaits() string {
-	why, _ := c.awaits.Load().(string)
+func (s *survey) Awaits() string {
+	why, _ := s.awaits.Load().(string)
 	return why
 }
 
 // tryExpect asks all replicas in Config.Join. If exactly the expected number of empty replicas
 // agree and this one has the lowest id, it initializes the cluster. It returns what is missing, or
 // "" if it has initialized the cluster.
-func (c *Cluster) tryExpect() string {
-	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+func (f *formation) tryExpect() string {
+	ctx, cancel := context.WithTimeout(f.ctx, 2*time.Second)
 	defer cancel()
-	all := []info{c.info()}
-	for _, addr := range c.cfg.Join {
-		if addr == c.Addr() {
+	all := []info{f.survey.info()}
+	for _, addr := range f.cfg.Join {
+		if addr == f.Addr() {
 			continue
 		}
-		i, err := protocol.Ask[info](ctx, c.peer, addr, protocol.Info, protocol.None{})
+		i, err := protocol.Ask[info](ctx, f.peer, addr, protocol.Info, protocol.None{})
 		if err != nil {
 			return "no answer from " + addr
 		}
 		all = append(all, i)
 	}
-	if why := disagreement(all, c.cfg.BootstrapExpect); why != "" {
+	if why := disagreement(all, f.cfg.BootstrapExpect); why != "" {
 		return why
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Identity.ID < all[j].Identity.ID })
-	if all[0].Identity.ID != c.cfg.ID {
+	if all[0].Identity.ID != f.cfg.ID {
 		return "replica " + all[0].Identity.ID + " will initialize the cluster"
 	}
 	var known []string
 	for _, i := range all {
 		known = append(known, string(i.Identity.ServerID()))
 	}
-	id := c.ClusterID()
+	id := f.ClusterID()
 	if id == "" {
 		id = randomHex(16)
-		if err := c.setCluster(id, 0, identity.RoleVoter, known, nil); err != nil {
+		if err := f.setCluster(id, 0, identity.RoleVoter, known, nil); err != nil {
 			return err.Error()
 		}
 	}
 	conf := raft.Configuration{}
 	for _, i := range all {
-		if i.Identity.ID != c.cfg.ID {
-			if _, err := protocol.Ask[protocol.None](ctx, c.peer, i.Address, protocol.Adopt, adoptRequest{id, known}); err != nil {
+		if i.Identity.ID != f.cfg.ID {
+			if _, err := protocol.Ask[protocol.None](ctx, f.peer, i.Address, protocol.Adopt, adoptRequest{id, known}); err != nil {
 				return fmt.Sprintf("replica %s refuses: %v", i.Identity.ID, err)
 			}
 		}
 		conf.Servers = append(conf.Servers, raft.Server{ID: i.Identity.ServerID(), Address: raft.ServerAddress(i.Address)})
 	}
-	if err := c.bootstrapAndLead(conf); err != nil {
+	if err := f.bootstrapAndLead(conf); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -19,32 +19,32 @@ import (
 
 // Promote makes a non-voter a voter. maxLag is the number of entries that it may be behind; 0 means
 // 100.
-func (c *Cluster) Promote(id string, maxLag uint64) error {
+func (c *changes) Promote(id string, maxLag uint64) error {
 	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: cmp.Or(maxLag, defaultMaxLag)})
 }
 
 // CheckPromote makes the checks of Promote and changes nothing.
-func (c *Cluster) CheckPromote(id string, maxLag uint64) error {
+func (c *changes) CheckPromote(id string, maxLag uint64) error {
 	return c.admin(adminRequest{Op: "promote", ID: id, MaxLag: cmp.Or(maxLag, defaultMaxLag), Dry: true})
 }
 
 // Demote makes a voter a non-voter. Autopilot does not promote it again; only Promote does.
-func (c *Cluster) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
+func (c *changes) Demote(id string) error { return c.admin(adminRequest{Op: "demote", ID: id}) }
 
 // CheckDemote makes the checks of Demote and changes nothing.
-func (c *Cluster) CheckDemote(id string) error {
+func (c *changes) CheckDemote(id string) error {
 	return c.admin(adminRequest{Op: "demote", ID: id, Dry: true})
 }
 
 // Remove removes a replica from the membership. id is its id, or ID.INCARNATION to remove only this
 // incarnation. A leader transfers leadership first. Unless force is set, Remove refuses if fewer
 // than a majority of healthy voters would remain.
-func (c *Cluster) Remove(id string, force bool) error {
+func (c *changes) Remove(id string, force bool) error {
 	return c.admin(adminRequest{Op: "remove", ID: id, Force: force})
 }
 
 // CheckRemove makes the checks of Remove and changes nothing.
-func (c *Cluster) CheckRemove(id string, force bool) error {
+func (c *changes) CheckRemove(id string, force bool) error {
 	return c.admin(adminRequest{Op: "remove", ID: id, Force: force, Dry: true})
 }
 
@@ -58,9 +58,9 @@ func noSuch(id string) *refusal.Refusal {
 }
 
 // promoteHere does the work of Promote on the leader.
-func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
-	c.conf.change.Lock()
-	defer c.conf.change.Unlock()
+func (c *changes) promoteHere(ctx context.Context, q adminRequest) error {
+	c.one.Lock()
+	defer c.one.Unlock()
 	conf := c.configuration()
 	s, ok := servers.Find(conf, q.Server)
 	switch {
@@ -71,7 +71,7 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 	case len(servers.Voters(conf)) >= ReplicasMax:
 		return refusal.New(refusal.TooMany, "remove a voter first", "the cluster already has %d voters, the maximum", ReplicasMax)
 	}
-	i, ok := c.askPatiently(s)[s.ID]
+	i, ok := c.survey.askPatiently(s)[s.ID]
 	if !ok {
 		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
 	}
@@ -92,7 +92,7 @@ func (c *Cluster) promoteHere(ctx context.Context, q adminRequest) error {
 
 // sendRole makes a replica store its role. Autopilot promotes only replicas with the role of a
 // voter, so it does not undo a manual change.
-func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
+func (c *changes) sendRole(ctx context.Context, s raft.Server, role string) {
 	if s.ID == c.Identity().ServerID() {
 		if err := c.setRole(role); err != nil {
 			c.log.Warn("cannot record the role", "role", role, "error", err)
@@ -105,7 +105,7 @@ func (c *Cluster) sendRole(ctx context.Context, s raft.Server, role string) {
 }
 
 // demoteHere does the work of Demote. A leader that is to be demoted transfers leadership first.
-func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
+func (c *changes) demoteHere(ctx context.Context, q adminRequest) error {
 	s, ok := servers.Find(c.configuration(), q.Server)
 	switch {
 	case !ok:
@@ -122,8 +122,8 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 	if s.ID == c.Identity().ServerID() {
 		return c.afterHandover(ctx, q)
 	}
-	c.conf.change.Lock()
-	defer c.conf.change.Unlock()
+	c.one.Lock()
+	defer c.one.Unlock()
 	c.sendRole(ctx, s, identity.RoleNonvoter) // first, otherwise autopilot would promote it again
 	in := c.current()
 	if err := c.awaitChange(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
@@ -134,7 +134,7 @@ func (c *Cluster) demoteHere(ctx context.Context, q adminRequest) error {
 }
 
 // removeHere does the work of Remove. A leader that is to be removed transfers leadership first.
-func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
+func (c *changes) removeHere(ctx context.Context, q adminRequest) error {
 	s, ok := servers.Find(c.configuration(), q.Server)
 	if !ok {
 		return noSuch(q.ID)
@@ -150,20 +150,20 @@ func (c *Cluster) removeHere(ctx context.Context, q adminRequest) error {
 	if s.ID == c.Identity().ServerID() {
 		return c.afterHandover(ctx, q)
 	}
-	c.conf.change.Lock()
-	defer c.conf.change.Unlock()
+	c.one.Lock()
+	defer c.one.Unlock()
 	in := c.current()
 	if err := c.awaitChange(ctx, in, in.raft.RemoveServer(s.ID, 0, adminTimeout)); err != nil {
 		return err
 	}
 	c.log.Info("replica removed", "replica", q.ID, "by", q.By)
-	c.notifyRemoved(s, q.By)
+	c.departures.notifyRemoved(s, q.By)
 	return nil
 }
 
 // checkQuorum refuses a change after which no voter, or no majority of healthy voters, would
 // remain.
-func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
+func (c *changes) checkQuorum(s raft.Server, q adminRequest) error {
 	vs := servers.Voters(c.configuration())
 	if len(vs) == 1 {
 		return refusal.New(refusal.WouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
@@ -171,7 +171,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 	if q.Force {
 		return nil
 	}
-	infos := c.askPatiently(vs...)
+	infos := c.survey.askPatiently(vs...)
 	commit := c.CommitIndex()
 	healthy, left := 0, 0
 	var sick []string
@@ -186,7 +186,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 		switch {
 		case !ok:
 			sick = append(sick, id+" does not answer")
-		case lag > c.AutopilotConfig().MaxTrailingLogs:
+		case lag > c.autopilotConfig().MaxTrailingLogs:
 			sick = append(sick, fmt.Sprintf("%s lags %s entries", id, thousands.Format(lag)))
 		default:
 			healthy++
@@ -203,7 +203,7 @@ func (c *Cluster) checkQuorum(s raft.Server, q adminRequest) error {
 }
 
 // afterHandover transfers leadership and sends the request to the new leader.
-func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
+func (c *changes) afterHandover(ctx context.Context, q adminRequest) error {
 	if q.Dry {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 		return fmt.Errorf("transfer leadership first: %w", err)
 	}
 	for {
-		if id, addr := c.Leader(); addr != "" && id != c.cfg.ID {
+		if id, addr := c.lead.Leader(); addr != "" && id != c.cfg.ID {
 			_, err := protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Admin, q)
 			return c.resolveSelfRemoval(ctx, q, addr, err)
 		}
@@ -227,7 +227,7 @@ func (c *Cluster) afterHandover(ctx context.Context, q adminRequest) error {
 // request to remove this replica succeeds without an answer: the leader mostly closes the
 // connections before the answer is sent. In that case resolveSelfRemoval returns nil, otherwise
 // err.
-func (c *Cluster) resolveSelfRemoval(ctx context.Context, q adminRequest, leader string, err error) error {
+func (c *changes) resolveSelfRemoval(ctx context.Context, q adminRequest, leader string, err error) error {
 	var ref *refusal.Refusal
 	self := c.Identity()
 	if err == nil || q.Op != "remove" || !identity.Matches(self.ServerID(), q.ID) || errors.As(err, &ref) {

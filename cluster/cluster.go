@@ -5,11 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
@@ -19,60 +16,63 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// Cluster is the Raft part of one replica. Its methods may be called from any goroutine.
+// Cluster is the Raft part of one replica. Its methods may be called from any goroutine. It consists of
+// parts. What several of them use is in core.
 //
 // Goroutines: those of raft; the watchers that Open starts, which end with ctx and for which Close
 // waits; and one for each task that must not run inside a callback (goRun).
 type Cluster struct {
-	cfg  Config
-	log  hclog.Logger
-	peer Peer
+	*core
+	*leaderships
+	*survey
+	*progress
+	*reads
+	*snapshots
+	*formation
+	*changes
+	*digests
+	*reach
+	*commitReceiver
 
-	dir       *raftstore.Dir
-	guard     *raftstore.Guard
-	stores    *raftstore.Stores
-	network   raft.Transport           // the library's transport, or a simulation's
-	transport *rafttransport.Transport // wraps network with the work-arounds; raft uses this one
-	fsm       *machine
-
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-
-	mu       sync.RWMutex
-	in       *instance // the running raft; a restart in place replaces it
-	stopping bool
-
-	restarting sync.Mutex               // held during a restart in place
-	installs   installWatch             // raft697_install.go
-	divergent  atomic.Pointer[raft.Log] // the last entry of the log that the next restart in place drops
-	dropping   atomic.Bool              // that restart is in progress
-	transfers  transferGate             // raft696_transfer.go
-	progress   progressWatch
-	steps      stepDowns
-
-	lead       leadershipHub
-	succession *succession.Succession
-	reads      readBatcher
-	commits    commitNotifier // the leader's side of commit notices
-	notices    noticeBox      // the follower's side
-	snapshots  chan struct{}  // the one snapshot request that waits for raft holds it
-
-	conf       confState
-	introduced introductions
 	pilot      *pilot
+	access     *access
+	entries    *entryChecks
+	departures *departures
+	runs       *runs
+	steps      *stepDowns
+	commits    *commitSender
+	rollbacks  *rollbacks
+	space      *diskSpace
+}
 
-	jobs   jobs
-	reach  reach
-	awaits atomic.Value // string: see Awaits
-
-	counters       counters
-	refusalLogged  atomic.Int64 // when the last refusal of entries was logged, in Unix nanoseconds
-	foreignCluster atomic.Bool  // it was logged that the other replicas belong to another cluster or epoch
-
-	diskFree    atomic.Uint64
-	full        atomic.Bool // the free space is below the stop level
-	handingOver atomic.Bool // a leadership transfer because of low disk space is in progress
+// newCluster returns a Cluster whose parts know each other. A part uses those that are made before it.
+func newCluster(cfg Config) *Cluster {
+	c := &core{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, jobs: newJobs(cfg.Jobs)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	access := &access{core: c}
+	lead := &leaderships{core: c, access: access}
+	progress := &progress{core: c}
+	steps := &stepDowns{core: c, lead: lead, progress: progress}
+	reach := &reach{core: c, tries: newConnectionTries()}
+	survey := &survey{core: c, access: access, lead: lead, progress: progress, steps: steps, reach: reach}
+	departures := &departures{core: c, access: access, lead: lead}
+	changes := &changes{core: c, access: access, lead: lead, survey: survey, departures: departures, one: raftstore.NewMutex()}
+	pilot := newPilot(c, survey, changes)
+	lead.changed = pilot.follow
+	return &Cluster{
+		core: c, leaderships: lead, survey: survey, progress: progress, reach: reach, changes: changes, pilot: pilot,
+		reads:          &reads{core: c, lead: lead},
+		snapshots:      &snapshots{core: c, one: make(chan struct{}, 1)},
+		formation:      &formation{core: c, lead: lead, survey: survey},
+		digests:        &digests{core: c, progress: progress},
+		commitReceiver: &commitReceiver{core: c, access: access, box: newNoticeBox()},
+		access:         access, departures: departures, steps: steps,
+		entries:   &entryChecks{core: c},
+		runs:      &runs{core: c, lead: lead},
+		commits:   &commitSender{core: c, notifier: newCommitNotifier()},
+		rollbacks: &rollbacks{core: c, survey: survey},
+		space:     &diskSpace{core: c, survey: survey, changes: changes},
+	}
 }
 
 // Open opens and checks the data directory and starts raft. A replica without state then waits
@@ -82,9 +82,7 @@ func Open(cfg Config) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, commits: newCommitNotifier(), notices: newNoticeBox(), snapshots: make(chan struct{}, 1),
-		jobs: newJobs(cfg.Jobs), reach: newReach()}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c := newCluster(cfg)
 	c.guard = raftstore.NewGuard(raftstore.GuardConfig{Logger: c.log, OnFatal: c.fatal, SlowWrite: cfg.Election,
 		OnWrite: func(took time.Duration) { c.observe(MeasureSync, took) }})
 	if err := c.open(); err != nil {
@@ -132,11 +130,11 @@ func (c *Cluster) open() (err error) {
 	c.stores.Stable.OnTermStored = func() { c.dir.MarkUsed(c.log) }
 	c.report(rep)
 	c.stores.Snapshots.OnFinished, c.stores.Snapshots.OnFailed = c.snapshotMade, c.snapshotFailed
-	c.stores.Logs.OnStored = c.notices.recheck
-	c.fsm = newMachine(c.cfg.FSM, c.configurationApplied, c.snapshotFailed)
-	c.conf.init(rep.Snapshot)
+	c.stores.Logs.OnStored = c.box.recheck
+	c.fsm = newMachine(c.cfg.FSM, c.departures.configurationApplied, c.snapshotFailed)
+	c.departures.conf.init(rep.Snapshot)
 	c.openTransport()
-	if err := c.start(rep, false); err != nil {
+	if err := c.runs.start(rep, false); err != nil {
 		c.closeTransport()
 		return err
 	}
@@ -229,13 +227,6 @@ func (c *Cluster) openTransport() {
 // transportTimeout bounds one Raft request. A follower's answer includes its disk writes.
 const transportTimeout = 5 * time.Second
 
-// interrupt ends raft's calls in progress, if the transport can.
-func (c *Cluster) interrupt() {
-	if t, ok := c.network.(interface{ Interrupt() }); ok {
-		t.Interrupt()
-	}
-}
-
 func (c *Cluster) closeTransport() {
 	c.transport.Stop()
 	if t, ok := c.network.(raft.WithClose); ok && c.cfg.Options.Transport == nil {
@@ -249,7 +240,7 @@ func (c *Cluster) openPeer() {
 		return
 	}
 	c.serveAdmin()
-	c.peer.SetGate(c.admitConn, c.authorizeCall, c.authorizeAnswer, func(server string) bool { return c.trusts(raft.ServerID(server)) })
+	c.peer.SetGate(c.access.admitConn, c.access.authorizeCall, c.access.authorizeAnswer, func(server string) bool { return c.access.trusts(raft.ServerID(server)) })
 	c.identify()
 	c.watchPeers()
 }
@@ -257,17 +248,17 @@ func (c *Cluster) openPeer() {
 // startWatchers starts the goroutines that live as long as the cluster.
 func (c *Cluster) startWatchers() {
 	c.wg.Go(c.watchDisk)
-	c.wg.Go(c.watchProgress)
-	c.wg.Go(c.watchSpace)
-	c.wg.Go(c.watchTransfer)
+	c.wg.Go(c.steps.watchProgress)
+	c.wg.Go(c.space.watchSpace)
+	c.wg.Go(c.runs.watchTransfer)
 	c.wg.Go(c.watchSnapshotBytes)
-	c.startPilot()
 	if c.peer == nil {
 		return
 	}
-	c.wg.Go(c.watchCommits)
+	c.wg.Go(c.pilot.run)
+	c.wg.Go(c.commits.watchCommits)
 	c.wg.Go(c.watchCommitNotices)
-	c.wg.Go(c.watchMembership)
+	c.wg.Go(c.departures.watchMembership)
 	c.wg.Go(c.watchReach)
 	c.wg.Go(c.succession.AnswerDoubts)
 	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {
@@ -278,56 +269,35 @@ func (c *Cluster) startWatchers() {
 	}
 }
 
-// goRun runs f in a goroutine for which Close waits. After Close it does nothing.
-func (c *Cluster) goRun(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.stopping {
-		c.wg.Go(f)
-	}
-}
-
-// pause waits for d. It reports false if the cluster was closed meanwhile.
-func (c *Cluster) pause(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-c.ctx.Done():
-		return false
-	}
-}
-
 // Close stops raft and closes the stores. It does not transfer leadership; Transfer does.
 func (c *Cluster) Close() error {
-	c.mu.Lock()
+	c.core.mu.Lock()
 	if c.stopping {
-		c.mu.Unlock()
+		c.core.mu.Unlock()
 		return nil
 	}
 	c.stopping = true
-	c.mu.Unlock()
+	c.core.mu.Unlock()
 	c.cancel()
 	if c.peer != nil {
 		c.peer.Watch(nil, nil, nil)
 	}
 	c.wg.Wait()
-	c.mu.Lock()
+	c.core.mu.Lock()
 	in := c.in
-	c.mu.Unlock()
+	c.core.mu.Unlock()
 	in.stop()
 	c.closeTransport()
-	c.lead.close()
+	c.hub.close()
 	return errors.Join(c.stores.Close(), c.dir.Close(c.guard.Failure() == nil))
 }
 
 // fatal stops raft and calls OnFatal. The guard calls it with the first failure.
 func (c *Cluster) fatal(code int, err error) {
-	go func() { // not goRun: callers may hold c.mu. The goroutine is short, since raft's Shutdown returns soon
-		c.mu.RLock()
+	go func() { // not goRun: callers may hold c.core.mu. The goroutine is short, since raft's Shutdown returns soon
+		c.core.mu.RLock()
 		in := c.in
-		c.mu.RUnlock()
+		c.core.mu.RUnlock()
 		if in != nil {
 			in.raft.Shutdown()
 		}
@@ -343,17 +313,3 @@ func (c *Cluster) Fail(code int, err error) { c.guard.Fail(code, err) }
 
 // Failure returns why this replica stopped, or nil if it has not stopped.
 func (c *Cluster) Failure() error { return c.guard.Failure() }
-
-// Identity returns the identity that this replica stores.
-func (c *Cluster) Identity() identity.Identity { return c.dir.Identity() }
-
-// ClusterID returns the cluster id, or "" before the bootstrap.
-func (c *Cluster) ClusterID() string { return c.Identity().ClusterID }
-
-// Addr returns the address that this replica advertises.
-func (c *Cluster) Addr() string {
-	if c.cfg.Advertise != "" {
-		return c.cfg.Advertise
-	}
-	return string(c.network.LocalAddr())
-}

@@ -27,6 +27,13 @@ func decodeCommitNotice(b []byte) (commitNotice, error) {
 	return commitNotice{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}, nil
 }
 
+// commitReceiver handles the commit notices of the leader that this replica follows.
+type commitReceiver struct {
+	*core
+	access *access
+	box    noticeBox
+}
+
 // noticeBox keeps the newest notice until this replica has stored the entry that the notice names.
 // The leader may know of a commit before the slowest follower has stored the entry.
 type noticeBox struct {
@@ -48,17 +55,17 @@ func (s *noticeBox) recheck() {
 }
 
 // receiveCommitNotice stores a notice of the leader that this replica follows.
-func (c *Cluster) receiveCommitNotice(_ context.Context, from string, req []byte) ([]byte, error) {
+func (r *commitReceiver) receiveCommitNotice(_ context.Context, from string, req []byte) ([]byte, error) {
 	n, err := decodeCommitNotice(req)
 	if err != nil {
 		return nil, err
 	}
-	in := c.current()
-	if !c.follows(raft.ServerID(from)) || in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {
+	in := r.current()
+	if !r.access.follows(raft.ServerID(from)) || in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {
 		return nil, nil
 	}
-	c.notices.open.Store(&n)
-	c.notices.recheck()
+	r.box.open.Store(&n)
+	r.box.recheck()
 	return nil, nil
 }
 
@@ -70,28 +77,28 @@ func (c *Cluster) receiveCommitNotice(_ context.Context, from string, req []byte
 //
 // An entry of the current term at that index is the committed one: the leader of the term sent it,
 // and the leader's log has every committed entry (section 5.4 of the Raft paper).
-func (c *Cluster) Committed(index uint64) {
-	in := c.current()
+func (r *commitReceiver) Committed(index uint64) {
+	in := r.current()
 	term := in.raft.CurrentTerm()
 	if in.raft.CommitIndex() >= index || in.raft.State() != raft.Follower {
 		return
 	}
-	if last, _ := c.stores.Logs.Tail(); last >= index && !c.stores.Logs.Has(index, term) {
+	if last, _ := r.stores.Logs.Tail(); last >= index && !r.stores.Logs.Has(index, term) {
 		return
 	}
-	c.notices.open.Store(&commitNotice{term: term, index: index, entryTerm: term})
-	c.notices.recheck()
+	r.box.open.Store(&commitNotice{term: term, index: index, entryTerm: term})
+	r.box.recheck()
 }
 
 // watchCommitNotices handles notices until the cluster closes.
-func (c *Cluster) watchCommitNotices() {
+func (r *commitReceiver) watchCommitNotices() {
 	for {
 		select {
-		case <-c.notices.wake:
-			if n := c.notices.open.Load(); n != nil && c.commitTo(*n) {
-				c.notices.open.CompareAndSwap(n, nil)
+		case <-r.box.wake:
+			if n := r.box.open.Load(); n != nil && r.commitTo(*n) {
+				r.box.open.CompareAndSwap(n, nil)
 			}
-		case <-c.ctx.Done():
+		case <-r.ctx.Done():
 			return
 		}
 	}
@@ -100,17 +107,17 @@ func (c *Cluster) watchCommitNotices() {
 // commitTo passes a notice to raft as an AppendEntries request without entries, whose previous
 // entry is the committed one. It does so only in the notice's term and if the log has that entry,
 // so that everything before the entry is the leader's too. It reports whether the notice is done.
-func (c *Cluster) commitTo(n commitNotice) bool {
-	in := c.current()
+func (r *commitReceiver) commitTo(n commitNotice) bool {
+	in := r.current()
 	if in.raft.CurrentTerm() != n.term || in.raft.CommitIndex() >= n.index {
 		return true
 	}
 	addr, sid := in.raft.LeaderWithID()
-	if addr == "" || !c.stores.Logs.Has(n.index, n.entryTerm) {
+	if addr == "" || !r.stores.Logs.Has(n.index, n.entryTerm) {
 		return false
 	}
-	header := c.header()
-	header.ID, header.Addr = []byte(sid), c.network.EncodePeer(sid, addr)
-	return c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: n.term,
-		PrevLogEntry: n.index, PrevLogTerm: n.entryTerm, LeaderCommitIndex: n.index}, c.ctx.Done())
+	header := r.header()
+	header.ID, header.Addr = []byte(sid), r.network.EncodePeer(sid, addr)
+	return r.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: n.term,
+		PrevLogEntry: n.index, PrevLogTerm: n.entryTerm, LeaderCommitIndex: n.index}, r.ctx.Done())
 }

@@ -66,7 +66,7 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 		if _, err := f.c.receiveCommitNotice(t.Context(), n.from, n.encode()); err != nil {
 			t.Errorf("receiveCommitNotice, %s: %v, want no error", what, err)
 		}
-		if open := f.c.notices.open.Load(); open != nil && f.c.commitTo(*open) {
+		if open := f.c.box.open.Load(); open != nil && f.c.commitTo(*open) {
 			t.Errorf("%s is done with", what)
 		}
 		if at := f.c.CommitIndex(); at != before {

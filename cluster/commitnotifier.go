@@ -12,6 +12,12 @@ import (
 	"github.com/hashicorp/raft"
 )
 
+// commitSender sends commit notices while this replica leads.
+type commitSender struct {
+	*core
+	notifier commitNotifier
+}
+
 // commitNotifier is the leader's side of commit notices. Without notices, followers learn the
 // commit index from the next AppendEntries request, which an idle leader sends only after
 // CommitTimeout. A client of a follower waits until that follower has applied the client's entry.
@@ -71,49 +77,49 @@ const (
 )
 
 // watchCommits sends commit notices until the cluster closes.
-func (c *Cluster) watchCommits() {
+func (s *commitSender) watchCommits() {
 	for {
 		select {
-		case <-c.commits.wakeup:
-			if c.noProposals() {
-				c.notifyCommit()
+		case <-s.notifier.wakeup:
+			if s.noProposals() {
+				s.notifyCommit()
 			}
-		case <-c.ctx.Done():
+		case <-s.ctx.Done():
 			return
 		}
 	}
 }
 
 // noProposals reports whether no proposal is in flight and no runnable goroutine makes one.
-func (c *Cluster) noProposals() bool {
+func (s *commitSender) noProposals() bool {
 	for range commitYields {
-		if c.commits.inFlight.Load() > 0 {
+		if s.notifier.inFlight.Load() > 0 {
 			return false // the end of that proposal wakes watchCommits again
 		}
 		runtime.Gosched()
 	}
-	return c.commits.inFlight.Load() == 0
+	return s.notifier.inFlight.Load() == 0
 }
 
 // notifyCommit sends a notice to each other member, except to those that another notice is being
 // sent to.
-func (c *Cluster) notifyCommit() {
-	n, ok := c.newestCommit()
+func (s *commitSender) notifyCommit() {
+	n, ok := s.newestCommit()
 	if !ok {
 		return
 	}
-	self := c.Identity().ServerID()
-	for _, s := range c.current().raft.GetConfiguration().Configuration().Servers {
-		if s.ID == self || !c.commits.begin(s.ID) {
+	self := s.Identity().ServerID()
+	for _, to := range s.current().raft.GetConfiguration().Configuration().Servers {
+		if to.ID == self || !s.notifier.begin(to.ID) {
 			continue
 		}
-		c.goRun(func() {
-			ctx, cancel := context.WithTimeout(c.ctx, commitNoticeTimeout)
+		s.goRun(func() {
+			ctx, cancel := context.WithTimeout(s.ctx, commitNoticeTimeout)
 			defer cancel()
-			_, err := c.peer.Call(ctx, string(s.Address), protocol.Committed, n.encode()) // a lost notice does no harm: CommitTimeout follows
-			c.commits.end(s.ID)
-			if err == nil && c.current().raft.CommitIndex() > n.index {
-				c.commits.wake()
+			_, err := s.peer.Call(ctx, string(to.Address), protocol.Committed, n.encode()) // a lost notice does no harm: CommitTimeout follows
+			s.notifier.end(to.ID)
+			if err == nil && s.current().raft.CommitIndex() > n.index {
+				s.notifier.wake()
 			}
 		})
 	}
@@ -121,15 +127,15 @@ func (c *Cluster) notifyCommit() {
 
 // newestCommit returns the newest commit of this replica's leadership. It returns false if this
 // replica does not lead.
-func (c *Cluster) newestCommit() (commitNotice, bool) {
-	in := c.current()
+func (s *commitSender) newestCommit() (commitNotice, bool) {
+	in := s.current()
 	n := commitNotice{term: in.raft.CurrentTerm()}
 	if in.raft.State() != raft.Leader {
 		return n, false
 	}
 	n.index = in.raft.CommitIndex()
 	var l raft.Log
-	if c.stores.Logs.Peek(n.index, &l) != nil {
+	if s.stores.Logs.Peek(n.index, &l) != nil {
 		return n, false // compacted: all members have the entry
 	}
 	n.entryTerm = l.Term

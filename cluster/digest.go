@@ -26,6 +26,12 @@ type DigestReport struct {
 	Differs bool   `json:"differs"`
 }
 
+// digests compares the digests of the replicas.
+type digests struct {
+	*core
+	progress *progress
+}
+
 // digestRequest asks for the digest at an index of the FSM. A backup brings the index at which it was
 // saved, so two backups may have one index. Therefore the replica first applies all that the asking one
 // had applied, its newest backup included.
@@ -47,68 +53,58 @@ type stopRequest struct {
 	Ours     []byte `json:"ours"`
 }
 
-// serveDigest registers the methods that compare digests.
-func (c *Cluster) serveDigest() {
-	protocol.Serve(c.peer, protocol.Digest, func(ctx context.Context, _ string, q digestRequest) (digestReply, error) {
-		return c.digestHere(ctx, q), nil
-	})
-	protocol.Serve(c.peer, protocol.Stop, func(_ context.Context, from string, q stopRequest) (protocol.None, error) {
-		return protocol.None{}, c.digestStop(from, q)
-	})
-}
-
 // digestHere returns this replica's digest at an index. It waits up to infoTimeout until the indexes
 // of the request are applied.
-func (c *Cluster) digestHere(ctx context.Context, q digestRequest) digestReply {
-	if c.cfg.Digest == nil {
+func (d *digests) digestHere(ctx context.Context, q digestRequest) digestReply {
+	if d.cfg.Digest == nil {
 		return digestReply{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
 	defer cancel()
-	if err := c.WaitApplied(ctx, max(q.Index, q.Applied)); err != nil {
+	if err := d.WaitApplied(ctx, max(q.Index, q.Applied)); err != nil {
 		return digestReply{}
 	}
-	at, d, ok := c.cfg.Digest(q.Index)
-	return digestReply{Index: at, Digest: d, Known: ok && (q.Index == 0 || at == q.Index)}
+	at, own, ok := d.cfg.Digest(q.Index)
+	return digestReply{Index: at, Digest: own, Known: ok && (q.Index == 0 || at == q.Index)}
 }
 
 // digestStop stops this replica if its digest at q.Index differs from q.Ours.
-func (c *Cluster) digestStop(from string, q stopRequest) error {
-	if q.ServerID != string(c.Identity().ServerID()) {
+func (d *digests) digestStop(from string, q stopRequest) error {
+	if q.ServerID != string(d.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	mine := c.digestHere(c.ctx, digestRequest{Index: q.Index})
+	mine := d.digestHere(d.ctx, digestRequest{Index: q.Index})
 	if !mine.Known || bytes.Equal(mine.Digest, q.Ours) {
 		return errors.New("the digests are equal")
 	}
-	c.goRun(func() {
-		c.guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
+	d.goRun(func() {
+		d.guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
 	})
 	return nil
 }
 
 // CompareDigests compares the digests of all replicas at one index, the newest one that this
 // replica has applied.
-func (c *Cluster) CompareDigests(ctx context.Context) ([]DigestReport, error) {
-	reports, _, _, err := c.compareDigests(ctx)
+func (d *digests) CompareDigests(ctx context.Context) ([]DigestReport, error) {
+	reports, _, _, err := d.compareDigests(ctx)
 	return reports, err
 }
 
 // compareDigests also returns the servers whose digest differs from a majority's, and the
 // majority's digest. right is nil if no digest has a majority. It compares nothing while this replica
 // restores a backup.
-func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
-	if c.cfg.Digest == nil || c.peer == nil {
+func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
+	if d.cfg.Digest == nil || d.peer == nil {
 		return nil, nil, nil, errors.New("this replica does not compare digests")
 	}
-	restores := c.progress.restores.Load()
-	index, _, ok := c.cfg.Digest(0)
-	if !ok || index == 0 || c.progress.restoring.Load() > 0 {
+	restores := d.progress.stalls.restores.Load()
+	index, _, ok := d.cfg.Digest(0)
+	if !ok || index == 0 || d.progress.stalls.restoring.Load() > 0 {
 		return nil, nil, nil, nil
 	}
-	members := c.configuration().Servers
-	replies := c.askDigests(ctx, members, digestRequest{index, c.AppliedIndex()})
-	if c.progress.restores.Load() != restores {
+	members := d.configuration().Servers
+	replies := d.askDigests(ctx, members, digestRequest{index, d.AppliedIndex()})
+	if d.progress.stalls.restores.Load() != restores {
 		return nil, nil, nil, nil // the answers may be of different states
 	}
 	votes := map[string]int{}
@@ -135,19 +131,19 @@ func (c *Cluster) compareDigests(ctx context.Context) (reports []DigestReport, m
 }
 
 // askDigests asks all servers concurrently.
-func (c *Cluster) askDigests(ctx context.Context, members []raft.Server, q digestRequest) []digestReply {
+func (d *digests) askDigests(ctx context.Context, members []raft.Server, q digestRequest) []digestReply {
 	ctx, cancel := context.WithTimeout(ctx, 2*infoTimeout)
 	defer cancel()
-	self := c.Identity().ServerID()
+	self := d.Identity().ServerID()
 	out := make([]digestReply, len(members))
 	var wg sync.WaitGroup
 	for i, s := range members {
 		if s.ID == self {
-			out[i] = c.digestHere(ctx, q)
+			out[i] = d.digestHere(ctx, q)
 			continue
 		}
 		wg.Go(func() {
-			if r, err := protocol.Ask[digestReply](ctx, c.peer, string(s.Address), protocol.Digest, q); err == nil {
+			if r, err := protocol.Ask[digestReply](ctx, d.peer, string(s.Address), protocol.Digest, q); err == nil {
 				out[i] = r
 			}
 		})
@@ -158,31 +154,31 @@ func (c *Cluster) askDigests(ctx context.Context, members []raft.Server, q diges
 
 // watchDigests compares digests every DigestInterval while this replica leads. It stops the
 // replicas in the minority, itself included.
-func (c *Cluster) watchDigests() {
-	t := time.NewTicker(c.cfg.DigestInterval)
+func (d *digests) watchDigests() {
+	t := time.NewTicker(d.cfg.DigestInterval)
 	defer t.Stop()
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-d.ctx.Done():
 			return
 		case <-t.C:
 		}
-		if !c.IsLeader() {
+		if !d.IsLeader() {
 			continue
 		}
-		reports, minority, right, err := c.compareDigests(c.ctx)
+		reports, minority, right, err := d.compareDigests(d.ctx)
 		if err == nil && len(minority) > 0 {
-			err = c.stopMinority(reports[0].Index, minority, right)
+			err = d.stopMinority(reports[0].Index, minority, right)
 		}
-		_ = c.jobs.digests.Done(err)
+		_ = d.jobs.digests.Done(err)
 	}
 }
 
 // stopMinority stops the replicas whose digest at an index is not right, which is the majority's. It
 // stops the other replicas first, then this one if it is in the minority. Its error names those that
 // it could not stop.
-func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byte) error {
-	self := c.Identity().ServerID()
+func (d *digests) stopMinority(index uint64, minority []raft.Server, right []byte) error {
+	self := d.Identity().ServerID()
 	var me bool
 	var errs []error
 	for _, s := range minority {
@@ -190,16 +186,16 @@ func (c *Cluster) stopMinority(index uint64, minority []raft.Server, right []byt
 			me = true
 			continue
 		}
-		c.log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
-		ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
-		if _, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.Stop, stopRequest{string(s.ID), index, right}); err != nil {
-			c.log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
+		d.log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
+		ctx, cancel := context.WithTimeout(d.ctx, 2*infoTimeout)
+		if _, err := protocol.Ask[protocol.None](ctx, d.peer, string(s.Address), protocol.Stop, stopRequest{string(s.ID), index, right}); err != nil {
+			d.log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
 			errs = append(errs, fmt.Errorf("%s: %w", s.ID, err))
 		}
 		cancel()
 	}
 	if me {
-		c.guard.Fail(exitcode.Diverged, fmt.Errorf("%w", ErrDigest))
+		d.guard.Fail(exitcode.Diverged, fmt.Errorf("%w", ErrDigest))
 	}
 	return errors.Join(errs...)
 }

@@ -24,5 +24,8 @@
 // file of its own. The file is named after the library's issue (raft503_…) or after a number of
 // ours (raft_w1_…). DESIGN.md lists them.
 //
+// Cluster consists of parts. Each part owns its data and knows the parts that it uses: newCluster in
+// cluster.go shows which. What several parts use is in core.go.
+//
 // Read cluster.go and propose.go first. join.go and change.go contain the membership changes.
 package cluster

@@ -50,7 +50,7 @@ func TestMembersStalled(t *testing.T) {
 	older.set()
 	eventually(t, patience, "it is not stalled any more", func() bool { return memberOf(t, l, f.id).Stalled == "" })
 	eventually(t, patience, "a replica that gets nothing done is stalled", func() bool {
-		w := &f.c.progress
+		w := &f.c.stalls
 		w.mu.Lock()
 		w.stalls[stallApply] = stall{mark: w.stalls[stallApply].mark, age: time.Hour, why: "entry 9 is not applied"} // until the next look
 		w.mu.Unlock()
@@ -100,7 +100,7 @@ func TestMembersUnreached(t *testing.T) {
 
 // TestReachIsBounded checks how often members are tried, and when one counts as not reached.
 func TestReachIsBounded(t *testing.T) {
-	r := newReach()
+	r := newConnectionTries()
 	at := time.Unix(1000, 0)
 	if !r.due("a.1", at) {
 		t.Error("a new member is not tried")

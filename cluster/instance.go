@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -29,47 +30,57 @@ type instance struct {
 	interrupt func() // ends raft's calls in progress
 }
 
+// runs starts the library's Raft, and starts it again in place.
+type runs struct {
+	*core
+	lead       *leaderships
+	restarting sync.Mutex               // held during a restart in place
+	installs   installWatch             // raft697_install.go
+	divergent  atomic.Pointer[raft.Log] // the last entry of the log that the next restart in place drops
+	dropping   atomic.Bool              // that restart is in progress
+}
+
 // commitTimeout is the longest time between two messages of the leader to a follower.
 const commitTimeout = 100 * time.Millisecond
 
 // raftConfig translates Config into the library's configuration.
-func (c *Cluster) raftConfig(notify chan<- bool) *raft.Config {
+func (r *runs) raftConfig(notify chan<- bool) *raft.Config {
 	rc := raft.DefaultConfig()
-	rc.LocalID = c.Identity().ServerID()
-	rc.HeartbeatTimeout, rc.ElectionTimeout, rc.LeaderLeaseTimeout = c.cfg.Heartbeat, c.cfg.Election, c.cfg.Lease
+	rc.LocalID = r.Identity().ServerID()
+	rc.HeartbeatTimeout, rc.ElectionTimeout, rc.LeaderLeaseTimeout = r.cfg.Heartbeat, r.cfg.Election, r.cfg.Lease
 	rc.CommitTimeout = commitTimeout // the fallback for lost commit notices
-	if t := c.cfg.Options.CommitTimeout; t > 0 {
+	if t := r.cfg.Options.CommitTimeout; t > 0 {
 		rc.CommitTimeout = t
 	}
 	rc.MaxAppendEntries = 64
 	rc.ShutdownOnRemove = false // watchMembership ends the process with an exit code of its own
-	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = c.cfg.Trailing, c.cfg.SnapshotInterval, c.cfg.SnapshotThreshold
+	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = r.cfg.Trailing, r.cfg.SnapshotInterval, r.cfg.SnapshotThreshold
 	rc.NoLegacyTelemetry = true
-	rc.Logger = rafttransport.NewLibraryLogger(c.log.Named("raft"))
+	rc.Logger = rafttransport.NewLibraryLogger(r.log.Named("raft"))
 	rc.NotifyCh = notify
 	return rc
 }
 
 // start starts raft with stores that were inspected. again means a restart in place: the FSM keeps
 // its state.
-func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
+func (r *runs) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Drop {
-		first, _ := c.stores.Logs.FirstIndex()
-		last, _ := c.stores.Logs.Tail()
-		c.log.Warn("the log does not continue the snapshot: dropping the log", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
+		first, _ := r.stores.Logs.FirstIndex()
+		last, _ := r.stores.Logs.Tail()
+		r.log.Warn("the log does not continue the snapshot: dropping the log", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
 	}
-	in := &instance{interrupt: c.interrupt, notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
+	in := &instance{interrupt: r.interrupt, notify: make(chan bool, 8), events: make(chan raft.Observation, 64)}
 	in.ctx, in.cancel = context.WithCancel(context.Background())
-	rc := c.raftConfig(in.notify)
+	rc := r.raftConfig(in.notify)
 	var snapIndex uint64
 	if rep.Snapshot != nil {
 		snapIndex = rep.Snapshot.Index
 	}
 	// Keep the FSM's state if it is ahead of the snapshot, so that the applied index never
 	// decreases.
-	if again && c.fsm.applied.Load() >= snapIndex {
+	if again && r.fsm.applied.Load() >= snapIndex {
 		rc.NoSnapshotRestoreOnStart = true
-		c.fsm.restarted(snapIndex)
+		r.fsm.restarted(snapIndex)
 	}
 	// If a store fails in here, it ends its goroutine, so this must not be the caller's goroutine.
 	done := make(chan struct{})
@@ -77,15 +88,15 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 	go func() {
 		defer close(done)
 		if rep.Drop {
-			first, _ := c.stores.Logs.FirstIndex()
-			last, _ := c.stores.Logs.Tail()
-			_ = c.stores.Logs.DeleteRange(first, last)
+			first, _ := r.stores.Logs.FirstIndex()
+			last, _ := r.stores.Logs.Tail()
+			_ = r.stores.Logs.DeleteRange(first, last)
 		}
-		in.raft, err = raft.NewRaft(rc, c.fsm, c.stores.Logs, c.stores.Stable, c.stores.Snapshots, c.transport)
+		in.raft, err = raft.NewRaft(rc, r.fsm, r.stores.Logs, r.stores.Stable, r.stores.Snapshots, r.transport)
 	}()
 	<-done
-	if f := c.guard.Failure(); f != nil {
-		err = &exitcode.Error{Code: c.guard.ExitCode(), Err: f}
+	if f := r.guard.Failure(); f != nil {
+		err = &exitcode.Error{Code: r.guard.ExitCode(), Err: f}
 	}
 	if err != nil {
 		if in.raft != nil {
@@ -102,10 +113,10 @@ func (c *Cluster) start(rep *raftstore.StartReport, again bool) error {
 		return false
 	})
 	in.raft.RegisterObserver(in.obs)
-	c.mu.Lock()
-	c.in = in
-	c.mu.Unlock()
-	in.wg.Go(func() { c.watchLeadership(in) })
+	r.mu.Lock()
+	r.in = in
+	r.mu.Unlock()
+	in.wg.Go(func() { r.lead.watchLeadership(in) })
 	return nil
 }
 
@@ -134,39 +145,32 @@ func (in *instance) stop() {
 	in.wg.Wait()
 }
 
-// current returns the running instance.
-func (c *Cluster) current() *instance {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.in
-}
-
 // restart ends raft and starts it again in place, which costs one election at most. Some states of
 // the library end only in this way (hashicorp/raft #696, #697).
-func (c *Cluster) restart(why string) {
-	for !c.restarting.TryLock() { // not Lock: in virtual time the clock would stop while a goroutine waits for the lock
-		if !c.pause(10 * time.Millisecond) {
+func (r *runs) restart(why string) {
+	for !r.restarting.TryLock() { // not Lock: in virtual time the clock would stop while a goroutine waits for the lock
+		if !r.pause(10 * time.Millisecond) {
 			return
 		}
 	}
-	defer c.restarting.Unlock()
-	if c.guard.Failure() != nil || c.ctx.Err() != nil {
+	defer r.restarting.Unlock()
+	if r.guard.Failure() != nil || r.ctx.Err() != nil {
 		return
 	}
-	c.log.Warn("restarting raft in place", "why", why)
+	r.log.Warn("restarting raft in place", "why", why)
 	start := time.Now()
-	c.current().stop()
+	r.current().stop()
 	failpoint.Hit(failpoint.RestartStopped)
-	rep, err := c.stores.Inspect()
+	rep, err := r.stores.Inspect()
 	if err == nil {
-		rep.Drop = c.takeDivergent() || rep.Drop
-		err = c.start(rep, true)
+		rep.Drop = r.takeDivergent() || rep.Drop
+		err = r.start(rep, true)
 	}
 	if err != nil {
-		c.guard.Fail(exitcode.Store, fmt.Errorf("restart of raft in place: %w", err))
+		r.guard.Fail(exitcode.Store, fmt.Errorf("restart of raft in place: %w", err))
 		return
 	}
 	failpoint.Hit(failpoint.RestartStarted)
-	c.counters.restarts.Add(1)
-	c.observe(MeasureRestart, time.Since(start))
+	r.counters.restarts.Add(1)
+	r.observe(MeasureRestart, time.Since(start))
 }

@@ -25,52 +25,52 @@ import (
 const admissionsMax = 64
 
 // admit returns the chain of a replica that this leader admits, or nil if this replica has no key.
-func (c *Cluster) admit(server raft.ServerID) []identity.Admission {
-	id := c.Identity()
+func (a *access) admit(server raft.ServerID) []identity.Admission {
+	id := a.Identity()
 	key := id.Trust.PrivateKey()
 	if key == nil {
 		return nil
 	}
-	a := identity.Admission{Server: string(server), By: string(id.ServerID()), Key: key.Public().(ed25519.PublicKey)}
-	a.Sig = ed25519.Sign(key, a.Signed(id.WireID()))
-	chain := append([]identity.Admission{a}, id.Trust.Admission...)
+	own := identity.Admission{Server: string(server), By: string(id.ServerID()), Key: key.Public().(ed25519.PublicKey)}
+	own.Sig = ed25519.Sign(key, own.Signed(id.WireID()))
+	chain := append([]identity.Admission{own}, id.Trust.Admission...)
 	return chain[:min(len(chain), admissionsMax)]
 }
 
 // admitted returns nil if a chain leads from a replica to a member that this replica knows.
-func (c *Cluster) admitted(server raft.ServerID, chain []identity.Admission) error {
-	id, at := c.Identity(), string(server)
+func (a *access) admitted(server raft.ServerID, chain []identity.Admission) error {
+	id, at := a.Identity(), string(server)
 	for range min(len(chain), admissionsMax) {
 		i := slices.IndexFunc(chain, func(a identity.Admission) bool { return a.Server == at })
 		if i < 0 {
 			break
 		}
-		a := chain[i]
-		by := raft.ServerID(a.By)
-		if !c.ownsKey(by, a.Key) || !ed25519.Verify(a.Key, a.Signed(id.WireID()), a.Sig) {
-			return fmt.Errorf("the admission of %s is not signed by %s", a.Server, a.By)
+		link := chain[i]
+		by := raft.ServerID(link.By)
+		if !a.ownsKey(by, link.Key) || !ed25519.Verify(link.Key, link.Signed(id.WireID()), link.Sig) {
+			return fmt.Errorf("the admission of %s is not signed by %s", link.Server, link.By)
 		}
-		if c.dir.IsRemoved(by) { // the log here has by's removal, and so all that by did as a member before
-			return fmt.Errorf("%s was admitted by %s, which was removed", a.Server, a.By)
+		if a.dir.IsRemoved(by) { // the log here has by's removal, and so all that by did as a member before
+			return fmt.Errorf("%s was admitted by %s, which was removed", link.Server, link.By)
 		}
-		if c.trusts(by) {
+		if a.trusts(by) {
 			return nil
 		}
-		at = a.By
+		at = link.By
 	}
 	return fmt.Errorf("%s was not admitted by a member that this replica knows", server)
 }
 
 // ownsKey reports whether a key belongs to a replica.
-func (c *Cluster) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
+func (a *access) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
 	if len(key) != ed25519.PublicKeySize {
 		return false
 	}
 	if _, incarnation := identity.Split(server); identity.NamesKey(incarnation) {
 		return identity.Fingerprint(key) == incarnation
 	}
-	pinned := c.dir.PinnedKey(server)
-	return pinned == hex.EncodeToString(key) || pinned == "" && !c.peer.Proves()
+	pinned := a.dir.PinnedKey(server)
+	return pinned == hex.EncodeToString(key) || pinned == "" && !a.peer.Proves()
 }
 
 // introductions remembers which replicas have shown a valid chain. It forgets a replica as soon as
@@ -137,31 +137,31 @@ type introduction struct {
 
 // introduceHere checks the chain of the replica from, and records that replica if the chain is
 // valid.
-func (c *Cluster) introduceHere(from string, q introduction) error {
+func (a *access) introduceHere(from string, q introduction) error {
 	server := raft.ServerID(from)
-	if c.trusts(server) {
+	if a.trusts(server) {
 		return nil
 	}
-	if err := c.admitted(server, q.Chain); err != nil {
+	if err := a.admitted(server, q.Chain); err != nil {
 		return refusal.New(refusal.NoSuchReplica, "join first", "%v", err)
 	}
-	c.log.Info("a replica has proved its admission, which is not in this log yet", "replica", server)
-	c.introduced.add(server)
+	a.log.Info("a replica has proved its admission, which is not in this log yet", "replica", server)
+	a.introduced.add(server)
 	return nil
 }
 
 // introduce sends this replica's chain to a replica that has refused it as a non-member. It reports
 // whether the refused request is worth another try.
-func (c *Cluster) introduce(to raft.ServerAddress) bool {
-	chain := c.Identity().Trust.Admission
-	if c.peer == nil || len(chain) == 0 || !c.introduced.due(to, time.Now()) {
+func (a *access) introduce(to raft.ServerAddress) bool {
+	chain := a.Identity().Trust.Admission
+	if a.peer == nil || len(chain) == 0 || !a.introduced.due(to, time.Now()) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, infoTimeout)
+	ctx, cancel := context.WithTimeout(a.ctx, infoTimeout)
 	defer cancel()
-	_, err := protocol.Ask[protocol.None](ctx, c.peer, string(to), protocol.Introduce, introduction{chain})
+	_, err := protocol.Ask[protocol.None](ctx, a.peer, string(to), protocol.Introduce, introduction{chain})
 	if err != nil {
-		c.log.Debug("a replica does not know this one as a member", "address", to, "error", err)
+		a.log.Debug("a replica does not know this one as a member", "address", to, "error", err)
 	}
 	return err == nil
 }

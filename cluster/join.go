@@ -38,19 +38,19 @@ type joinReply struct {
 // Join adds this replica to an existing cluster as a non-voter. It tries the given addresses in
 // order. The first replica that answers forwards the request to its leader. With dry Join only
 // checks, and does not consume the token.
-func (c *Cluster) Join(ctx context.Context, leaders []string, token string, dry bool) error {
+func (c *changes) Join(ctx context.Context, leaders []string, token string, dry bool) error {
 	_, err := c.join(ctx, leaders, token, dry)
 	return err
 }
 
 // CheckJoin makes the checks of Join. It returns the id of the cluster.
-func (c *Cluster) CheckJoin(ctx context.Context, leaders []string, token string) (clusterID string, err error) {
+func (c *changes) CheckJoin(ctx context.Context, leaders []string, token string) (clusterID string, err error) {
 	r, err := c.join(ctx, leaders, token, true)
 	return r.ClusterID, err
 }
 
 // join does the work of Join and CheckJoin.
-func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry bool) (joinReply, error) {
+func (c *changes) join(ctx context.Context, leaders []string, token string, dry bool) (joinReply, error) {
 	if c.peer == nil {
 		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
@@ -86,7 +86,7 @@ func (c *Cluster) join(ctx context.Context, leaders []string, token string, dry 
 }
 
 // helloRefusal turns a refusal by the hello of the peer transport into a Refusal.
-func (c *Cluster) helloRefusal(addr string, err error) error {
+func (c *changes) helloRefusal(addr string, err error) error {
 	var coded interface{ ErrorCode() string }
 	if !errors.As(err, &coded) {
 		return err
@@ -103,8 +103,8 @@ func (c *Cluster) helloRefusal(addr string, err error) error {
 }
 
 // joinHere decides about a join on the leader. Other replicas forward the request.
-func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
-	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.trusts(raft.ServerID(from))) {
+func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
+	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.access.trusts(raft.ServerID(from))) {
 		return joinReply{}, refusal.New(refusal.IDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
 	}
 	if !c.IsLeader() {
@@ -114,8 +114,8 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 		}
 		return protocol.Ask[joinReply](ctx, c.peer, addr, protocol.Join, q)
 	}
-	c.conf.change.Lock()
-	defer c.conf.change.Unlock()
+	c.one.Lock()
+	defer c.one.Unlock()
 	if err := c.awaitCommitted(ctx); err != nil {
 		return joinReply{}, err
 	}
@@ -162,9 +162,9 @@ func (c *Cluster) joinHere(ctx context.Context, from string, q joinRequest) (joi
 }
 
 // letIn returns the answer to a replica that is now a member.
-func (c *Cluster) letIn(server raft.ServerID, role string) joinReply {
+func (c *changes) letIn(server raft.ServerID, role string) joinReply {
 	self := c.Identity()
-	r := joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role, Chain: c.admit(server)}
+	r := joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role, Chain: c.access.admit(server)}
 	for _, s := range c.configuration().Servers {
 		r.Known = append(r.Known, string(s.ID))
 	}
@@ -172,7 +172,7 @@ func (c *Cluster) letIn(server raft.ServerID, role string) joinReply {
 }
 
 // useToken consumes the token of a request and returns its role.
-func (c *Cluster) useToken(q joinRequest) (string, error) {
+func (c *changes) useToken(q joinRequest) (string, error) {
 	if c.cfg.CheckToken == nil {
 		return identity.RoleVoter, nil
 	}
@@ -192,8 +192,8 @@ func (c *Cluster) useToken(q joinRequest) (string, error) {
 // roleOf returns the role of a member that repeats its join. If the first answer was lost, the
 // member has no role yet, and the token determines it. If the token cannot be checked now, roleOf
 // returns an error: with a guessed role the replica might never be promoted by autopilot.
-func (c *Cluster) roleOf(s raft.Server, q joinRequest) (string, error) {
-	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
+func (c *changes) roleOf(s raft.Server, q joinRequest) (string, error) {
+	if i, ok := c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Identity.Role != "" {
 		return i.Identity.Role, nil
 	}
 	role, err := c.useToken(q)
@@ -201,14 +201,6 @@ func (c *Cluster) roleOf(s raft.Server, q joinRequest) (string, error) {
 		return identity.RoleNonvoter, nil // the token is no longer valid; an operator can still promote the replica
 	}
 	return role, err
-}
-
-// setRole stores this replica's role.
-func (c *Cluster) setRole(role string) error {
-	if role != identity.RoleVoter && role != identity.RoleNonvoter {
-		return fmt.Errorf("role %q", role)
-	}
-	return c.dir.Update(func(i *identity.Identity) { i.Role = role })
 }
 
 // moveRequest tells the leader the new address of a replica.
@@ -219,7 +211,7 @@ type moveRequest struct {
 }
 
 // moveHere changes a member's address on the leader. Other replicas forward the request.
-func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) error {
+func (c *changes) moveHere(ctx context.Context, from string, q moveRequest) error {
 	if q.Hops == 0 && from != q.ServerID {
 		return refusal.New(refusal.IDInUse, "report the address from the replica itself", "%s reports an address for %s", from, q.ServerID)
 	}
@@ -231,8 +223,8 @@ func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) erro
 		_, err = protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Move, q)
 		return err
 	}
-	c.conf.change.Lock()
-	defer c.conf.change.Unlock()
+	c.one.Lock()
+	defer c.one.Unlock()
 	conf := c.configuration()
 	s, ok := servers.Find(conf, q.ServerID)
 	if !ok {
@@ -243,7 +235,7 @@ func (c *Cluster) moveHere(ctx context.Context, from string, q moveRequest) erro
 			return refusal.New(refusal.AddressInUse, "", "address %s is already used by member %s", q.Address, o.ID)
 		}
 	}
-	if i, ok := c.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
+	if i, ok := c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
 		return refusal.New(refusal.IDInUse, "stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
 	}
 	in := c.current()

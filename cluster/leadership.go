@@ -7,11 +7,21 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/succession"
 	"rmd/internal/leadership"
 )
 
 // Leadership says which replica leads, as far as this replica knows.
 type Leadership = leadership.Leadership
+
+// leaderships knows who leads, and tells the parts that depend on it.
+type leaderships struct {
+	*core
+	access     *access
+	hub        leadershipHub
+	succession *succession.Succession
+	changed    func(leads bool) // called after each change
+}
 
 // leadershipHub sends the newest leadership to its subscribers. A slow subscriber may miss older
 // values, but never the newest. If a replica loses leadership and wins it again, the terms differ.
@@ -24,8 +34,8 @@ type leadershipHub struct {
 
 // Leadership returns a channel that receives the current leadership and then each change. The
 // channel has room for one value, always the newest. Close closes it.
-func (c *Cluster) Leadership() <-chan Leadership {
-	h := &c.lead
+func (l *leaderships) Leadership() <-chan Leadership {
+	h := &l.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := make(chan Leadership, 1)
@@ -69,17 +79,17 @@ func (h *leadershipHub) close() {
 }
 
 // watchLeadership publishes raft's leadership changes until the instance ends.
-func (c *Cluster) watchLeadership(in *instance) {
-	t := time.NewTicker(c.cfg.Election) // raft may drop an observation
+func (l *leaderships) watchLeadership(in *instance) {
+	t := time.NewTicker(l.cfg.Election) // raft may drop an observation
 	defer t.Stop()
 	for {
-		c.publishLeadership(in)
+		l.publishLeadership(in)
 		select {
 		case <-in.notify:
 		case <-in.events:
 		case <-t.C:
 		case <-in.ctx.Done():
-			c.lead.publish(Leadership{Term: in.raft.CurrentTerm()})
+			l.hub.publish(Leadership{Term: in.raft.CurrentTerm()})
 			return
 		}
 	}
@@ -88,81 +98,66 @@ func (c *Cluster) watchLeadership(in *instance) {
 // publishLeadership publishes a consistent sample. Raft sets the term before it becomes leader, and
 // leaves the Leader state before it raises the term. So if the term is the same before and after
 // reading a Leader state, the state belongs to this term.
-func (c *Cluster) publishLeadership(in *instance) {
+func (l *leaderships) publishLeadership(in *instance) {
 	r := in.raft
 	term := r.CurrentTerm()
-	leads := r.State() == raft.Leader && !c.transport.Muted()
-	addr, sid := c.leaderOf(in)
+	leads := r.State() == raft.Leader && !l.transport.Muted()
+	addr, sid := l.leaderOf(in)
 	if r.CurrentTerm() != term {
 		return // raft signals this change as well
 	}
 	id, _ := identity.Split(sid)
-	l := Leadership{Term: term, LeaderID: id, Address: string(addr), IsLeader: leads}
+	now := Leadership{Term: term, LeaderID: id, Address: string(addr), IsLeader: leads}
 	if leads {
-		l.LeaderID, l.Address = c.cfg.ID, c.Addr()
-	} else if sid == c.Identity().ServerID() {
-		l.LeaderID, l.Address = "", "" // raft is about to change from leader to follower
+		now.LeaderID, now.Address = l.cfg.ID, l.Addr()
+	} else if sid == l.Identity().ServerID() {
+		now.LeaderID, now.Address = "", "" // raft is about to change from leader to follower
 	}
-	old, changed := c.lead.publish(l)
+	old, changed := l.hub.publish(now)
 	if !changed {
 		return
 	}
-	c.log.Info("leadership", "term", l.Term, "leader", l.LeaderID, "here", l.IsLeader)
-	if l.IsLeader && (!old.IsLeader || old.Term != l.Term) {
-		c.transport.ForgetRefusals()
-		c.counters.elections.Add(1)
-		c.observe(MeasureElection, 0)
+	l.log.Info("leadership", "term", now.Term, "leader", now.LeaderID, "here", now.IsLeader)
+	if now.IsLeader && (!old.IsLeader || old.Term != now.Term) {
+		l.transport.ForgetRefusals()
+		l.counters.elections.Add(1)
+		l.observe(MeasureElection, 0)
 	}
-	c.pilotFollow(l.IsLeader)
-	c.succession.LeadershipChanged(l.Term)
+	l.changed(now.IsLeader)
+	l.succession.LeadershipChanged(now.Term)
 }
 
 // successorFound records the time from the proof of a leader's death to the next leader.
-func (c *Cluster) successorFound(took time.Duration) {
-	c.counters.crashes.Add(1)
-	c.observe(MeasureCrash, took)
-}
-
-// IsLeader reports whether this replica believes that it leads. VerifyLeader asks the other voters. A
-// replica that stepped down does not lead, although raft may not know it yet.
-func (c *Cluster) IsLeader() bool {
-	return c.current().raft.State() == raft.Leader && !c.transport.Muted()
+func (l *leaderships) successorFound(took time.Duration) {
+	l.counters.crashes.Add(1)
+	l.observe(MeasureCrash, took)
 }
 
 // Leader returns the configured id and the address of the leader, or "" if none is known.
-func (c *Cluster) Leader() (id, addr string) {
-	a, sid := c.leaderOf(c.current())
+func (l *leaderships) Leader() (id, addr string) {
+	a, sid := l.leaderOf(l.current())
 	id, _ = identity.Split(sid)
 	return id, string(a)
 }
 
 // leaderOf returns raft's leader if this replica trusts it as a member. It returns none if that is
 // this replica itself, which has stepped down.
-func (c *Cluster) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
+func (l *leaderships) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
 	addr, id := in.raft.LeaderWithID()
-	if c.transport.Muted() && id == c.Identity().ServerID() {
+	if l.transport.Muted() && id == l.Identity().ServerID() {
 		return "", ""
 	}
-	if c.peer != nil && id != "" && !c.trusts(id) {
+	if l.peer != nil && id != "" && !l.access.trusts(id) {
 		return "", ""
 	}
 	return addr, id
 }
 
-// Term returns raft's current term.
-func (c *Cluster) Term() uint64 { return c.current().raft.CurrentTerm() }
-
-// CommitIndex returns the highest index that this replica knows to be committed.
-func (c *Cluster) CommitIndex() uint64 { return c.current().raft.CommitIndex() }
-
-// LastIndex returns the last index in the log or the snapshot.
-func (c *Cluster) LastIndex() uint64 { return c.current().raft.LastIndex() }
-
 // LastContact returns when this replica last heard from a leader. It is zero on the leader, and
 // before the first contact.
-func (c *Cluster) LastContact() time.Time {
-	if c.IsLeader() {
+func (l *leaderships) LastContact() time.Time {
+	if l.IsLeader() {
 		return time.Time{}
 	}
-	return c.current().raft.LastContact()
+	return l.current().raft.LastContact()
 }

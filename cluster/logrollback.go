@@ -21,24 +21,30 @@ var ErrLogRolledBack = errors.New("log rolled back: entries that this replica ac
 // quarantinePoll is how often the leader checks a replica in quarantine.
 const quarantinePoll = time.Second
 
+// rollbacks stops replicas that have lost entries that they had acknowledged.
+type rollbacks struct {
+	*core
+	survey *survey
+}
+
 // quarantine stops a follower that has lost entries that it had acknowledged. It ends the
 // quarantine when the follower has these entries again.
-func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
+func (r *rollbacks) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	name, _ := identity.Split(id)
-	c.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or "+Replace(name),
+	r.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or "+Replace(name),
 		"replica", name, "acknowledged", n.Acknowledged, "last", n.Last)
-	if c.peer == nil {
+	if r.peer == nil {
 		return
 	}
-	c.goRun(func() {
-		for told := false; c.transport.Serves(id, n.Term); {
-			if c.isRestored(id, n) {
-				c.transport.Readmit(id, n.Term)
-				c.log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged", n.Acknowledged)
+	r.goRun(func() {
+		for told := false; r.transport.Serves(id, n.Term); {
+			if r.isRestored(id, n) {
+				r.transport.Readmit(id, n.Term)
+				r.log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged", n.Acknowledged)
 				return
 			}
-			told = c.stopQuarantined(id, n, told)
-			if !c.pause(quarantinePoll) {
+			told = r.stopQuarantined(id, n, told)
+			if !r.pause(quarantinePoll) {
 				return
 			}
 		}
@@ -49,15 +55,15 @@ func (c *Cluster) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 // repeats this: if the replica is started again with the same disk, nothing else is sent to it. told
 // is false in the first call, and only then a failure is logged. The result is told for the next
 // call.
-func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
-	s, ok := servers.Find(c.configuration(), string(id))
+func (r *rollbacks) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
+	s, ok := servers.Find(r.configuration(), string(id))
 	if !ok {
 		return told
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, 2*infoTimeout)
+	ctx, cancel := context.WithTimeout(r.ctx, 2*infoTimeout)
 	defer cancel()
-	if _, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.RolledBack, n); err != nil && !told {
-		c.log.Warn("cannot stop a replica in quarantine", "replica", id, "error", err)
+	if _, err := protocol.Ask[protocol.None](ctx, r.peer, string(s.Address), protocol.RolledBack, n); err != nil && !told {
+		r.log.Warn("cannot stop a replica in quarantine", "replica", id, "error", err)
 	}
 	return true
 }
@@ -65,42 +71,32 @@ func (c *Cluster) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, to
 // isRestored reports whether a replica has all entries again that it had acknowledged. Its applied
 // entries are committed. If both logs have the replica's last entry, all entries before it are
 // equal (log matching property).
-func (c *Cluster) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
-	s, ok := servers.Find(c.configuration(), string(id))
+func (r *rollbacks) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
+	s, ok := servers.Find(r.configuration(), string(id))
 	if !ok {
 		return false
 	}
-	i, ok := c.askWithin(infoTimeout, raft.Configuration{Servers: []raft.Server{s}})[id]
+	i, ok := r.survey.askWithin(infoTimeout, raft.Configuration{Servers: []raft.Server{s}})[id]
 	if !ok {
 		return false
 	}
-	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || c.stores.Logs.Has(i.LastIndex, i.LastTerm))
+	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || r.stores.Logs.Has(i.LastIndex, i.LastTerm))
 }
 
 // logRolledBackHere stops this replica after a leader has proved that its log was rolled back. If a
 // replica is started again with a rolled-back disk, this message is all that it gets from the
 // leader.
-func (c *Cluster) logRolledBackHere(from string, n rafttransport.Rollback) error {
-	if n.ServerID != string(c.Identity().ServerID()) {
+func (r *rollbacks) logRolledBackHere(from string, n rafttransport.Rollback) error {
+	if n.ServerID != string(r.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	if _, leader := c.current().raft.LeaderWithID(); leader != "" && leader != raft.ServerID(from) || n.Term < c.Term() {
+	if _, leader := r.current().raft.LeaderWithID(); leader != "" && leader != raft.ServerID(from) || n.Term < r.Term() {
 		return errors.New("not from this term's leader")
 	}
-	if last := c.LastIndex(); last >= n.Acknowledged {
+	if last := r.LastIndex(); last >= n.Acknowledged {
 		return fmt.Errorf("nothing is missing: the log ends at %d", last)
 	}
-	c.guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
-		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, c.cfg.DataDir, Replace(c.cfg.ID)))
+	r.guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
+		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, r.cfg.DataDir, Replace(r.cfg.ID)))
 	return nil
-}
-
-// rolledBack returns, for each replica in quarantine in a term, a text that describes the problem.
-func (c *Cluster) rolledBack(term uint64) map[raft.ServerID]string {
-	out := map[raft.ServerID]string{}
-	for _, r := range c.transport.RolledBack(term) {
-		id, _ := identity.Split(raft.ServerID(r.ServerID))
-		out[raft.ServerID(r.ServerID)] = fmt.Sprintf("log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or %s", r.Last, r.Acknowledged, Replace(id))
-	}
-	return out
 }

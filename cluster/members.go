@@ -3,8 +3,10 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -81,22 +83,33 @@ type info struct {
 	RolledBack map[raft.ServerID]string `json:"rolled_back,omitempty"`
 }
 
+// survey describes this replica and asks the others.
+type survey struct {
+	*core
+	access   *access
+	lead     *leaderships
+	progress *progress
+	steps    *stepDowns
+	reach    *reach
+	awaits   atomic.Value // string: see Awaits
+}
+
 // info describes this replica.
-func (c *Cluster) info() info {
-	id, addr := c.Leader()
-	_, lastTerm := c.stores.Logs.Tail()
+func (s *survey) info() info {
+	id, addr := s.lead.Leader()
+	_, lastTerm := s.stores.Logs.Tail()
 	i := info{
-		Identity: c.Identity(), Address: c.Addr(), Empty: !c.hasState(), Leads: c.IsLeader(), LeaderID: id, LeaderAddr: addr,
-		Term: c.Term(), LastTerm: lastTerm, Commit: c.CommitIndex(), Applied: c.AppliedIndex(), LastIndex: c.LastIndex(),
-		LastContact: -1, Version: c.cfg.Version, Level: c.cfg.Level, DiskFree: c.diskFree.Load(), Full: c.full.Load(),
-		Expect: c.cfg.BootstrapExpect, Join: c.cfg.Join, Problem: c.problems(), Warning: c.Warning(), Unreached: c.reach.unreached(),
+		Identity: s.Identity(), Address: s.Addr(), Empty: !s.hasState(), Leads: s.IsLeader(), LeaderID: id, LeaderAddr: addr,
+		Term: s.Term(), LastTerm: lastTerm, Commit: s.CommitIndex(), Applied: s.AppliedIndex(), LastIndex: s.LastIndex(),
+		LastContact: -1, Version: s.cfg.Version, Level: s.cfg.Level, DiskFree: s.diskFree.Load(), Full: s.full.Load(),
+		Expect: s.cfg.BootstrapExpect, Join: s.cfg.Join, Problem: s.problems(), Warning: s.Warning(), Unreached: s.reach.tries.unreached(),
 	}
 	if i.Leads {
-		i.RolledBack = c.rolledBack(i.Term)
+		i.RolledBack = s.rolledBack(i.Term)
 	}
-	i.Stalled, i.Refusing = c.hindered()
+	i.Stalled, i.Refusing = s.hindered()
 	i.Identity.RemovedPeers, i.Identity.Recovered = nil, nil
-	switch at := c.LastContact(); {
+	switch at := s.lead.LastContact(); {
 	case i.Leads:
 		i.LastContact = 0
 	case !at.IsZero():
@@ -107,9 +120,9 @@ func (c *Cluster) info() info {
 
 // hindered says why this replica makes no progress, or "". On a leader it also returns the followers
 // that refuse its entries, with the reasons.
-func (c *Cluster) hindered() (why string, refusing map[string]string) {
-	p := c.Progress()
-	if p.Stalled >= c.stallLimit()/2 {
+func (s *survey) hindered() (why string, refusing map[string]string) {
+	p := s.progress.Progress()
+	if p.Stalled >= s.progress.stallLimit()/2 {
 		why = p.Why
 	}
 	for _, r := range p.Refusals {
@@ -123,19 +136,23 @@ func (c *Cluster) hindered() (why string, refusing map[string]string) {
 
 // infoFor returns the part of info that a caller may see. A caller that is not a member learns only
 // the identity of this replica, its address and whether it is empty.
-func (c *Cluster) infoFor(from string) info {
-	i := c.info()
-	if i.Identity.ClusterID == "" || c.trusts(raft.ServerID(from)) {
+func (s *survey) infoFor(from string) info {
+	i := s.info()
+	if i.Identity.ClusterID == "" || s.access.trusts(raft.ServerID(from)) {
 		return i
 	}
 	i.Identity.Removed, i.Identity.Role = nil, ""
 	return info{Identity: i.Identity, Address: i.Address, Empty: i.Empty}
 }
 
-// hasState reports whether the stores contain anything, or cannot be read.
-func (c *Cluster) hasState() bool {
-	empty, err := c.stores.Empty()
-	return err != nil || !empty
+// rolledBack returns, for each replica in quarantine in a term, a text that describes the problem.
+func (s *survey) rolledBack(term uint64) map[raft.ServerID]string {
+	out := map[raft.ServerID]string{}
+	for _, r := range s.transport.RolledBack(term) {
+		id, _ := identity.Split(raft.ServerID(r.ServerID))
+		out[raft.ServerID(r.ServerID)] = fmt.Sprintf("log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or %s", r.Last, r.Acknowledged, Replace(id))
+	}
+	return out
 }
 
 // Members asks every replica of the membership, each with a short timeout, and returns them sorted
@@ -143,14 +160,14 @@ func (c *Cluster) hasState() bool {
 // the replica votes both in the committed membership and in the newest one. So a replica shown as a
 // voter counts in every majority, and one that is no longer shown counts in none. Raft itself uses
 // the newest membership in its log at once.
-func (c *Cluster) Members() []Member {
-	committed := c.fsm.membership() // read first: a change that is committed in between counts as pending
-	latest := c.configuration()
+func (s *survey) Members() []Member {
+	committed := s.fsm.membership() // read first: a change that is committed in between counts as pending
+	latest := s.configuration()
 	if len(committed.Servers) == 0 {
 		committed = latest // nothing was applied since the start
 	}
 	conf := servers.Union(latest, committed)
-	infos := c.askAll(conf)
+	infos := s.askAll(conf)
 	var commit, term uint64
 	var rolledBack map[raft.ServerID]string
 	var refusing map[string]string
@@ -160,7 +177,7 @@ func (c *Cluster) Members() []Member {
 			term, rolledBack, refusing = i.Term, i.RolledBack, i.Refusing
 		}
 	}
-	leader, _ := c.Leader()
+	leader, _ := s.lead.Leader()
 	out := make([]Member, 0, len(conf.Servers))
 	for _, s := range conf.Servers {
 		m := Member{Address: string(s.Address), State: StateUnreachable}
@@ -184,11 +201,6 @@ func (c *Cluster) Members() []Member {
 	return out
 }
 
-// configuration returns raft's newest membership.
-func (c *Cluster) configuration() raft.Configuration {
-	return c.current().raft.GetConfiguration().Configuration()
-}
-
 // HasMember reports whether the newest membership here has a replica with an id. It calls no other
 // replica.
 func (c *Cluster) HasMember(id string) bool {
@@ -201,43 +213,43 @@ func (c *Cluster) HasMember(id string) bool {
 }
 
 // askAll asks servers for their info. The result lacks those that do not answer within infoTimeout.
-func (c *Cluster) askAll(conf raft.Configuration) map[raft.ServerID]info {
-	return c.askWithin(infoTimeout, conf)
+func (s *survey) askAll(conf raft.Configuration) map[raft.ServerID]info {
+	return s.askWithin(infoTimeout, conf)
 }
 
 // askPatiently is like askAll, with patientTimeout. It is for requests that are refused if a server
 // does not answer.
-func (c *Cluster) askPatiently(servers ...raft.Server) map[raft.ServerID]info {
-	return c.askWithin(patientTimeout, raft.Configuration{Servers: servers})
+func (s *survey) askPatiently(servers ...raft.Server) map[raft.ServerID]info {
+	return s.askWithin(patientTimeout, raft.Configuration{Servers: servers})
 }
 
 // askWithin does the work of askAll and askPatiently.
-func (c *Cluster) askWithin(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
-	ctx, cancel := context.WithTimeout(c.ctx, d)
+func (s *survey) askWithin(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
+	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()
-	self := c.Identity().ServerID()
+	self := s.Identity().ServerID()
 	out := map[raft.ServerID]info{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for _, s := range conf.Servers {
-		if s.ID == self {
-			i := c.info()
+	for _, v := range conf.Servers {
+		if v.ID == self {
+			i := s.info()
 			mu.Lock()
-			out[s.ID] = i
+			out[v.ID] = i
 			mu.Unlock()
 			continue
 		}
-		if c.peer == nil {
+		if s.peer == nil {
 			continue
 		}
 		wg.Go(func() {
-			i, err := protocol.Ask[info](ctx, c.peer, string(s.Address), protocol.Info, protocol.None{})
-			if err != nil || i.Identity.ServerID() != s.ID {
+			i, err := protocol.Ask[info](ctx, s.peer, string(v.Address), protocol.Info, protocol.None{})
+			if err != nil || i.Identity.ServerID() != v.ID {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			out[s.ID] = i
+			out[v.ID] = i
 		})
 	}
 	wg.Wait()

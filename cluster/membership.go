@@ -6,23 +6,31 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
 	"rmd/cluster/protocol"
-	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
 	"rmd/internal/failpoint"
 )
 
+// departures follows the committed membership. It refuses replicas that left, and stops this one if it
+// was removed.
+type departures struct {
+	*core
+	access         *access
+	lead           *leaderships
+	conf           confState
+	foreignCluster atomic.Bool // it was logged that the other replicas belong to another cluster or epoch
+}
+
 // confState follows the committed membership.
 type confState struct {
-	change raftstore.Mutex // held while one membership change is checked and made
-
 	mu     sync.Mutex
 	known  map[raft.ServerID]bool // the servers of the previous membership
 	latest raft.Configuration
@@ -36,7 +44,7 @@ type confState struct {
 // removed.
 func (s *confState) init(snapshot *raft.SnapshotMeta) {
 	s.known = map[raft.ServerID]bool{}
-	s.signal, s.change = make(chan struct{}, 1), raftstore.NewMutex()
+	s.signal = make(chan struct{}, 1)
 	if snapshot != nil {
 		for _, v := range snapshot.Configuration.Servers {
 			s.known[v.ID] = true
@@ -45,8 +53,8 @@ func (s *confState) init(snapshot *raft.SnapshotMeta) {
 }
 
 // configurationApplied records a membership. It runs on raft's FSM goroutine and must not block.
-func (c *Cluster) configurationApplied(index uint64, conf raft.Configuration) {
-	s := &c.conf
+func (d *departures) configurationApplied(index uint64, conf raft.Configuration) {
+	s := &d.conf
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if index < s.index {
@@ -84,48 +92,48 @@ func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bo
 
 // watchMembership handles membership changes. It refuses replicas that left and watches those that
 // stay. It also detects that this replica was removed, and announces a new address of this replica.
-func (c *Cluster) watchMembership() {
-	t := time.NewTicker(max(time.Second, 2*c.cfg.Election))
+func (d *departures) watchMembership() {
+	t := time.NewTicker(max(time.Second, 2*d.cfg.Election))
 	defer t.Stop()
 	for {
 		select {
-		case <-c.conf.signal:
-			c.stepMembership()
+		case <-d.conf.signal:
+			d.stepMembership()
 		case <-t.C:
-			c.watchPeers() // an installed snapshot changes the membership without a signal
-			_ = c.jobs.membership.Done(c.checkOwnMembership())
-		case <-c.ctx.Done():
+			d.lead.watchPeers() // an installed snapshot changes the membership without a signal
+			_ = d.jobs.membership.Done(d.checkOwnMembership())
+		case <-d.ctx.Done():
 			return
 		}
 	}
 }
 
 // stepMembership handles the changes since the last call.
-func (c *Cluster) stepMembership() {
-	_, left, ok := c.conf.step()
+func (d *departures) stepMembership() {
+	_, left, ok := d.conf.step()
 	if !ok {
 		return
 	}
-	self := c.Identity().ServerID()
+	self := d.Identity().ServerID()
 	if slices.Contains(left, self) {
-		_ = c.removedHere(removedNotice{ServerID: string(self), By: "the membership", At: time.Now()})
+		_ = d.removedHere(removedNotice{ServerID: string(self), By: "the membership", At: time.Now()})
 		return
 	}
 	if len(left) > 0 {
 		failpoint.Hit(failpoint.MemberLeft)
-		err := c.guard.RetryShortage("record the removed replicas", func() error { return c.recordRemoved(left) })
-		if err != nil && c.identityFailed(err) != nil {
+		err := d.guard.RetryShortage("record the removed replicas", func() error { return d.recordRemoved(left) })
+		if err != nil && d.identityFailed(err) != nil {
 			return
 		}
 	}
-	c.introduced.forget(func(id raft.ServerID) bool { _, member := c.member(id); return member || c.dir.IsRemoved(id) })
-	c.peer.Recheck()
-	c.watchPeers()
+	d.access.introduced.forget(func(id raft.ServerID) bool { _, member := d.access.member(id); return member || d.dir.IsRemoved(id) })
+	d.peer.Recheck()
+	d.lead.watchPeers()
 }
 
 // recordRemoved stores the ids of removed replicas.
-func (c *Cluster) recordRemoved(left []raft.ServerID) error {
-	return c.dir.Update(func(i *identity.Identity) {
+func (d *departures) recordRemoved(left []raft.ServerID) error {
+	return d.dir.Update(func(i *identity.Identity) {
 		for _, id := range left {
 			delete(i.Trust.Keys, string(id))
 			if !slices.Contains(i.RemovedPeers, string(id)) {
@@ -136,17 +144,17 @@ func (c *Cluster) recordRemoved(left []raft.ServerID) error {
 }
 
 // watchPeers keeps liveness connections to all other members.
-func (c *Cluster) watchPeers() {
-	if c.peer == nil || c.ctx.Err() != nil {
+func (l *leaderships) watchPeers() {
+	if l.peer == nil || l.ctx.Err() != nil {
 		return
 	}
 	peers := map[string]string{}
-	for _, s := range c.configuration().Servers {
-		if id, _ := identity.Split(s.ID); id != c.cfg.ID {
+	for _, s := range l.configuration().Servers {
+		if id, _ := identity.Split(s.ID); id != l.cfg.ID {
 			peers[id] = string(s.Address)
 		}
 	}
-	c.peer.Watch(peers, func() []byte { return c.succession.Status().Encode() }, c.succession.ProcessDead)
+	l.peer.Watch(peers, func() []byte { return l.succession.Status().Encode() }, l.succession.ProcessDead)
 }
 
 // removedNotice tells a replica that it was removed.
@@ -165,20 +173,20 @@ const (
 // notifyRemoved tells a removed replica that it was removed, which raft does not. The replica's
 // current connection is being closed, since removed replicas may have none. So a lost notice is
 // sent again on a new connection.
-func (c *Cluster) notifyRemoved(s raft.Server, by string) {
+func (d *departures) notifyRemoved(s raft.Server, by string) {
 	n := removedNotice{ServerID: string(s.ID), By: by, At: time.Now().UTC()}
-	c.goRun(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, noticeTime)
+	d.goRun(func() {
+		ctx, cancel := context.WithTimeout(d.ctx, noticeTime)
 		defer cancel()
 		for {
-			_, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.Removed, n)
+			_, err := protocol.Ask[protocol.None](ctx, d.peer, string(s.Address), protocol.Removed, n)
 			if err == nil {
 				return
 			}
 			select {
 			case <-time.After(noticePause):
 			case <-ctx.Done():
-				c.log.Info("cannot notify the removed replica", "replica", s.ID, "error", err)
+				d.log.Info("cannot notify the removed replica", "replica", s.ID, "error", err)
 				return
 			}
 		}
@@ -190,24 +198,24 @@ const removedGrace = 300 * time.Millisecond
 
 // removedHere stops this replica. It first stores the removal, so that a later start is refused
 // too.
-func (c *Cluster) removedHere(n removedNotice) error {
-	id := c.Identity()
+func (d *departures) removedHere(n removedNotice) error {
+	id := d.Identity()
 	if n.ServerID != string(id.ServerID()) {
 		return fmt.Errorf("%s is not this replica (%s)", n.ServerID, id.ServerID())
 	}
 	if id.Removed != nil {
 		return nil
 	}
-	if err := c.dir.Update(func(i *identity.Identity) { i.Removed = &identity.Removal{By: n.By, At: n.At} }); err != nil {
+	if err := d.dir.Update(func(i *identity.Identity) { i.Removed = &identity.Removal{By: n.By, At: n.At} }); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.RemovedHere)
-	c.goRun(func() {
+	d.goRun(func() {
 		select { // let pending answers be sent: this replica may have been asked to remove itself
 		case <-time.After(removedGrace):
-		case <-c.ctx.Done():
+		case <-d.ctx.Done():
 		}
-		c.guard.Fail(exitcode.Removed, fmt.Errorf("%w by %s", ErrRemoved, n.By))
+		d.guard.Fail(exitcode.Removed, fmt.Errorf("%w by %s", ErrRemoved, n.By))
 	})
 	return nil
 }
@@ -216,15 +224,15 @@ func (c *Cluster) removedHere(n removedNotice) error {
 // one was removed: the removal may have happened while this replica was down, or its commit was
 // never announced here. If this replica's address changed, it announces the new one. It returns what
 // excludes this replica from the cluster.
-func (c *Cluster) checkOwnMembership() error {
-	self := c.Identity().ServerID()
-	conf := c.configuration()
+func (d *departures) checkOwnMembership() error {
+	self := d.Identity().ServerID()
+	conf := d.configuration()
 	me, member := servers.Find(conf, string(self))
-	moved := member && string(me.Address) != c.Addr()
-	if _, leader := c.Leader(); leader != "" && !moved {
+	moved := member && string(me.Address) != d.Addr()
+	if _, leader := d.lead.Leader(); leader != "" && !moved {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(d.ctx, 2*time.Second)
 	defer cancel()
 	var failed error
 	for _, s := range conf.Servers {
@@ -233,14 +241,14 @@ func (c *Cluster) checkOwnMembership() error {
 		}
 		var err error
 		if moved {
-			_, err = protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.Move, moveRequest{ServerID: string(self), Address: c.Addr()})
+			_, err = protocol.Ask[protocol.None](ctx, d.peer, string(s.Address), protocol.Move, moveRequest{ServerID: string(self), Address: d.Addr()})
 			if err == nil {
-				c.log.Info("announced the new address", "address", c.Addr())
+				d.log.Info("announced the new address", "address", d.Addr())
 				return nil
 			}
-			failed = fmt.Errorf("announce the new address %s: %w", c.Addr(), err)
+			failed = fmt.Errorf("announce the new address %s: %w", d.Addr(), err)
 		} else {
-			_, err = protocol.Ask[info](ctx, c.peer, string(s.Address), protocol.Info, protocol.None{})
+			_, err = protocol.Ask[info](ctx, d.peer, string(s.Address), protocol.Info, protocol.None{})
 		}
 		var coded interface{ ErrorCode() string }
 		if !errors.As(err, &coded) {
@@ -251,16 +259,16 @@ func (c *Cluster) checkOwnMembership() error {
 			if !refusedBy(err, s.ID) {
 				continue
 			}
-			_ = c.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
+			_ = d.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
 			return nil
 		case codeOtherCluster:
 			failed = fmt.Errorf("%s refuses this replica, which belongs to another cluster or was recovered by hand: %w", s.ID, err)
-			if c.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
-				c.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
+			if d.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
+				d.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
 		case string(refusal.IDInUse):
-			c.log.Error("a peer refuses this replica: another process uses its identity; stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "error", err)
+			d.log.Error("a peer refuses this replica: another process uses its identity; stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "error", err)
 			return fmt.Errorf("another process uses this replica's identity: %w", err)
 		}
 	}

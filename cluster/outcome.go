@@ -22,7 +22,7 @@ const outcomePause = 100 * time.Millisecond
 var alreadyMade = map[string]refusal.Code{"remove": refusal.NoSuchReplica, "promote": refusal.AlreadyVoter, "demote": refusal.NotAVoter}
 
 // resolveOutcome repeats a change until its outcome is known or ctx ends.
-func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
+func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if s, ok := servers.Find(servers.Union(c.configuration(), c.fsm.membership()), q.ID); ok {
 		q.Server = string(s.ID)
 	}
@@ -55,7 +55,7 @@ func (c *Cluster) resolveOutcome(ctx context.Context, q adminRequest) error {
 
 // confirmMade returns nil if the change was made. It returns a refusal if another incarnation now
 // has the id, since the operator may have meant that one.
-func (c *Cluster) confirmMade(q adminRequest) error {
+func (c *changes) confirmMade(q adminRequest) error {
 	if s, ok := servers.Find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
 		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)
 	}

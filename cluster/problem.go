@@ -18,22 +18,22 @@ func newJobs(r *job.Registry) jobs {
 
 // Problem describes what an operator should fix on this replica, or returns "". It does not include
 // background jobs that fail.
-func (c *Cluster) Problem() string {
+func (s *survey) Problem() string {
 	var all []string
-	if c.full.Load() {
-		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(c.diskFree.Load()), mebibytes(c.cfg.DiskStop)))
+	if s.full.Load() {
+		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(s.diskFree.Load()), mebibytes(s.cfg.DiskStop)))
 	}
-	if age := c.guard.OldestWrite(time.Now()); age >= c.cfg.HungGiveUp {
+	if age := s.guard.OldestWrite(time.Now()); age >= s.cfg.HungGiveUp {
 		all = append(all, fmt.Sprintf("the disk is slow: a write has not returned for %s", age.Round(time.Second)))
 	}
-	if t := c.guard.ShortageText(); t != "" {
+	if t := s.guard.ShortageText(); t != "" {
 		all = append(all, "file descriptors or memory exhausted: "+t)
 	}
-	if age, why := c.progress.worst(); age >= c.stallLimit()/2 {
+	if age, why := s.progress.stalls.worst(); age >= s.progress.stallLimit()/2 {
 		all = append(all, fmt.Sprintf("no progress for %s: %s", age.Round(time.Second), why))
 	}
-	if c.cfg.Problem != nil {
-		if t := c.cfg.Problem(); t != "" {
+	if s.cfg.Problem != nil {
+		if t := s.cfg.Problem(); t != "" {
 			all = append(all, t)
 		}
 	}
@@ -42,17 +42,17 @@ func (c *Cluster) Problem() string {
 
 // problems returns Problem, and the background jobs that fail, with their errors. Only members get
 // it: an error may contain names of users and files.
-func (c *Cluster) problems() string {
-	return joined(c.Problem(), c.cfg.Jobs.Problem())
+func (s *survey) problems() string {
+	return joined(s.Problem(), s.cfg.Jobs.Problem())
 }
 
 // Warning describes what will become a problem of this replica if nobody acts, or returns "".
-func (c *Cluster) Warning() string {
+func (s *survey) Warning() string {
 	more := ""
-	if c.cfg.Warning != nil {
-		more = c.cfg.Warning()
+	if s.cfg.Warning != nil {
+		more = s.cfg.Warning()
 	}
-	return joined(c.stepDownText(), more)
+	return joined(s.steps.stepDownText(), more)
 }
 
 // joined joins the texts that are not empty.

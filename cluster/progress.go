@@ -52,20 +52,26 @@ type Work struct {
 // WatchWork makes Progress watch the work above Raft. report must return quickly, also while that
 // work hangs. It is also called on a replica that does not lead, where the work of an earlier
 // leadership may hang.
-func (c *Cluster) WatchWork(report func() Work) { c.progress.report.Store(&report) }
+func (p *progress) WatchWork(report func() Work) { p.stalls.report.Store(&report) }
 
 // Progress returns what this replica knows now.
-func (c *Cluster) Progress() Progress {
-	in := c.current()
-	p := Progress{Leads: c.IsLeader(), Commit: in.raft.CommitIndex(), Applied: c.AppliedIndex(), Last: in.raft.LastIndex()}
-	p.Stalled, p.Why = c.progress.worst()
-	if p.Leads {
-		for _, r := range c.transport.Refusals() {
+func (p *progress) Progress() Progress {
+	in := p.current()
+	now := Progress{Leads: p.IsLeader(), Commit: in.raft.CommitIndex(), Applied: p.AppliedIndex(), Last: in.raft.LastIndex()}
+	now.Stalled, now.Why = p.stalls.worst()
+	if now.Leads {
+		for _, r := range p.transport.Refusals() {
 			id, _ := identity.Split(r.Server)
-			p.Refusals = append(p.Refusals, EntryRefusal{ID: id, Why: r.Why, For: time.Since(r.Since)})
+			now.Refusals = append(now.Refusals, EntryRefusal{ID: id, Why: r.Why, For: time.Since(r.Since)})
 		}
 	}
-	return p
+	return now
+}
+
+// progress measures whether the work of this replica gets on.
+type progress struct {
+	*core
+	stalls progressWatch
 }
 
 // stall measures how long one kind of work has waited without progress.
@@ -133,26 +139,26 @@ func (w *progressWatch) beyond(limit time.Duration) (kind int, text string) {
 // watchProgress measures stalls until the cluster closes, and makes a leader without progress step
 // down. Of each interval no more than twice its nominal length counts: if this process was stopped,
 // that is no stall.
-func (c *Cluster) watchProgress() {
-	c.watch(func(_ time.Time, passed time.Duration) (goOn bool) {
+func (s *stepDowns) watchProgress() {
+	s.watch(func(_ time.Time, passed time.Duration) (goOn bool) {
 		passed = min(passed, 2*watchInterval)
-		c.observeProgress(passed)
-		c.judgeLeadership(passed)
+		s.progress.observeProgress(passed)
+		s.judgeLeadership(passed)
 		return true
 	})
 }
 
 // observeProgress looks once at each kind of work.
-func (c *Cluster) observeProgress(passed time.Duration) {
-	w := &c.progress
-	commit, applied := c.CommitIndex(), c.AppliedIndex()
+func (p *progress) observeProgress(passed time.Duration) {
+	w := &p.stalls
+	commit, applied := p.CommitIndex(), p.AppliedIndex()
 	marks := [stallKinds]uint64{stallApply: applied, stallCommit: commit}
 	var texts [stallKinds]string
 	if w.restoring.Load() == 0 {
-		texts[stallLoop] = c.waitingRequest()
-		texts[stallApply] = c.waitingApply(commit, applied)
-		marks[stallWork], texts[stallWork] = c.waitingWork()
-		texts[stallCommit] = c.waitingCommit(commit)
+		texts[stallLoop] = p.waitingRequest()
+		texts[stallApply] = p.waitingApply(commit, applied)
+		marks[stallWork], texts[stallWork] = p.waitingWork()
+		texts[stallCommit] = p.waitingCommit(commit)
 	}
 	marks[stallLoop] = w.answered.Load()
 	w.mu.Lock()
@@ -164,35 +170,35 @@ func (c *Cluster) observeProgress(passed time.Duration) {
 
 // waitingRequest says that raft's main loop has not served a request, or returns "" if this replica
 // does not lead. If the loop has served the request before, it makes the next one.
-func (c *Cluster) waitingRequest() string {
-	if c.current().raft.State() != raft.Leader {
+func (p *progress) waitingRequest() string {
+	if p.current().raft.State() != raft.Leader {
 		return "" // a follower may install a snapshot for minutes
 	}
-	w := &c.progress
+	w := &p.stalls
 	if w.asked.Load() == w.answered.Load() {
 		w.asked.Add(1)
-		c.goRun(func() {
-			c.transport.AwaitServed(c.ctx.Done())
+		p.goRun(func() {
+			p.transport.AwaitServed(p.ctx.Done())
 			w.answered.Add(1)
 		})
 	}
-	if age := c.guard.OldestWrite(time.Now()); age >= watchInterval {
+	if age := p.guard.OldestWrite(time.Now()); age >= watchInterval {
 		return "a write to the disk does not return"
 	}
 	return "raft's main loop is blocked"
 }
 
 // waitingApply says which entry is not applied, or returns "".
-func (c *Cluster) waitingApply(commit, applied uint64) string {
-	if applied >= commit || c.stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
+func (p *progress) waitingApply(commit, applied uint64) string {
+	if applied >= commit || p.stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
 		return ""
 	}
 	return fmt.Sprintf("entry %d is committed and not applied", applied+1)
 }
 
 // waitingWork asks the work above Raft.
-func (c *Cluster) waitingWork() (done uint64, why string) {
-	report := c.progress.report.Load()
+func (p *progress) waitingWork() (done uint64, why string) {
+	report := p.stalls.report.Load()
 	if report == nil {
 		return 0, ""
 	}
@@ -201,13 +207,13 @@ func (c *Cluster) waitingWork() (done uint64, why string) {
 }
 
 // waitingCommit says which entry is not committed, and which followers refuse it, or returns "".
-func (c *Cluster) waitingCommit(commit uint64) string {
-	if c.LastIndex() <= commit {
+func (p *progress) waitingCommit(commit uint64) string {
+	if p.LastIndex() <= commit {
 		return ""
 	}
 	all := []string{fmt.Sprintf("entry %d is not committed", commit+1)}
-	if c.IsLeader() {
-		for _, r := range c.transport.Refusals() {
+	if p.IsLeader() {
+		for _, r := range p.transport.Refusals() {
 			id, _ := identity.Split(r.Server)
 			all = append(all, fmt.Sprintf("%s refuses: %s", id, r.Why))
 		}

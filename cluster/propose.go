@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -27,18 +26,15 @@ func (c *Cluster) Propose(entry []byte) Future {
 	case c.full.Load():
 		return refusedFuture{ErrDiskFull}
 	}
-	if err := c.verifyEntry(raft.LogCommand, entry); err != nil {
+	if err := c.entries.verifyEntry(raft.LogCommand, entry); err != nil {
 		c.log.Error("refusing to propose an entry that replicas cannot apply", "error", err)
 		return refusedFuture{fmt.Errorf("%w: %w", ErrBadEntry, err)}
 	}
 	in := c.current()
 	start := time.Now()
-	c.commits.inFlight.Add(1)
+	c.commits.notifier.inFlight.Add(1)
 	return &proposal{c: c, in: in, start: start, f: in.raft.Apply(entry, c.enqueueTimeout())}
 }
-
-// enqueueTimeout is how long a proposal may wait for raft's main loop before it is refused.
-func (c *Cluster) enqueueTimeout() time.Duration { return max(time.Second, 2*c.cfg.Election) }
 
 // refusedFuture is a Future that was refused before raft got the entry.
 type refusedFuture struct{ err error }
@@ -57,7 +53,7 @@ type proposal struct {
 // Wait checks both errors of raft's future: its own and the FSM's response.
 func (p *proposal) Wait() (uint64, any, error) {
 	err := p.in.await(context.Background(), p.f)
-	p.c.commits.proposalEnded(err == nil)
+	p.c.commits.notifier.proposalEnded(err == nil)
 	if err != nil {
 		return 0, nil, p.c.outcome(p.f, err)
 	}
@@ -67,18 +63,6 @@ func (p *proposal) Wait() (uint64, any, error) {
 		return p.f.Index(), nil, err
 	}
 	return p.f.Index(), resp, nil
-}
-
-// outcome translates an error of raft's future into what it means for the entry.
-func (c *Cluster) outcome(f raft.Future, err error) error {
-	switch {
-	case errors.Is(err, raft.ErrLeadershipTransferInProgress):
-		c.transfers.refused(time.Now())
-		return fmt.Errorf("%w: %w", ErrNotLeader, err)
-	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), !enqueued(f):
-		return fmt.Errorf("%w: %w", ErrNotLeader, err)
-	}
-	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 }
 
 // Barrier waits until this replica has applied all earlier entries. It fails unless this replica
@@ -92,11 +76,4 @@ func (c *Cluster) Barrier(timeout time.Duration) error {
 		return c.outcome(f, err)
 	}
 	return nil
-}
-
-// observe reports a measurement.
-func (c *Cluster) observe(what Measure, d time.Duration) {
-	if c.cfg.Observe != nil {
-		c.cfg.Observe(what, d)
-	}
 }

@@ -35,23 +35,3 @@ func (c *Cluster) watchDisk() {
 		return age < c.cfg.HungExit
 	})
 }
-
-// watch calls look every watchInterval, with the time that has passed since the call before, until
-// look returns false or the cluster closes.
-func (c *Cluster) watch(look func(now time.Time, passed time.Duration) (goOn bool)) {
-	t := time.NewTicker(watchInterval)
-	defer t.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-t.C:
-		}
-		now := time.Now()
-		if !look(now, now.Sub(last)) {
-			return
-		}
-		last = now
-	}
-}

@@ -63,34 +63,34 @@ func (g *transferGate) suspect() time.Time {
 }
 
 // watchTransfer restarts raft in place if it refuses requests because of a transfer that has ended.
-func (c *Cluster) watchTransfer() {
-	t := time.NewTicker(max(c.cfg.Election/2, 10*time.Millisecond))
+func (r *runs) watchTransfer() {
+	t := time.NewTicker(max(r.cfg.Election/2, 10*time.Millisecond))
 	defer t.Stop()
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-r.ctx.Done():
 			return
 		case <-t.C:
 		}
-		since := c.transfers.suspect()
+		since := r.transfers.suspect()
 		if since.IsZero() {
 			continue
 		}
-		if !c.IsLeader() || !c.stillRefuses() {
-			c.transfers.clear()
+		if !r.IsLeader() || !r.stillRefuses() {
+			r.transfers.clear()
 			continue
 		}
-		if time.Since(since) > 2*c.cfg.Election {
-			c.transfers.clear()
-			c.restart("it refuses all requests because of a leadership transfer that has ended (hashicorp/raft #696)")
+		if time.Since(since) > 2*r.cfg.Election {
+			r.transfers.clear()
+			r.restart("it refuses all requests because of a leadership transfer that has ended (hashicorp/raft #696)")
 		}
 	}
 }
 
 // stillRefuses reports whether raft refuses a barrier because of a transfer.
-func (c *Cluster) stillRefuses() bool {
-	ctx, cancel := context.WithTimeout(c.ctx, c.cfg.Election)
+func (r *runs) stillRefuses() bool {
+	ctx, cancel := context.WithTimeout(r.ctx, r.cfg.Election)
 	defer cancel()
-	in := c.current()
-	return errors.Is(in.await(ctx, in.raft.Barrier(c.cfg.Election)), raft.ErrLeadershipTransferInProgress)
+	in := r.current()
+	return errors.Is(in.await(ctx, in.raft.Barrier(r.cfg.Election)), raft.ErrLeadershipTransferInProgress)
 }

@@ -25,21 +25,21 @@ import (
 // dropLog restarts raft in place and drops the log whose last entry is tail. If the log has another
 // last entry by then, the restart keeps it: a snapshot has replaced the log, and the new one
 // contains acknowledged entries.
-func (c *Cluster) dropLog(tail raft.Log) {
-	if !c.dropping.CompareAndSwap(false, true) {
+func (r *runs) dropLog(tail raft.Log) {
+	if !r.dropping.CompareAndSwap(false, true) {
 		return
 	}
-	c.divergent.Store(&tail)
-	c.goRun(func() {
-		defer c.dropping.Store(false)
-		c.restart("the log behind the snapshot is divergent (hashicorp/raft #697)")
+	r.divergent.Store(&tail)
+	r.goRun(func() {
+		defer r.dropping.Store(false)
+		r.restart("the log behind the snapshot is divergent (hashicorp/raft #697)")
 	})
 }
 
 // takeDivergent reports whether the log is the one to be dropped. It does so once.
-func (c *Cluster) takeDivergent() bool {
-	tail := c.divergent.Swap(nil)
-	last, term := c.stores.Logs.Tail()
+func (r *runs) takeDivergent() bool {
+	tail := r.divergent.Swap(nil)
+	last, term := r.stores.Logs.Tail()
 	return tail != nil && tail.Index == last && tail.Term == term
 }
 
@@ -85,12 +85,12 @@ func (in *instance) believesInTail(index, term uint64) bool {
 
 // snapshotInstalled is called when a snapshot was installed here, before the leader gets the
 // answer.
-func (c *Cluster) snapshotInstalled(index, term uint64) {
-	c.counters.installs.Add(1)
-	c.observe(MeasureInstall, 0)
-	last, _ := c.stores.Logs.Tail()
-	stale := last == 0 && c.current().believesInTail(index, term)
-	if again := c.installs.repeated(index, time.Now()); again || stale {
-		c.goRun(func() { c.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })
+func (r *runs) snapshotInstalled(index, term uint64) {
+	r.counters.installs.Add(1)
+	r.observe(MeasureInstall, 0)
+	last, _ := r.stores.Logs.Tail()
+	stale := last == 0 && r.current().believesInTail(index, term)
+	if again := r.installs.repeated(index, time.Now()); again || stale {
+		r.goRun(func() { r.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })
 	}
 }

@@ -114,13 +114,13 @@ func TestRestartKeepsReplacedLog(t *testing.T) {
 		s.boot()
 		l := s.leader(nil)
 		index, term := l.c.stores.Logs.Tail()
-		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
-		if !l.c.takeDivergent() || l.c.takeDivergent() {
+		l.c.runs.divergent.Store(&raft.Log{Index: index, Term: term})
+		if !l.c.runs.takeDivergent() || l.c.runs.takeDivergent() {
 			t.Error("the log that was found is not dropped, or more than once")
 		}
-		l.c.divergent.Store(&raft.Log{Index: index, Term: term})
+		l.c.runs.divergent.Store(&raft.Log{Index: index, Term: term})
 		s.put(l, 1)
-		if l.c.takeDivergent() {
+		if l.c.runs.takeDivergent() {
 			t.Error("a log with an entry more than the one that was found is dropped")
 		}
 		s.stopAll()

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -28,13 +29,19 @@ import (
 // ErrBadEntry is the error of a proposal that replicas cannot apply. It was not appended.
 var ErrBadEntry = rafttransport.ErrBadEntry
 
+// entryChecks checks entries before they are proposed or stored.
+type entryChecks struct {
+	*core
+	refusalLogged atomic.Int64 // when the last refusal of entries was logged, in Unix nanoseconds
+}
+
 // verifyEntries checks the entries of an AppendEntries request.
-func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
+func (k *entryChecks) verifyEntries(q *raft.AppendEntriesRequest) error {
 	for i, e := range q.Entries {
 		if e == nil || e.Index != q.PrevLogEntry+uint64(i)+1 {
 			return fmt.Errorf("%w: entry %d of %d has the wrong index", ErrBadEntry, i+1, len(q.Entries))
 		}
-		if err := c.verifyEntry(e.Type, e.Data); err != nil && !c.hasStored(e) {
+		if err := k.verifyEntry(e.Type, e.Data); err != nil && !k.hasStored(e) {
 			return fmt.Errorf("%w: index %d, term %d: %w", ErrBadEntry, e.Index, e.Term, err)
 		}
 	}
@@ -44,23 +51,23 @@ func (c *Cluster) verifyEntries(q *raft.AppendEntriesRequest) error {
 // hasStored reports whether this replica has already stored an entry. The library skips such
 // entries. If they were refused, an older program with newer data would never learn what is
 // committed, and so would not stop at the entry that it does not know.
-func (c *Cluster) hasStored(e *raft.Log) bool {
+func (k *entryChecks) hasStored(e *raft.Log) bool {
 	var stored raft.Log
-	return c.stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
+	return k.stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
 }
 
 // verifyEntry checks one entry.
-func (c *Cluster) verifyEntry(t raft.LogType, data []byte) error {
+func (k *entryChecks) verifyEntry(t raft.LogType, data []byte) error {
 	switch t {
 	case raft.LogNoop, raft.LogBarrier:
 		return nil
 	case raft.LogConfiguration:
 		return verifyConfiguration(data)
 	case raft.LogCommand:
-		if c.cfg.VerifyEntry == nil {
+		if k.cfg.VerifyEntry == nil {
 			return nil
 		}
-		return c.cfg.VerifyEntry(data)
+		return k.cfg.VerifyEntry(data)
 	}
 	return fmt.Errorf("unknown entry type %d", t)
 }
@@ -88,21 +95,21 @@ func verifyConfiguration(data []byte) error {
 const badPause = time.Minute
 
 // verifyReceived checks a Raft request. It logs a refusal at most once per badPause.
-func (c *Cluster) verifyReceived(cmd any) error {
-	err := verifyRequest(c, cmd)
+func (k *entryChecks) verifyReceived(cmd any) error {
+	err := k.verifyRequest(cmd)
 	if now := time.Now().UnixNano(); err != nil {
-		if last := c.refusalLogged.Load(); now-last > int64(badPause) && c.refusalLogged.CompareAndSwap(last, now) {
-			c.log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's", "error", err)
+		if last := k.refusalLogged.Load(); now-last > int64(badPause) && k.refusalLogged.CompareAndSwap(last, now) {
+			k.log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's", "error", err)
 		}
 	}
 	return err
 }
 
 // verifyRequest checks what a Raft request asks this replica to store.
-func verifyRequest(c *Cluster, cmd any) error {
+func (k *entryChecks) verifyRequest(cmd any) error {
 	switch q := cmd.(type) {
 	case *raft.AppendEntriesRequest:
-		return c.verifyEntries(q)
+		return k.verifyEntries(q)
 	case *raft.InstallSnapshotRequest:
 		if q.SnapshotVersion != raft.SnapshotVersionMax {
 			return fmt.Errorf("%w: snapshot version %d", ErrBadEntry, q.SnapshotVersion)

@@ -23,9 +23,9 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if !c.IsLeader() {
 		return ErrNotLeader
 	}
-	c.progress.restoring.Add(1)
-	c.progress.restores.Add(1)
-	defer c.progress.restoring.Add(-1)
+	c.stalls.restoring.Add(1)
+	c.stalls.restores.Add(1)
+	defer c.stalls.restoring.Add(-1)
 	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)

@@ -21,33 +21,33 @@ import (
 // Delete when: VerifyLeader counts only voters, and only answers to later heartbeats.
 
 // VerifyLeader returns nil if the voters confirm that this replica still leads.
-func (c *Cluster) VerifyLeader() error {
-	ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
+func (r *reads) VerifyLeader() error {
+	ctx, cancel := context.WithTimeout(r.ctx, r.enqueueTimeout())
 	defer cancel()
-	in := c.current()
-	return c.verify(ctx, in, in.raft.CurrentTerm())
+	in := r.current()
+	return r.verify(ctx, in, in.raft.CurrentTerm())
 }
 
 // verify returns nil if no later leader was elected before this call. Without a peer, in
 // simulations, it uses the library's VerifyLeader, or a barrier if there are non-voters.
-func (c *Cluster) verify(ctx context.Context, in *instance, term uint64) error {
+func (r *reads) verify(ctx context.Context, in *instance, term uint64) error {
 	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
 		return ErrNotLeader
 	}
 	conf := in.raft.GetConfiguration().Configuration()
-	if c.peer != nil {
-		return c.verifyTerm(ctx, in, conf, term)
+	if r.peer != nil {
+		return r.verifyTerm(ctx, in, conf, term)
 	}
 	for _, s := range conf.Servers {
 		if s.Suffrage != raft.Voter {
-			f := in.raft.Barrier(c.enqueueTimeout())
-			return c.mapVerify(in.await(ctx, f))
+			f := in.raft.Barrier(r.enqueueTimeout())
+			return r.mapVerify(in.await(ctx, f))
 		}
 	}
-	return c.mapVerify(in.await(ctx, in.raft.VerifyLeader()))
+	return r.mapVerify(in.await(ctx, in.raft.VerifyLeader()))
 }
 
-func (c *Cluster) mapVerify(err error) error {
+func (r *reads) mapVerify(err error) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
@@ -55,10 +55,10 @@ func (c *Cluster) mapVerify(err error) error {
 }
 
 // verifyTerm asks the voters for their term. It returns nil if a majority is still in term.
-func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
+func (r *reads) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	self := c.Identity().ServerID()
+	self := r.Identity().ServerID()
 	votes, voters, asked := 0, 0, 0
 	answers := make(chan bool, len(conf.Servers))
 	for _, s := range conf.Servers {
@@ -72,7 +72,7 @@ func (c *Cluster) verifyTerm(ctx context.Context, in *instance, conf raft.Config
 		}
 		asked++
 		go func() { // ends with ctx
-			b, err := c.peer.Call(ctx, string(s.Address), protocol.Term, nil)
+			b, err := r.peer.Call(ctx, string(s.Address), protocol.Term, nil)
 			answers <- err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) == term
 		}()
 	}

@@ -69,31 +69,27 @@ func (v raftView) Authorize(request any) error {
 	if v.c.peer == nil {
 		return nil
 	}
-	if err := v.c.authorizeRaft(request); err != nil {
+	if err := v.c.access.authorizeRaft(request); err != nil {
 		return err
 	}
-	return v.c.verifyReceived(request)
+	return v.c.entries.verifyReceived(request)
 }
 
 // Introduce implements rafttransport.Replica.
-func (v raftView) Introduce(to raft.ServerAddress) bool { return v.c.peer != nil && v.c.introduce(to) }
+func (v raftView) Introduce(to raft.ServerAddress) bool {
+	return v.c.peer != nil && v.c.access.introduce(to)
+}
 
 // VoteRequested implements rafttransport.Replica.
 func (v raftView) VoteRequested(term uint64) { v.c.succession.VoteRequested(term) }
 
 // SnapshotInstalled implements rafttransport.Replica.
-func (v raftView) SnapshotInstalled(index, term uint64) { v.c.snapshotInstalled(index, term) }
+func (v raftView) SnapshotInstalled(index, term uint64) { v.c.runs.snapshotInstalled(index, term) }
 
 // DropLog implements rafttransport.Replica.
-func (v raftView) DropLog(tail raft.Log) { v.c.dropLog(tail) }
+func (v raftView) DropLog(tail raft.Log) { v.c.runs.dropLog(tail) }
 
 // LogRolledBack implements rafttransport.Replica.
 func (v raftView) LogRolledBack(follower raft.ServerID, r rafttransport.Rollback) {
-	v.c.quarantine(follower, r)
-}
-
-// leads reports whether this replica leads in a term.
-func (c *Cluster) leads(term uint64) bool {
-	in := c.current()
-	return in != nil && in.raft.State() == raft.Leader && in.raft.CurrentTerm() == term
+	v.c.rollbacks.quarantine(follower, r)
 }

@@ -13,11 +13,17 @@ import (
 )
 
 // reach knows which members this replica cannot open a new connection to.
+type reach struct {
+	*core
+	tries connectionTries
+}
+
+// connectionTries has the results of the tries to connect to members.
 //
 // Old connections outlive what they were opened with: a certificate, a rule of a firewall, a name
 // that could be resolved. An election opens new ones. Therefore each replica tries from time to time
 // whether it still can, and health counts on those that succeed alone.
-type reach struct {
+type connectionTries struct {
 	mu     sync.Mutex
 	tried  map[raft.ServerID]time.Time // the end of the last try
 	failed map[raft.ServerID]failedTry
@@ -40,70 +46,70 @@ const (
 	reachTimeout = 5 * time.Second
 )
 
-func newReach() reach {
-	return reach{tried: map[raft.ServerID]time.Time{}, failed: map[raft.ServerID]failedTry{}, now: make(chan struct{}, 1)}
+func newConnectionTries() connectionTries {
+	return connectionTries{tried: map[raft.ServerID]time.Time{}, failed: map[raft.ServerID]failedTry{}, now: make(chan struct{}, 1)}
 }
 
 // TryConnections tries at once whether new connections to the other replicas can be opened. It does
 // not wait for the result, which Members shows.
-func (c *Cluster) TryConnections() {
+func (r *reach) TryConnections() {
 	select {
-	case c.reach.now <- struct{}{}:
+	case r.tries.now <- struct{}{}:
 	default:
 	}
 }
 
 // watchReach tries to connect to the other members until the cluster closes.
-func (c *Cluster) watchReach() {
+func (r *reach) watchReach() {
 	t := time.NewTicker(reachAgain)
 	defer t.Stop()
 	for {
 		all := false
 		select {
 		case <-t.C:
-		case <-c.reach.now:
+		case <-r.tries.now:
 			all = true
-		case <-c.ctx.Done():
+		case <-r.ctx.Done():
 			return
 		}
-		c.tryMembers(all)
+		r.tryMembers(all)
 	}
 }
 
 // tryMembers tries the members whose turn it is, or all, concurrently.
-func (c *Cluster) tryMembers(all bool) {
-	conf := c.configuration()
-	c.reach.keep(conf)
+func (r *reach) tryMembers(all bool) {
+	conf := r.configuration()
+	r.tries.keep(conf)
 	var wg sync.WaitGroup
 	for _, s := range conf.Servers {
-		if s.ID == c.Identity().ServerID() || !all && !c.reach.due(s.ID, time.Now()) {
+		if s.ID == r.Identity().ServerID() || !all && !r.tries.due(s.ID, time.Now()) {
 			continue
 		}
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(c.ctx, reachTimeout)
+			ctx, cancel := context.WithTimeout(r.ctx, reachTimeout)
 			defer cancel()
-			c.tried(s.ID, c.peer.Reach(ctx, string(s.Address)))
+			r.tried(s.ID, r.peer.Reach(ctx, string(s.Address)))
 		})
 	}
 	wg.Wait()
 }
 
 // tried records the result of a try, and logs when it changes.
-func (c *Cluster) tried(id raft.ServerID, err error) {
-	if c.ctx.Err() != nil {
+func (r *reach) tried(id raft.ServerID, err error) {
+	if r.ctx.Err() != nil {
 		return
 	}
-	switch before, now := c.reach.record(id, err, time.Now()); {
+	switch before, now := r.tries.record(id, err, time.Now()); {
 	case now == reachTries && before < now:
-		c.log.Warn("cannot open a new connection to a replica; it does not count for an election", "replica", id, "error", err)
+		r.log.Warn("cannot open a new connection to a replica; it does not count for an election", "replica", id, "error", err)
 	case now == 0 && before >= reachTries:
-		c.log.Info("new connections to a replica can be opened again", "replica", id)
+		r.log.Info("new connections to a replica can be opened again", "replica", id)
 	}
 }
 
 // record stores the result of a try. It returns how many tries in a row had failed before and have
 // failed now.
-func (r *reach) record(id raft.ServerID, err error, at time.Time) (before, now int) {
+func (r *connectionTries) record(id raft.ServerID, err error, at time.Time) (before, now int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tried[id] = at
@@ -117,7 +123,7 @@ func (r *reach) record(id raft.ServerID, err error, at time.Time) (before, now i
 }
 
 // due reports whether a member should be tried.
-func (r *reach) due(id raft.ServerID, now time.Time) bool {
+func (r *connectionTries) due(id raft.ServerID, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pause := reachPause
@@ -128,7 +134,7 @@ func (r *reach) due(id raft.ServerID, now time.Time) bool {
 }
 
 // keep forgets replicas that are no longer members.
-func (r *reach) keep(conf raft.Configuration) {
+func (r *connectionTries) keep(conf raft.Configuration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	gone := func(id raft.ServerID) bool { _, ok := servers.Find(conf, string(id)); return !ok }
@@ -138,7 +144,7 @@ func (r *reach) keep(conf raft.Configuration) {
 
 // unreached returns the configured ids of the members that this replica cannot open a new connection
 // to, each with the reason. It is nil if there are none.
-func (r *reach) unreached() map[string]string {
+func (r *connectionTries) unreached() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out map[string]string

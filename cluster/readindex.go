@@ -14,40 +14,11 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// AppliedIndex returns the highest index whose effect is in the FSM. No-ops and barriers have no
-// effect: they count as applied as soon as all entries before them are.
-func (c *Cluster) AppliedIndex() uint64 {
-	at := c.fsm.applied.Load()
-	for handed := c.current().raft.AppliedIndex(); at < handed; at++ {
-		var l raft.Log
-		if err := c.stores.Logs.Peek(at+1, &l); err != nil || l.Type != raft.LogNoop && l.Type != raft.LogBarrier {
-			break
-		}
-	}
-	return at
-}
-
-// WaitApplied waits until all entries up to index are applied here.
-func (c *Cluster) WaitApplied(ctx context.Context, index uint64) error {
-	const poll = 5 * time.Millisecond // no signal follows the application of a trailing no-op
-	for {
-		moved := c.fsm.moved()
-		if c.AppliedIndex() >= index {
-			return nil
-		}
-		t := time.NewTimer(poll)
-		select {
-		case <-moved:
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
-		case <-c.ctx.Done():
-			t.Stop()
-			return ErrClosed
-		}
-		t.Stop()
-	}
+// reads verifies leadership for linearizable reads.
+type reads struct {
+	*core
+	lead    *leaderships
+	batches readBatcher
 }
 
 // readBatcher makes all callers that wait while one verification runs share the next one.
@@ -66,15 +37,15 @@ type readBatch struct {
 // ReadIndex returns an index for a linearizable read: after WaitApplied with this index, the state
 // is at least as new as the call. The index is the leader's commit index, after the leader has
 // verified that it still led when the call arrived. A follower asks the leader.
-func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
-	if c.IsLeader() {
-		return c.readIndexHere(ctx)
+func (r *reads) ReadIndex(ctx context.Context) (uint64, error) {
+	if r.IsLeader() {
+		return r.readIndexHere(ctx)
 	}
-	_, addr := c.Leader()
-	if addr == "" || c.peer == nil {
+	_, addr := r.lead.Leader()
+	if addr == "" || r.peer == nil {
 		return 0, ErrNoLeader
 	}
-	b, err := c.peer.Call(ctx, addr, protocol.ReadIndex, nil)
+	b, err := r.peer.Call(ctx, addr, protocol.ReadIndex, nil)
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -89,54 +60,54 @@ func (c *Cluster) ReadIndex(ctx context.Context) (uint64, error) {
 
 // Confirm returns nil if this replica led in a term when Confirm was called. Concurrent calls share
 // verifications, as reads do.
-func (c *Cluster) Confirm(ctx context.Context, term uint64) error {
-	if _, err := c.readIndexHere(ctx); err != nil {
+func (r *reads) Confirm(ctx context.Context, term uint64) error {
+	if _, err := r.readIndexHere(ctx); err != nil {
 		return err
 	}
-	if c.Term() != term { // terms only rise: the verified term is this one, or it is over
+	if r.Term() != term { // terms only rise: the verified term is this one, or it is over
 		return ErrNotLeader
 	}
 	return nil
 }
 
 // readIndexHere joins the next batch. It starts runReads if that is not running.
-func (c *Cluster) readIndexHere(ctx context.Context) (uint64, error) {
-	r := &c.reads
-	r.mu.Lock()
-	if r.next == nil {
-		r.next = &readBatch{done: make(chan struct{})}
+func (r *reads) readIndexHere(ctx context.Context) (uint64, error) {
+	waits := &r.batches
+	waits.mu.Lock()
+	if waits.next == nil {
+		waits.next = &readBatch{done: make(chan struct{})}
 	}
-	b := r.next
-	if !r.busy {
-		r.busy = true
-		c.goRun(c.runReads)
+	b := waits.next
+	if !waits.busy {
+		waits.busy = true
+		r.goRun(r.runReads)
 	}
-	r.mu.Unlock()
+	waits.mu.Unlock()
 	select {
 	case <-b.done:
 		return b.index, b.err
 	case <-ctx.Done():
 		return 0, ctx.Err()
-	case <-c.ctx.Done():
+	case <-r.ctx.Done():
 		return 0, ErrClosed
 	}
 }
 
 // runReads verifies one batch after the other until no caller waits.
-func (c *Cluster) runReads() {
-	r := &c.reads
+func (r *reads) runReads() {
+	waits := &r.batches
 	for {
-		r.mu.Lock()
-		b := r.next
-		r.next = nil
+		waits.mu.Lock()
+		b := waits.next
+		waits.next = nil
 		if b == nil {
-			r.busy = false
-			r.mu.Unlock()
+			waits.busy = false
+			waits.mu.Unlock()
 			return
 		}
-		r.mu.Unlock()
-		ctx, cancel := context.WithTimeout(c.ctx, c.enqueueTimeout())
-		b.index, b.err = c.verifiedIndex(ctx)
+		waits.mu.Unlock()
+		ctx, cancel := context.WithTimeout(r.ctx, r.enqueueTimeout())
+		b.index, b.err = r.verifiedIndex(ctx)
 		cancel()
 		close(b.done)
 	}
@@ -144,15 +115,15 @@ func (c *Cluster) runReads() {
 
 // verifiedIndex reads the commit index and then verifies leadership. So the index is at least as
 // new as the start of the verification.
-func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
-	in := c.current()
+func (r *reads) verifiedIndex(ctx context.Context) (uint64, error) {
+	in := r.current()
 	term := in.raft.CurrentTerm()
-	if err := c.awaitTermCommit(ctx, in, term); err != nil {
+	if err := r.awaitTermCommit(ctx, in, term); err != nil {
 		return 0, err
 	}
 	index := in.raft.CommitIndex()
 	failpoint.Hit(failpoint.ReadIndexed)
-	if err := c.verify(ctx, in, term); err != nil {
+	if err := r.verify(ctx, in, term); err != nil {
 		return 0, err
 	}
 	return index, nil
@@ -160,9 +131,9 @@ func (c *Cluster) verifiedIndex(ctx context.Context) (uint64, error) {
 
 // awaitTermCommit waits until an entry of this term is committed. Before that, a new leader's
 // commit index may be older than entries that were acknowledged.
-func (c *Cluster) awaitTermCommit(ctx context.Context, in *instance, term uint64) error {
+func (r *reads) awaitTermCommit(ctx context.Context, in *instance, term uint64) error {
 	for {
-		noop, noopTerm := c.stores.Logs.LastNoop()
+		noop, noopTerm := r.stores.Logs.LastNoop()
 		if noopTerm == term && in.raft.CommitIndex() >= noop {
 			return nil
 		}

@@ -101,7 +101,7 @@ func TestRestartWithoutDescriptors(t *testing.T) {
 	}
 	giveBack := useUp(t, 0)
 	done := make(chan struct{})
-	go func() { r.c.restart("test"); close(done) }()
+	go func() { r.c.runs.restart("test"); close(done) }()
 	time.Sleep(200 * time.Millisecond)
 	giveBack()
 	select {

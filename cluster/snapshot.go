@@ -15,20 +15,26 @@ import (
 // SnapshotInfo describes one snapshot on disk.
 type SnapshotInfo = raftstore.SnapshotInfo
 
+// snapshots takes snapshots and lists them.
+type snapshots struct {
+	*core
+	one chan struct{} // the one request that waits for raft holds it
+}
+
 // snapshotTimeout bounds Snapshot.
 const snapshotTimeout = time.Minute
 
 // Snapshot is SnapshotWithin with a timeout of one minute.
-func (c *Cluster) Snapshot() error {
-	ctx, cancel := context.WithTimeout(c.ctx, snapshotTimeout)
+func (s *snapshots) Snapshot() error {
+	ctx, cancel := context.WithTimeout(s.ctx, snapshotTimeout)
 	defer cancel()
-	return c.SnapshotWithin(ctx)
+	return s.SnapshotWithin(ctx)
 }
 
 // SnapshotWithin takes a snapshot now. It returns nil if there is nothing new to take. It returns
 // when ctx ends, even if the disk hangs; the snapshot may then still be finished.
-func (c *Cluster) SnapshotWithin(ctx context.Context) error {
-	err := c.takeSnapshot(ctx)
+func (s *snapshots) SnapshotWithin(ctx context.Context) error {
+	err := s.takeSnapshot(ctx)
 	if err == nil || errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		return nil
 	}
@@ -38,33 +44,33 @@ func (c *Cluster) SnapshotWithin(ctx context.Context) error {
 // takeSnapshot asks raft for a snapshot. The library accepts the request only after the previous
 // snapshot is written, and the call cannot be cancelled. If the disk hangs, the goroutine remains,
 // but never more than one.
-func (c *Cluster) takeSnapshot(ctx context.Context) error {
+func (s *snapshots) takeSnapshot(ctx context.Context) error {
 	select {
-	case c.snapshots <- struct{}{}:
+	case s.one <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.ctx.Done():
+	case <-s.ctx.Done():
 		return ErrClosed
 	}
-	in := c.current()
+	in := s.current()
 	done := make(chan error, 1)
 	go func() { // ends with raft
 		done <- in.await(in.ctx, in.raft.Snapshot())
-		<-c.snapshots
+		<-s.one
 	}()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.ctx.Done():
+	case <-s.ctx.Done():
 		return ErrClosed
 	}
 }
 
 // SnapshotList returns the snapshots on disk, newest first.
-func (c *Cluster) SnapshotList() ([]SnapshotInfo, error) {
-	list, err := c.stores.Snapshots.List()
+func (s *snapshots) SnapshotList() ([]SnapshotInfo, error) {
+	list, err := s.stores.Snapshots.List()
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
@@ -76,8 +82,8 @@ func (c *Cluster) SnapshotList() ([]SnapshotInfo, error) {
 }
 
 // OpenSnapshot opens a snapshot for reading. The store has compared its checksum.
-func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
-	m, r, err := c.stores.Snapshots.Open(id)
+func (s *snapshots) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
+	m, r, err := s.stores.Snapshots.Open(id)
 	if err != nil {
 		return SnapshotInfo{}, nil, fmt.Errorf("open snapshot: %w", err)
 	}
@@ -85,38 +91,38 @@ func (c *Cluster) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
 }
 
 // snapshotMade is called after each finished snapshot, whether it was taken here or received.
-func (c *Cluster) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
-	c.stores.Logs.StoredBytes(true)
-	c.counters.snapshots.Add(1)
-	c.counters.snapshotAt.Store(time.Now().UnixNano())
-	_ = c.jobs.snapshot.Done(nil)
-	c.observe(MeasureSnapshot, took)
+func (s *snapshots) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
+	s.stores.Logs.StoredBytes(true)
+	s.counters.snapshots.Add(1)
+	s.counters.snapshotAt.Store(time.Now().UnixNano())
+	_ = s.jobs.snapshot.Done(nil)
+	s.observe(MeasureSnapshot, took)
 }
 
 // snapshotFailed is called for each snapshot, taken here or received, that could not be written. The
 // library logs the error, and tries again later.
-func (c *Cluster) snapshotFailed(err error) {
-	_ = c.jobs.snapshot.Done(err)
-	c.observe(MeasureNoShot, 0)
+func (s *snapshots) snapshotFailed(err error) {
+	_ = s.jobs.snapshot.Done(err)
+	s.observe(MeasureNoShot, 0)
 }
 
 // watchSnapshotBytes takes a snapshot when the log has grown by SnapshotBytes. The library counts
 // only entries.
-func (c *Cluster) watchSnapshotBytes() {
+func (s *snapshots) watchSnapshotBytes() {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-s.ctx.Done():
 			return
 		case <-t.C:
 		}
-		if c.cfg.SnapshotBytes <= 0 || c.stores.Logs.StoredBytes(false) < c.cfg.SnapshotBytes {
+		if s.cfg.SnapshotBytes <= 0 || s.stores.Logs.StoredBytes(false) < s.cfg.SnapshotBytes {
 			continue
 		}
-		if err := c.Snapshot(); err != nil {
-			c.log.Warn("cannot take a snapshot to limit the size of the log", "error", err)
+		if err := s.Snapshot(); err != nil {
+			s.log.Warn("cannot take a snapshot to limit the size of the log", "error", err)
 		}
-		c.stores.Logs.StoredBytes(true)
+		s.stores.Logs.StoredBytes(true)
 	}
 }

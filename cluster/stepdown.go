@@ -54,8 +54,12 @@ type StepDown struct {
 	At    time.Time
 }
 
-// stepDowns is the state of stepping down.
+// stepDowns makes a leader without progress step down.
 type stepDowns struct {
+	*core
+	lead     *leaderships
+	progress *progress
+
 	last   atomic.Pointer[StepDown]
 	asking atomic.Bool // voters are being told to campaign
 	gaveUp atomic.Bool // this replica stepped down, and knows no leader since
@@ -79,30 +83,30 @@ const (
 )
 
 // stallLimit is how long work may wait without progress before a leader steps down.
-func (c *Cluster) stallLimit() time.Duration {
-	return max(c.cfg.HungGiveUp, stallElections*c.cfg.Election)
+func (p *progress) stallLimit() time.Duration {
+	return max(p.cfg.HungGiveUp, stallElections*p.cfg.Election)
 }
 
 // patience is a limit, doubled for each try to step down since this replica last led well. So
 // leadership does not go in circles if the others do no better.
-func (c *Cluster) patience(limit time.Duration) time.Duration {
-	return limit << min(c.steps.tries, triesMax)
+func (s *stepDowns) patience(limit time.Duration) time.Duration {
+	return limit << min(s.tries, triesMax)
 }
 
 // judgeLeadership makes this replica step down, or ends its muting. watchProgress calls it after
 // each look at the work.
-func (c *Cluster) judgeLeadership(passed time.Duration) {
-	c.observeLeadership(passed)
-	if c.steps.term != 0 {
-		c.judgeLeader()
+func (s *stepDowns) judgeLeadership(passed time.Duration) {
+	s.observeLeadership(passed)
+	if s.term != 0 {
+		s.judgeLeader()
 	} else {
-		c.judgeFollower()
+		s.judgeFollower()
 	}
 }
 
 // observeLeadership records for how long this replica leads or knows no leader.
-func (c *Cluster) observeLeadership(passed time.Duration) {
-	s, in := &c.steps, c.current()
+func (s *stepDowns) observeLeadership(passed time.Duration) {
+	in := s.current()
 	var term uint64
 	if in.raft.State() == raft.Leader {
 		term = in.raft.CurrentTerm()
@@ -115,62 +119,61 @@ func (c *Cluster) observeLeadership(passed time.Duration) {
 	}
 	s.led += passed
 	s.well += passed
-	if age, _ := c.progress.worst(); age > c.stallLimit()/2 {
+	if age, _ := s.progress.stalls.worst(); age > s.progress.stallLimit()/2 {
 		s.well = 0
 	}
 	s.leaderless += passed
-	if _, leader := c.leaderOf(in); leader != "" {
+	if _, leader := s.lead.leaderOf(in); leader != "" {
 		s.leaderless = 0
-		if leader != c.Identity().ServerID() {
+		if leader != s.Identity().ServerID() {
 			s.gaveUp.Store(false)
 		}
 	}
 }
 
 // judgeLeader makes a leader without progress step down.
-func (c *Cluster) judgeLeader() {
-	s := &c.steps
-	limit := c.patience(c.stallLimit())
-	cause, why := c.stalled(c.patience(c.cfg.HungGiveUp), limit)
+func (s *stepDowns) judgeLeader() {
+	limit := s.patience(s.progress.stallLimit())
+	cause, why := s.stalled(s.patience(s.cfg.HungGiveUp), limit)
 	switch {
 	case cause == "":
 		s.alone = false
-		if s.well > c.stallLimit() {
+		if s.well > s.progress.stallLimit() {
 			s.tries = 0
 		}
 	case cause != CauseDisk && s.led < limit: // the stall may be older than this leadership
-	case !c.transport.Muted() && !s.asking.Load():
-		c.stepDown(StepDown{Term: s.term, Cause: cause, Why: why, At: time.Now()})
+	case !s.transport.Muted() && !s.asking.Load():
+		s.stepDown(StepDown{Term: s.term, Cause: cause, Why: why, At: time.Now()})
 	}
 }
 
 // judgeFollower mutes a replica that does not lead while something of its own hangs, and after it
 // stepped down until another one leads. If no leader is or can be elected without it, it must try.
-func (c *Cluster) judgeFollower() {
-	cause, why := c.stalled(c.cfg.HungGiveUp, c.stallLimit())
+func (s *stepDowns) judgeFollower() {
+	cause, why := s.stalled(s.cfg.HungGiveUp, s.progress.stallLimit())
 	hangs := cause != "" && cause != CauseCommit
-	waits := c.steps.gaveUp.Load() && len(c.successors(true)) > 0
-	mute := (hangs || waits) && c.steps.leaderless < c.stallLimit()
-	if mute == c.transport.Muted() {
+	waits := s.gaveUp.Load() && len(s.successors(true)) > 0
+	mute := (hangs || waits) && s.leaderless < s.progress.stallLimit()
+	if mute == s.transport.Muted() {
 		return
 	}
-	c.transport.Mute(mute)
-	c.goRun(func() {
+	s.transport.Mute(mute)
+	s.goRun(func() {
 		if mute {
-			c.log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
+			s.log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
 		} else {
-			c.log.Info("this replica may lead again")
+			s.log.Info("this replica may lead again")
 		}
 	})
 }
 
 // stalled returns the cause of the stall of a write that has lasted for disk, or of another stall
 // that has lasted for limit. It returns "" if there is none.
-func (c *Cluster) stalled(disk, limit time.Duration) (cause, why string) {
-	if age := c.guard.OldestWrite(time.Now()); age >= disk {
+func (s *stepDowns) stalled(disk, limit time.Duration) (cause, why string) {
+	if age := s.guard.OldestWrite(time.Now()); age >= disk {
 		return CauseDisk, fmt.Sprintf("a disk write has not returned for %s", age.Round(time.Second))
 	}
-	kind, why := c.progress.beyond(limit)
+	kind, why := s.progress.stalls.beyond(limit)
 	if kind == stallKinds {
 		return "", ""
 	}
@@ -178,23 +181,22 @@ func (c *Cluster) stalled(disk, limit time.Duration) (cause, why string) {
 }
 
 // stepDown gives up leadership if another replica could lead.
-func (c *Cluster) stepDown(d StepDown) {
-	s := &c.steps
-	next := c.successors(!d.raftHangs())
-	if len(next) == 0 && (!d.raftHangs() || len(servers.Voters(c.configuration())) == 1) {
+func (s *stepDowns) stepDown(d StepDown) {
+	next := s.successors(!d.raftHangs())
+	if len(next) == 0 && (!d.raftHangs() || len(servers.Voters(s.configuration())) == 1) {
 		if !s.alone {
 			s.alone = true
-			c.goRun(func() { // the watch must not depend on the logger
-				c.log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
+			s.goRun(func() { // the watch must not depend on the logger
+				s.log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
 			})
 		}
 		return
 	}
 	s.tries++
 	s.asking.Store(true)
-	c.goRun(func() {
+	s.goRun(func() {
 		defer s.asking.Store(false)
-		c.giveUp(d, next)
+		s.giveUp(d, next)
 	})
 }
 
@@ -204,38 +206,38 @@ func (d StepDown) raftHangs() bool { return d.Cause == CauseLoop || d.Cause == C
 
 // giveUp tells the first of some voters that agrees to campaign, and mutes this replica. It keeps
 // leadership if nobody agrees, unless raft hangs.
-func (c *Cluster) giveUp(d StepDown, next []raft.Server) {
+func (s *stepDowns) giveUp(d StepDown, next []raft.Server) {
 	var errs []error
 	i := slices.IndexFunc(next, func(v raft.Server) bool {
-		err := c.succession.RequestElection(v)
+		err := s.lead.succession.RequestElection(v)
 		errs = append(errs, err)
 		return err == nil
 	})
 	if i < 0 && !d.raftHangs() {
-		c.log.Warn("no voter starts an election", "error", errors.Join(errs...))
+		s.log.Warn("no voter starts an election", "error", errors.Join(errs...))
 		return
 	}
-	c.steps.gaveUp.Store(true)
-	c.transport.Mute(true)
-	c.steps.last.Store(&d)
+	s.gaveUp.Store(true)
+	s.transport.Mute(true)
+	s.last.Store(&d)
 	select {
-	case c.current().notify <- false: // for watchLeadership
+	case s.current().notify <- false: // for watchLeadership
 	default:
 	}
-	if c.cfg.OnStepDown != nil {
-		c.cfg.OnStepDown(d)
+	if s.cfg.OnStepDown != nil {
+		s.cfg.OnStepDown(d)
 	}
-	c.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term)
+	s.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term)
 }
 
 // successors returns the voters that could lead in place of this leader, the longest log first. They
 // are alive, and are not the cause themselves. They form a majority, or one with this replica's vote.
 // A replica votes if its raft works, and only for a log that is at least as long as its own.
-func (c *Cluster) successors(votes bool) []raft.Server {
-	all, self, term := servers.Voters(c.configuration()), c.Identity().ServerID(), c.Term()
-	last := func(v raft.Server) uint64 { return c.transport.Stored(v.ID, term) }
+func (s *stepDowns) successors(votes bool) []raft.Server {
+	all, self, term := servers.Voters(s.configuration()), s.Identity().ServerID(), s.Term()
+	last := func(v raft.Server) uint64 { return s.transport.Stored(v.ID, term) }
 	able := slices.DeleteFunc(slices.Clone(all), func(v raft.Server) bool {
-		return v.ID == self || !c.alive(v.ID) || c.hinders(v.ID)
+		return v.ID == self || !s.alive(v.ID) || s.hinders(v.ID)
 	})
 	slices.SortStableFunc(able, func(a, b raft.Server) int { return cmp.Compare(last(b), last(a)) })
 	quorum := len(all)/2 + 1
@@ -243,7 +245,7 @@ func (c *Cluster) successors(votes bool) []raft.Server {
 	case len(able) >= quorum:
 		return able
 	case votes && len(able)+1 >= quorum:
-		return slices.DeleteFunc(able, func(v raft.Server) bool { return last(v) < c.LastIndex() })
+		return slices.DeleteFunc(able, func(v raft.Server) bool { return last(v) < s.LastIndex() })
 	}
 	return nil
 }
@@ -254,19 +256,19 @@ const aliveWithin = 2 * time.Second
 // alive reports whether a voter has answered a request of Raft, sent one or sent its status a moment
 // ago. The goroutine that sends requests to it may hang too. A muted replica sends none, so it may
 // hear only requests for votes. Between two of them a candidate waits up to two election timeouts.
-func (c *Cluster) alive(id raft.ServerID) bool {
-	within := max(aliveWithin, 3*c.cfg.Election)
-	return time.Since(c.transport.HeardAt(id)) < within || time.Since(c.succession.HeardAt(id)) < within
+func (s *stepDowns) alive(id raft.ServerID) bool {
+	within := max(aliveWithin, 3*s.cfg.Election)
+	return time.Since(s.transport.HeardAt(id)) < within || time.Since(s.lead.succession.HeardAt(id)) < within
 }
 
 // hinders reports whether a follower stores no entries because of itself, such as its full disk.
-func (c *Cluster) hinders(id raft.ServerID) bool {
-	return slices.ContainsFunc(c.transport.Refusals(), func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
+func (s *stepDowns) hinders(id raft.ServerID) bool {
+	return slices.ContainsFunc(s.transport.Refusals(), func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
 }
 
 // stepDownText says that this replica gave up leadership a short time ago, or returns "".
-func (c *Cluster) stepDownText() string {
-	d := c.steps.last.Load()
+func (s *stepDowns) stepDownText() string {
+	d := s.last.Load()
 	if d == nil || time.Since(d.At) > stepDownShown {
 		return ""
 	}

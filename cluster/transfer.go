@@ -15,11 +15,11 @@ import (
 )
 
 // Transfer transfers leadership to a voter. "" means the voter with the longest log.
-func (c *Cluster) Transfer(id string) error { return c.admin(adminRequest{Op: "transfer", ID: id}) }
+func (c *changes) Transfer(id string) error { return c.admin(adminRequest{Op: "transfer", ID: id}) }
 
 // transferHere checks the target, transfers leadership and waits until this replica no longer
 // leads.
-func (c *Cluster) transferHere(ctx context.Context, id string) error {
+func (c *changes) transferHere(ctx context.Context, id string) error {
 	in := c.current()
 	var f raft.Future
 	if id == "" {
@@ -65,11 +65,11 @@ func (c *Cluster) transferHere(ctx context.Context, id string) error {
 
 // awaitTarget waits up to patientTimeout until the target's log has everything that is committed
 // now.
-func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) error {
+func (c *changes) awaitTarget(ctx context.Context, s raft.Server, id string) error {
 	want := c.CommitIndex()
 	var lag uint64
 	for deadline := time.Now().Add(patientTimeout); ; {
-		i, ok := c.askPatiently(s)[s.ID]
+		i, ok := c.survey.askPatiently(s)[s.ID]
 		if !ok {
 			return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", id)
 		}
@@ -85,10 +85,4 @@ func (c *Cluster) awaitTarget(ctx context.Context, s raft.Server, id string) err
 			return ctx.Err()
 		}
 	}
-}
-
-// header returns raft's header for a request of this replica.
-func (c *Cluster) header() raft.RPCHeader {
-	id := c.Identity().ServerID()
-	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: c.network.EncodePeer(id, c.network.LocalAddr())}
 }

@@ -12,8 +12,8 @@ import (
 
 // verifyName checks that a replica may use its name. key is the key that the replica has proved to
 // own, or nil.
-func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
-	if c.peer == nil || !c.peer.Proves() {
+func (a *access) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
+	if a.peer == nil || !a.peer.Proves() {
 		return nil
 	}
 	_, incarnation := identity.Split(server)
@@ -23,7 +23,7 @@ func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error 
 		}
 		return nil
 	}
-	pinned := c.dir.PinnedKey(server)
+	pinned := a.dir.PinnedKey(server)
 	switch {
 	case key == nil:
 		return fmt.Errorf("%s has not proved its identity", server)
@@ -32,16 +32,16 @@ func (c *Cluster) verifyName(server raft.ServerID, key ed25519.PublicKey) error 
 	case pinned != "":
 		return fmt.Errorf("the key of %s has changed", server)
 	}
-	if _, member := c.member(server); member {
-		return c.pinKey(server, key)
+	if _, member := a.member(server); member {
+		return a.pinKey(server, key)
 	}
 	return nil
 }
 
 // pinKey stores the first key of a member whose incarnation names no key.
-func (c *Cluster) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
+func (a *access) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 	text, other := hex.EncodeToString(key), false
-	err := c.dir.Update(func(i *identity.Identity) {
+	err := a.dir.Update(func(i *identity.Identity) {
 		if have := i.Trust.Keys[string(server)]; have != "" {
 			other = have != text
 			return
@@ -52,11 +52,11 @@ func (c *Cluster) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 		i.Trust.Keys[string(server)] = text
 	})
 	if err != nil {
-		return c.identityFailed(err)
+		return a.identityFailed(err)
 	}
 	if other {
 		return fmt.Errorf("the key of %s has changed", server)
 	}
-	c.log.Info("recorded the key of a member", "replica", server)
+	a.log.Info("recorded the key of a member", "replica", server)
 	return nil
 }
