@@ -35,7 +35,7 @@ func TestCommandsBehindKerberos(t *testing.T) {
 		"rmadmin -getAllServiceState":                  "active",
 		"mapred job -list all":                         "Total jobs:",
 		"logs -applicationId " + app:                   "hello-from-a-container",
-		"application -kill " + running:                 "Killed application " + running,
+		"application -kill " + running:                 "Killing application " + running,
 	}
 	lines := []string{}
 	for line := range says {
@@ -49,6 +49,7 @@ func TestCommandsBehindKerberos(t *testing.T) {
 			t.Errorf("%s does not say %q: %s", lines[i], want, r.Last())
 		}
 	}
+	c.AwaitState(running, "KILLED", time.Minute)
 	c.Environment = append(c.Environment, "KRB5CCNAME=/nonexistent")
 	if r := c.Yarn("rmadmin", "-refreshQueues"); r.Code == 0 || !strings.Contains(r.Text(), "GSS initiate failed") && !strings.Contains(r.Text(), "AccessControlException") {
 		t.Errorf("rmadmin without a ticket: %s", r.Last())
@@ -82,8 +83,8 @@ func TestFlinkBehindKerberos(t *testing.T) {
 	c := behindKerberos(t, k, harness.Options{Nodes: 2})
 	c.Environment = append(c.Environment, "KRB5CCNAME=/nonexistent")
 	job := c.StartSum(harness.Sum{Count: count, PerSecond: 20, Parallelism: 2, More: []string{
-		"security.kerberos.login.principal=" + harness.KerberosUser + "@TEST", "security.kerberos.login.keytab=" + k.Keytab(harness.KerberosUser),
-		"security.kerberos.login.use-ticket-cache=false",
+		"security.kerberos.login.principal: " + harness.KerberosUser + "@TEST", "security.kerberos.login.keytab: " + k.Keytab(harness.KerberosUser),
+		"security.kerberos.login.use-ticket-cache: false",
 	}}, 15*time.Minute)
 	app := c.Submitted(job.Running)
 	succeeded(t, job.Wait())
@@ -120,11 +121,12 @@ func TestKDCDown(t *testing.T) {
 	kdc := gsstest.StartKDC(t)
 	c := behindKerberos(t, &harness.Kerberos{Protection: "privacy", KDC: kdc}, harness.Options{Nodes: 2, History: true})
 	const maps, reduces = 4, 2
-	job := c.StartSleep(maps, reduces, time.Minute, time.Second, 20*time.Minute, "-Dmapreduce.map.memory.mb=1536")
+	down := time.Duration(number(t, "RMD_INTEROP_KDC_SECONDS", 20)) * time.Second
+	job := c.StartSleep(maps, reduces, down+time.Minute, time.Second, down+20*time.Minute, "-Dmapreduce.map.memory.mb=1536")
 	app := c.Submitted(job)
 	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 	kdc.Stop()
-	time.Sleep(time.Duration(number(t, "RMD_INTEROP_KDC_SECONDS", 20)) * time.Second)
+	time.Sleep(down)
 	lead := c.Active()
 	t.Logf("kill -9 %s", lead.ID)
 	lead.Kill()

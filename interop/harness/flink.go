@@ -12,7 +12,7 @@ import (
 type Sum struct {
 	Count, PerSecond int
 	Parallelism      int      // each task slot is in its own TaskManager
-	More             []string // settings such as "security.kerberos.login.principal=ann"
+	More             []string // settings such as "security.kerberos.login.principal: ann"
 }
 
 // RunningSum is a running Sum.
@@ -28,11 +28,13 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	c.t.Helper()
 	dir := c.frameworkFolder(flink)
 	lib, out, conf := filepath.Join(dir, "lib"), c.folder("tmp", "sum"), c.folder("conf", "flink")
-	// Flink's distribution has these options, because Flink needs these packages of the JDK.
-	c.file("env.java.opts.all: -XX:+UseSerialGC "+strings.Join(opened(), " ")+"\n", "conf", "flink", "config.yaml")
+	// Flink's distribution has these options, because Flink needs these packages of the JDK. A client
+	// logs in before it reads its command line, so More is not there.
+	settings := append([]string{"env.java.opts.all: -XX:+UseSerialGC " + strings.Join(opened(), " ")}, j.More...)
+	c.file(strings.Join(settings, "\n")+"\n", "conf", "flink", "config.yaml")
 	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath(c.conf("client")), "org.apache.flink.client.cli.CliFrontend")
 	args := []string{"run", "-t", "yarn-application", "-c", "rmd.flink.Sum", "-p", strconv.Itoa(j.Parallelism)}
-	for _, s := range append([]string{
+	for _, s := range []string{
 		"yarn.flink-dist-jar=" + c.flinkJar(lib, "flink-yarn"),
 		"yarn.staging-directory=" + c.staging(),
 		"yarn.application.name=sum",
@@ -43,7 +45,7 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 		"execution.checkpointing.storage=filesystem", "execution.checkpointing.dir=" + c.staging("checkpoints"),
 		"restart-strategy.type=fixed-delay", "restart-strategy.fixed-delay.attempts=5", "restart-strategy.fixed-delay.delay=1s",
 		"heartbeat.timeout=10000", "heartbeat.interval=2000",
-	}, j.More...) {
+	} {
 		args = append(args, "-D", s)
 	}
 	args = append(args, filepath.Join(dir, "classes", "jobs.jar"), out, strconv.Itoa(j.Count), strconv.Itoa(j.PerSecond))

@@ -41,6 +41,9 @@ func (h *hdfs) site() *settings {
 	}
 	s.set("dfs.block.access.token.enable", "true")
 	s.set("dfs.data.transfer.protection", c.Kerberos.Protection)
+	if life := c.Kerberos.TokenLife; life != 0 {
+		s.setInt("dfs.namenode.delegation.token.renew-interval", int(life.Milliseconds()))
+	}
 	s.set("ignore.secure.ports.for.testing", "true") // the DataNode's pages are not behind TLS
 	c.principal(s, "nn", "dfs.namenode.kerberos.principal", "dfs.namenode.keytab.file")
 	c.principal(s, "dn", "dfs.datanode.kerberos.principal", "dfs.datanode.keytab.file")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // KDC is a running KDC.
@@ -26,8 +27,10 @@ type Kerberos struct {
 	KDC        KDC
 	Protection string // hadoop.rpc.protection
 	// Users is the KDC of the clients' realm. KDC trusts it. If it is nil, clients are of KDC's realm.
-	Users   KDC
-	keytabs map[string]string
+	Users KDC
+	// TokenLife is how long a token of the NameNode is valid unless it is renewed. 0 is a day.
+	TokenLife time.Duration
+	keytabs   map[string]string
 }
 
 // KerberosUser is the principal of clients.
@@ -55,7 +58,8 @@ func (c *Cluster) secure() {
 	} else {
 		k.Users.Run("kinit", "-c", cache, "-kt", k.Users.Keytab(KerberosUser), KerberosUser)
 	}
-	options := "-Djava.security.krb5.conf=" + k.KDC.Path("krb5.conf")
+	// Hadoop 3.1 asks a package of the JDK for the realm that JDK 17 hides.
+	options := "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED -Djava.security.krb5.conf=" + k.KDC.Path("krb5.conf")
 	if dir, err := native(); err == nil {
 		options += " -Djava.library.path=" + filepath.Join(dir, "nativelib", "Linux-"+runtime.GOARCH)
 	} else {

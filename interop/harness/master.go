@@ -35,10 +35,7 @@ func (c *Cluster) StartJava(name, queue, main string, args ...string) *Master {
 
 // javaLine returns a command line for a container.
 func (c *Cluster) javaLine(main string, args ...string) string {
-	line := c.Java + " -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true"
-	for _, p := range opens {
-		line += " --add-opens=java.base/" + p + "=ALL-UNNAMED"
-	}
+	line := c.Java + " -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true " + strings.Join(opened(), " ")
 	return line + " -cp '" + c.conf("client") + ":" + c.Classes + ":" + c.Jars + "/*' " + main + " " + strings.Join(args, " ")
 }
 
