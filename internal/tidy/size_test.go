@@ -29,7 +29,6 @@ var above = map[string]int{
 	"transport/http/ui":        6050,
 
 	"cmd/rmd/internal/command.call":    104,
-	"cmd/rmd/internal/command.program": 112,
 	"fsm/state.State":                  148,
 	"jepsen-lite/ledger.Ledger":        198,
 	"jepsen-lite/sim.driver":           89,

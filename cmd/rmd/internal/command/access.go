@@ -26,11 +26,11 @@ const (
 	certificateTTLMax = 10 * certificateTTL
 )
 
-func (p *program) access() *cli.Command {
+func accessVerbs() verb {
 	return noun("access", "access control: tokens and certificates with roles",
-		noun("token", "access tokens", p.command(p.accessCreate()), p.command(p.accessList()), p.command(p.accessRevoke())),
-		noun("certificate", "client certificates with a role", p.command(p.accessCertificate()), p.command(p.revokeCertificate()), p.command(p.listRevoked())),
-		p.command(p.accessWho()))
+		noun("token", "access tokens", accessCreate(), accessList(), accessRevoke()),
+		noun("certificate", "client certificates with a role", accessCertificate(), revokeCertificate(), listRevoked()),
+		accessWho())
 }
 
 func roleFlag() cli.Flag {
@@ -45,7 +45,7 @@ func (c *call) role() (string, error) {
 	return c.String("role"), nil
 }
 
-func (p *program) accessCreate() verb {
+func accessCreate() verb {
 	return verb{
 		name: "create", usage: "create an access token and print it once",
 		long: "After the first token, every change requires a role, on the replicas' own machines too.\nThe first token must have the role admin. -q prints only the token, for a file.",
@@ -93,7 +93,7 @@ func (p *program) accessCreate() verb {
 	}
 }
 
-func (p *program) accessList() verb {
+func accessList() verb {
 	list := output.List[api.AccessToken]{
 		Name: func(t api.AccessToken) string { return t.Name }, Empty: "no access tokens: any program on a replica's own machine may do everything",
 		Columns: []output.Column[api.AccessToken]{
@@ -117,7 +117,7 @@ func (p *program) accessList() verb {
 		}}
 }
 
-func (p *program) accessRevoke() verb {
+func accessRevoke() verb {
 	return verb{
 		name: "revoke", usage: "revoke an access token; it becomes invalid at once", args: "NAME", min: 1, max: 1,
 		long:     "After you revoke the last token, any program on the replicas' own machines may change everything again.",
@@ -142,7 +142,7 @@ func (p *program) accessRevoke() verb {
 	}
 }
 
-func (p *program) accessWho() verb {
+func accessWho() verb {
 	return verb{name: "whoami", usage: "show the name and role that the replica assigns to the caller, or the short name of a Kerberos principal",
 		flags:    []cli.Flag{&cli.StringFlag{Name: "principal", Usage: "show what hadoop.security.auth_to_local of the replica makes of a Kerberos principal, and which rule decides"}},
 		examples: []string{"rmd access whoami -o json", "rmd access whoami --principal nm/n1.example.com@EXAMPLE.COM"},
@@ -177,7 +177,7 @@ func principalFacts(p *api.PrincipalName) []output.Fact {
 
 var certificateName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
-func (p *program) accessCertificate() verb {
+func accessCertificate() verb {
 	return verb{
 		name: "create", usage: "create a client certificate with a role; needs the CA's key and contacts no replica",
 		long: "Run it where \"rmd init --tls\" created the CA. Give NAME.pem, NAME-key.pem and ca.pem to the owner, for --cert, --key and --cacert. \"rmd access certificate revoke\" revokes it.",

@@ -34,7 +34,7 @@ func (c *call) authority(cluster string) (*certificate.Authority, string, error)
 	return ca, dir, err
 }
 
-func (p *program) revokeCertificate() verb {
+func revokeCertificate() verb {
 	return verb{
 		name: "revoke", usage: "revoke a client's or a replica's certificate; needs the CA's key and contacts no replica", args: "FILE|SERIAL", min: 1, max: 1,
 		long:     "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the directory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that use the certificate.",
@@ -69,7 +69,7 @@ type revokedCertificate struct {
 	RevokedMillis int64  `json:"revoked_millis"`
 }
 
-func (p *program) listRevoked() verb {
+func listRevoked() verb {
 	list := output.List[revokedCertificate]{
 		Name: func(r revokedCertificate) string { return r.Serial }, Empty: "no certificate is revoked",
 		Columns: []output.Column[revokedCertificate]{

@@ -15,11 +15,11 @@ import (
 	"rmd/yarn"
 )
 
-func (p *program) applications() *cli.Command {
+func appVerbs() verb {
 	return noun("app", "submit, inspect, move and end applications",
-		p.command(p.appSubmit()), p.command(p.appList()), p.command(p.appStatus()), p.command(p.appExplain()), p.command(p.appForecast()),
-		p.command(p.appWait()), p.command(p.appKill()), p.command(p.appMove()), p.command(p.appPriority()), p.command(p.appGang()),
-		p.command(p.appAttempts()), p.command(p.appContainers()))
+		appSubmit(), appList(), appStatus(), appExplain(), appForecast(),
+		appWait(), appKill(), appMove(), appPriority(), appGang(),
+		appAttempts(), appContainers())
 }
 
 // appPath returns the REST path of the application in the first argument.
@@ -42,7 +42,7 @@ var appColumns = output.List[api.App]{
 		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true},
 		{Head: "LIVE", Text: func(a api.App) string { return output.Number(a.Containers) }, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
 		{Head: "ASKS", Text: func(a api.App) string { return output.Number(a.Outstanding) }, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
-		{Head: "WAIT", Text: appWait, Key: func(a api.App) float64 { return float64(a.WaitingMillis) }, Right: true},
+		{Head: "WAIT", Text: waitedText, Key: func(a api.App) float64 { return float64(a.WaitingMillis) }, Right: true},
 		{Head: "NAME", Text: func(a api.App) string { return a.Name }, Shrink: true, Spare: true},
 		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, Spare: true},
 		{Head: "TYPE", Wide: true, Text: func(a api.App) string { return a.Type }},
@@ -58,15 +58,15 @@ var appColumns = output.List[api.App]{
 	},
 }
 
-// appWait returns how long an application has been waiting, or "-" if that is not known.
-func appWait(a api.App) string {
+// waitedText returns how long an application has been waiting, or "-" if that is not known.
+func waitedText(a api.App) string {
 	if a.WaitingMillis == 0 {
 		return "-"
 	}
 	return output.Millis(a.WaitingMillis)
 }
 
-func (p *program) appList() verb {
+func appList() verb {
 	return verb{
 		name: "list", aliases: []string{"ls"}, usage: "list applications; without --all or --state, those that have not ended",
 		flags: append([]cli.Flag{
@@ -176,7 +176,7 @@ func pages[T any](ctx context.Context, c *call, path, field string, q url.Values
 	return out, err
 }
 
-func (p *program) appStatus() verb {
+func appStatus() verb {
 	return verb{name: "status", usage: "show the details of an application", args: "ID", min: 1, max: 1, flags: watchFlags(),
 		examples: []string{"rmd app status application_1780000000000_0107", "rmd app status application_1780000000000_0107 -o yaml"},
 		complete: []source{apps},
@@ -254,7 +254,7 @@ var attemptColumns = output.List[api.Attempt]{
 	},
 }
 
-func (p *program) appAttempts() verb {
+func appAttempts() verb {
 	return verb{name: "attempts", usage: "list the attempts of an application", args: "ID", min: 1, max: 1, flags: listFlags(attemptColumns),
 		examples: []string{"rmd app attempts application_1780000000000_0107 -o wide"},
 		complete: []source{apps},
@@ -287,7 +287,7 @@ var containerColumns = output.List[api.Container]{
 	},
 }
 
-func (p *program) appContainers() verb {
+func appContainers() verb {
 	return verb{name: "containers", usage: "list the containers of an application", args: "ID", min: 1, max: 1, flags: listFlags(containerColumns),
 		examples: []string{"rmd app containers application_1780000000000_0107 --sort -size"},
 		complete: []source{apps},

@@ -12,7 +12,7 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-func (p *program) appExplain() verb {
+func appExplain() verb {
 	return verb{name: "explain", usage: "explain why an application waits", args: "ID", min: 1, max: 1, flags: watchFlags(),
 		long: "Shows the asks of the application, its limits, the verdict of its queue and nodes, " +
 			"its reservation and the containers that must end first, the applications before " +

@@ -6,13 +6,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"rmd/api"
 	"rmd/cmd/internal/output"
 )
 
-func (p *program) appForecast() verb {
+func appForecast() verb {
 	return verb{name: "forecast", usage: "forecast when what an application waits for will start", args: "ID", min: 1, max: 1, flags: watchFlags(),
 		long: "Plans ahead on copies of the state, where containers end when containers like them have ended so far, " +
 			"and shows when the next container of each ask starts: the median, the times between which " +
@@ -33,11 +31,11 @@ func (p *program) appForecast() verb {
 		}}
 }
 
-func (p *program) forecasts() *cli.Command {
-	return noun("forecast", "how well forecasts of starts hold", p.command(p.forecastReport()))
+func forecastVerbs() verb {
+	return noun("forecast", "how well forecasts of starts hold", forecastReport())
 }
 
-func (p *program) forecastReport() verb {
+func forecastReport() verb {
 	return verb{name: "report", usage: "show how often the intervals of forecasts held on this cluster", flags: watchFlags(),
 		long: "Each replica forecasts once a minute when what waits will start, and compares that with when it starts. " +
 			"This shows the record of the replica that answers. Intervals of \"rmd app forecast\" come from it.",

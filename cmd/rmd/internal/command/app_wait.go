@@ -19,7 +19,7 @@ const (
 	waitMost  = time.Second
 )
 
-func (p *program) appWait() verb {
+func appWait() verb {
 	return verb{
 		name: "wait", usage: "wait until an application runs or has ended", args: "ID", min: 1, max: 1,
 		long: "Exit 0: it runs, or finished successfully. 4: it ended FAILED or KILLED. 6: --timeout expired.\nWithout --timeout it waits forever.",

@@ -16,7 +16,7 @@ import (
 	"rmd/internal/thousands"
 )
 
-func (p *program) appSubmit() verb {
+func appSubmit() verb {
 	return verb{
 		name: "submit", usage: "submit an application", flags: []cli.Flag{
 			&cli.StringFlag{Name: "id", Usage: "preallocated id (default: assigned)"},
@@ -93,7 +93,7 @@ func runSubmit(c *call) error {
 	return nil
 }
 
-func (p *program) appKill() verb {
+func appKill() verb {
 	return verb{
 		name: "kill", usage: "kill applications by id, or all of a queue or a user that have not ended", args: "ID…", min: 0, max: -1,
 		long: "With --queue or --user, or both, the oldest --limit applications that match; the command lists them and asks before it kills any. It reports each, and goes on if one cannot be killed.",
@@ -220,7 +220,7 @@ func (c *call) killAll(cl *client.Client, ids []string) error {
 	return fmt.Errorf("%d of %s were not killed, the first because of %w", len(failed), thousands.Count(len(ids), "application"), failed[0])
 }
 
-func (p *program) appMove() verb {
+func appMove() verb {
 	return verb{name: "move", usage: "move an application to another leaf queue", args: "ID QUEUE", min: 2, max: 2,
 		examples: []string{"rmd app move application_1780000000000_0107 root.adhoc"},
 		complete: []source{liveApps, leafQueues},
@@ -233,7 +233,7 @@ func (p *program) appMove() verb {
 		}}
 }
 
-func (p *program) appGang() verb {
+func appGang() verb {
 	return verb{name: "gang", usage: "declare containers that start together or not at all, or \"none\"", args: "ID GANG", min: 2, max: 2,
 		examples: []string{"rmd app gang application_1780000000000_0107 priority=1,count=4,rack=one"},
 		complete: []source{liveApps},
@@ -247,7 +247,7 @@ func (p *program) appGang() verb {
 		}}
 }
 
-func (p *program) appPriority() verb {
+func appPriority() verb {
 	return verb{name: "priority", usage: "change an application's priority", args: "ID PRIORITY", min: 2, max: 2,
 		examples: []string{"rmd app priority application_1780000000000_0107 5"},
 		complete: []source{liveApps},

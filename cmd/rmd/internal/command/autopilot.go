@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"rmd/api"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
@@ -16,12 +14,12 @@ import (
 	"rmd/internal/nearest"
 )
 
-func (p *program) autopilot() *cli.Command {
+func autopilotVerbs() verb {
 	return noun("autopilot", "automatic promotion and removal of replicas",
-		p.command(p.autopilotGet()), p.command(p.autopilotSet()), p.command(p.autopilotState()))
+		autopilotGet(), autopilotSet(), autopilotState())
 }
 
-func (p *program) autopilotGet() verb {
+func autopilotGet() verb {
 	return verb{name: "get", usage: "show the settings",
 		examples: []string{"rmd autopilot get"},
 		run: func(c *call) error {
@@ -49,7 +47,7 @@ func settingFacts(doc []byte) []output.Fact {
 	return facts
 }
 
-func (p *program) autopilotSet() verb {
+func autopilotSet() verb {
 	return verb{name: "set", usage: "change settings", args: "NAME=VALUE…", min: 1, max: -1,
 		examples: []string{"rmd autopilot set min_quorum=3"},
 		complete: []source{fixed(assigned(plainWords(sorted(autopilotSettings)...)))},
@@ -127,7 +125,7 @@ func setAutopilot(s *api.Autopilot, pair string) error {
 	return nil
 }
 
-func (p *program) autopilotState() verb {
+func autopilotState() verb {
 	list := output.List[api.ServerVerdict]{
 		Name: func(s api.ServerVerdict) string { return s.ID }, Empty: "autopilot has no result yet",
 		Columns: []output.Column[api.ServerVerdict]{

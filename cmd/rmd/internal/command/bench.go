@@ -18,16 +18,16 @@ import (
 	"rmd/workload/report"
 )
 
-func (p *program) bench() *cli.Command {
+func benchVerbs() verb {
 	return noun("bench", "load a running cluster with simulated nodes and AMs, and measure it",
-		p.command(p.benchOf(load.Heartbeats, "measure heartbeats of idle nodes", "", "--nodes 1000 --addr rm1,rm2,rm3")),
-		p.command(p.benchOf(load.Allocations, "measure the full life of containers",
+		benchOf(load.Heartbeats, "measure heartbeats of idle nodes", "", "--nodes 1000 --addr rm1,rm2,rm3"),
+		benchOf(load.Allocations, "measure the full life of containers",
 			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted containers. A container counts after its ask, grant, run and completion, when its AM has received the completion and the node has the acknowledgement.",
-			"--conf-dir /etc/hadoop/conf --nodes 500 --masters 50 --duration 1m -o json --yes")),
-		p.command(p.benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "", "--conf-dir /etc/hadoop/conf")))
+			"--conf-dir /etc/hadoop/conf --nodes 500 --masters 50 --duration 1m -o json --yes"),
+		benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "", "--conf-dir /etc/hadoop/conf"))
 }
 
-func (p *program) benchOf(kind load.Kind, usage, long, example string) verb {
+func benchOf(kind load.Kind, usage, long, example string) verb {
 	long = strings.TrimLeft(long+"\nIt can load any ResourceManager with YARN's ports. Name the ports with --conf-dir, "+
 		"or with --addr HOST,... for YARN's default ports, or one by one.\n"+
 		"The nodes have addresses from 198.18.0.0 on and connect to all replicas in turn.\nEach node has its own connection, as NodeManagers have. With --connections they "+

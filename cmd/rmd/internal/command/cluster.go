@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
 	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
@@ -17,11 +15,11 @@ import (
 	"rmd/internal/sleep"
 )
 
-func (p *program) cluster() *cli.Command {
+func clusterVerbs() verb {
 	return noun("cluster", "create a cluster, change its members, check its health",
-		p.command(p.clusterStatus()), p.command(p.clusterInit()), noun("token", "join tokens", p.command(p.tokenCreate())), p.command(p.clusterJoin()),
-		p.command(p.clusterMembers()), p.command(p.memberChange("promote")), p.command(p.memberChange("demote")), p.command(p.clusterRemove()),
-		p.command(p.clusterTransfer()), p.command(p.clusterHealth()), p.command(p.clusterVerify()))
+		clusterStatus(), clusterInit(), noun("token", "join tokens", tokenCreate()), clusterJoin(),
+		clusterMembers(), memberChange("promote"), memberChange("demote"), clusterRemove(),
+		clusterTransfer(), clusterHealth(), clusterVerify())
 }
 
 var memberColumns = output.List[api.Member]{
@@ -96,7 +94,7 @@ func memberContact(m api.Member) string {
 	return output.Millis(m.LastContactMillis)
 }
 
-func (p *program) clusterStatus() verb {
+func clusterStatus() verb {
 	return verb{name: "status", usage: "show the cluster's status and its replicas", flags: listFlags(memberColumns),
 		examples: []string{"rmd cluster status", "rmd cluster status --watch -o wide"},
 		run: func(c *call) error {
@@ -201,7 +199,7 @@ func pack(parts []string, between string, most int) string {
 	return b.String()
 }
 
-func (p *program) clusterMembers() verb {
+func clusterMembers() verb {
 	return verb{name: "members", usage: "list the replicas", flags: listFlags(memberColumns),
 		examples: []string{"rmd cluster members -o json"},
 		run: func(c *call) error {
@@ -222,7 +220,7 @@ func (p *program) clusterMembers() verb {
 		}}
 }
 
-func (p *program) clusterHealth() verb {
+func clusterHealth() verb {
 	return verb{name: "health", usage: "check that there is a quorum, one replica can fail, all digests are equal, and no replica has a problem; else exit 9", flags: watchFlags(),
 		examples: []string{"rmd cluster health --quiet || echo look at it"},
 		run: func(c *call) error {
@@ -258,7 +256,7 @@ func judgeHealth(d api.Cluster) error {
 	return clierr.New(clierr.CodeCheck, "see \"rmd cluster status -o wide\"", "%s", strings.Join(wrong, ", "))
 }
 
-func (p *program) clusterVerify() verb {
+func clusterVerify() verb {
 	list := output.List[api.ReplicaDigest]{
 		Name: func(r api.ReplicaDigest) string { return r.ID },
 		Columns: []output.Column[api.ReplicaDigest]{
@@ -302,7 +300,7 @@ func judgeDigests(d api.Verify) error {
 	return clierr.New(clierr.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not report a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
 }
 
-func (p *program) clusterTransfer() verb {
+func clusterTransfer() verb {
 	return verb{name: "transfer", usage: "transfer leadership to a replica, by default to the best one", args: "[ID]", max: 1,
 		examples: []string{"rmd cluster transfer", "rmd cluster transfer rm2"},
 		complete: []source{replicas},

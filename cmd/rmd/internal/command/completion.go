@@ -27,7 +27,7 @@ var (
 	scripts = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript, "powershell": powershellScript}
 )
 
-func (p *program) completion() verb {
+func completionVerb() verb {
 	return verb{
 		name: "completion", usage: "print the completion script for a shell", args: helpOf(shells), min: 1, max: 1,
 		long: "The script completes commands, flags and their values, and the names that the cluster " +

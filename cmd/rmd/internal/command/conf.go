@@ -24,10 +24,10 @@ import (
 	"rmd/transport/hadoop"
 )
 
-func (p *program) conf() *cli.Command {
+func confVerbs() verb {
 	return noun("conf", "the replicated, versioned queue configuration",
-		p.command(p.confGet()), p.command(p.confSet()), p.command(p.confDiff()), p.command(p.confValidate()), p.command(p.confApply()),
-		p.command(p.confRefresh()), p.command(p.confHistory()), p.command(p.confRollback()))
+		confGet(), confSet(), confDiff(), confValidate(), confApply(),
+		confRefresh(), confHistory(), confRollback())
 }
 
 // sorted returns the keys of a map in order.
@@ -47,7 +47,7 @@ var propertyColumns = output.List[keyValue]{
 	},
 }
 
-func (p *program) confGet() verb {
+func confGet() verb {
 	return verb{
 		name: "get", usage: "show the current configuration, or the keys that contain a word", args: "[WORD]", max: 1,
 		flags: append([]cli.Flag{
@@ -184,7 +184,7 @@ var changeColumns = output.List[api.Change]{
 	},
 }
 
-func (p *program) confDiff() verb {
+func confDiff() verb {
 	return verb{
 		name: "diff", usage: "show what a file or a version would change", args: "FILE | DIR | VERSION [VERSION]", min: 1, max: 2,
 		long: "With --whatif the planner applies the file's queues to a copy of the live state and " +
@@ -275,7 +275,7 @@ var versionColumns = output.List[api.ConfVersion]{
 	},
 }
 
-func (p *program) confHistory() verb {
+func confHistory() verb {
 	return verb{name: "history", usage: "list the versions, the newest first", flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}}, listFlags(versionColumns)...),
 		examples: []string{"rmd conf history --limit 10"},
 		run: func(c *call) error {
@@ -292,7 +292,7 @@ func (p *program) confHistory() verb {
 		}}
 }
 
-func (p *program) confValidate() verb {
+func confValidate() verb {
 	return verb{
 		name: "validate", usage: "check a configuration; without --online it contacts no cluster", args: "FILE | DIR", min: 1, max: 1,
 		long: "Of Hadoop's files it also lists the keys that rmd does not honor, by their effect: harmless, " +

@@ -147,7 +147,7 @@ const statesKept = "If the file does not state the state of a queue, the queue k
 	"YARN. If the file states it, the queue gets that state. The command lists the " +
 	"stopped queues with their new state, also with --dry-run."
 
-func (p *program) confApply() verb {
+func confApply() verb {
 	return verb{name: "apply", usage: "replace the configuration with a file", args: "FILE | DIR", min: 1, max: 1, long: statesKept, flags: append(applyFlags(), yesFlag()),
 		examples: []string{"rmd conf apply capacity-scheduler.xml -m \"ticket 4711\"", "rmd conf apply queues.json --dry-run"},
 		complete: []source{files},
@@ -156,7 +156,7 @@ func (p *program) confApply() verb {
 		}}
 }
 
-func (p *program) confRefresh() verb {
+func confRefresh() verb {
 	return verb{
 		name: "refresh", usage: "replace the configuration with this machine's Hadoop files", long: statesKept, flags: append([]cli.Flag{
 			fill(files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
@@ -187,7 +187,7 @@ func (c *call) replaceConf(path string) error {
 	return c.putConf(func(api.Conf) (map[string]string, error) { return asMap(props), nil })
 }
 
-func (p *program) confSet() verb {
+func confSet() verb {
 	return verb{
 		name: "set", usage: "change keys; KEY= deletes a key", args: "KEY=VALUE…", min: 1, max: -1, flags: applyFlags(),
 		long:     "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
@@ -320,7 +320,7 @@ func (c *call) unchanged(version uint64) error {
 	return showDone(c, &client.Answer{Body: body}, strconv.FormatUint(version, 10), "nothing changes; version %d stays in force", version)
 }
 
-func (p *program) confRollback() verb {
+func confRollback() verb {
 	return verb{name: "rollback", usage: "make the content of an earlier version the newest version", args: "VERSION", min: 1, max: 1, flags: []cli.Flag{
 		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"}, yesFlag(),
 	},

@@ -47,7 +47,7 @@ const (
 	devNodeExpiry = 10 * time.Second
 )
 
-func (p *program) dev() verb {
+func devVerb() verb {
 	return verb{
 		name: "dev", usage: "run a cluster on this machine, with simulated nodes and a workload",
 		long: "Each replica is a process, with Raft on disk, in --data DIR or in a directory that is removed at the end.\n" +

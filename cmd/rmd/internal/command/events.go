@@ -18,7 +18,7 @@ import (
 	"rmd/fsm/event"
 )
 
-func (p *program) events() verb {
+func eventsVerb() verb {
 	return verb{
 		name: "events", usage: "show committed events", flags: []cli.Flag{
 			fill(apps, &cli.StringFlag{Name: "app", Usage: "only of this application"}),

@@ -33,11 +33,11 @@ import (
 	"rmd/transport/hadoop/statestore"
 )
 
-func (p *program) imports() *cli.Command {
-	return noun("import", "take over a running cluster", p.command(p.importZK()))
+func importVerbs() verb {
+	return noun("import", "take over a running cluster", importZK())
 }
 
-func (p *program) importZK() verb {
+func importZK() verb {
 	return verb{
 		name: "zk", usage: "create the first replica of a cluster from a Java ResourceManager's state in ZooKeeper",
 		long: "Stop all Java ResourceManagers first, and start no replica. NodeManagers and ApplicationMasters may go on.\n" +

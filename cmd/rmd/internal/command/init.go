@@ -19,7 +19,7 @@ import (
 	"rmd/transport/hadoop"
 )
 
-func (p *program) initFiles() verb {
+func initVerb() verb {
 	return verb{
 		name: "init", usage: "write a commented rmd.yaml, and with --tls also a CA and a certificate",
 		long: "With --replicas it writes one directory for each replica of a new cluster, ready to be copied to /etc/rmd: rmd.yaml, Hadoop's files, certificates and a " +

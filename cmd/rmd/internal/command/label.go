@@ -17,9 +17,9 @@ import (
 	"rmd/internal/thousands"
 )
 
-func (p *program) labels() *cli.Command {
+func labelVerbs() verb {
 	return noun("label", "node labels, which reserve nodes for some queues and requests",
-		p.command(p.labelList()), p.command(p.labelStatus()), p.command(p.labelNodes()), p.command(p.labelAdd()), p.command(p.labelRemove()), p.command(p.labelMap()))
+		labelList(), labelStatus(), labelNodes(), labelAdd(), labelRemove(), labelMap())
 }
 
 // noLabel is shown for an empty label.
@@ -71,7 +71,7 @@ func exclusiveText(l api.Label) string {
 	return "no"
 }
 
-func (p *program) labelList() verb {
+func labelList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the labels; the first line is the nodes without a label", flags: listFlags(labelColumns),
 		examples: []string{"rmd label list", "rmd label list -o wide --sort -wait"},
 		run: func(c *call) error {
@@ -89,7 +89,7 @@ func (p *program) labelList() verb {
 		}}
 }
 
-func (p *program) labelStatus() verb {
+func labelStatus() verb {
 	return verb{name: "status", usage: "show the details of a label: its queues, and what waits for it", args: "LABEL", min: 1, max: 1, flags: watchFlags(),
 		examples: []string{"rmd label status gpu"},
 		complete: []source{labels},
@@ -154,7 +154,7 @@ var mappedColumns = output.List[api.MappedNode]{
 	},
 }
 
-func (p *program) labelNodes() verb {
+func labelNodes() verb {
 	return verb{name: "nodes", usage: "list the hosts and NodeManagers that are mapped to labels, registered or not",
 		long: "A host stands for all its NodeManagers. A NodeManager (HOST:PORT) is listed if its label is not its host's. " +
 			"REGISTERED is the number of NodeManagers that have the label from this line.",
@@ -191,7 +191,7 @@ func (c *call) labelFlag() string {
 	return ""
 }
 
-func (p *program) labelAdd() verb {
+func labelAdd() verb {
 	return verb{name: "add", usage: "add labels to the cluster, or change whether they are exclusive", args: "LABEL…", min: 1, max: -1,
 		long: "An exclusive label keeps its nodes for requests that name it. Nodes with a label that is not exclusive also run containers of requests without a label while they are idle. " +
 			"A label that exists keeps its exclusivity, unless --change is given. Running containers go on.",
@@ -215,7 +215,7 @@ func (p *program) labelAdd() verb {
 		}}
 }
 
-func (p *program) labelRemove() verb {
+func labelRemove() verb {
 	return verb{name: "remove", aliases: []string{"rm"}, usage: "remove labels from the cluster and from its nodes", args: "LABEL…", min: 1, max: -1,
 		long: "Nodes with the label have no label then, and running containers go on. Requests for the label wait until it is added again. " +
 			"A label that a queue lists in accessible-node-labels cannot be removed: change the queue first.",
@@ -233,7 +233,7 @@ func (p *program) labelRemove() verb {
 		}}
 }
 
-func (p *program) labelMap() verb {
+func labelMap() verb {
 	return verb{name: "map", usage: "give nodes a label, or take it away", args: "NODE[=LABEL]…", min: 0, max: -1,
 		long: "NODE is a host with all its NodeManagers, or one NodeManager (HOST:PORT). NODE= takes the label away. Hosts need not be registered. " +
 			"The command changes all nodes or none, also 10,000 at once. A node has one label.\n" +

@@ -60,7 +60,7 @@ func entryText(e api.LogEntry) string {
 	return strings.Join(order, " ")
 }
 
-func (p *program) logShow() verb {
+func logShow() verb {
 	return verb{
 		name: "show", usage: "show the entries of the replicated log, decoded, with secrets masked", flags: append([]cli.Flag{
 			&cli.Uint64Flag{Name: "from", Usage: "first index", DefaultText: "the last --count entries"},
@@ -154,15 +154,15 @@ func (c *call) showEntries(d api.Log, doc []byte, first bool) error {
 	return entryColumns.Write(c.p.Out, d.Entries, o)
 }
 
-func (p *program) log() *cli.Command {
-	return noun("log", "the replicated log", p.command(p.logShow()))
+func logVerbs() verb {
+	return noun("log", "the replicated log", logShow())
 }
 
-func (p *program) audit() *cli.Command {
-	return noun("audit", "the changes that operators made", p.command(p.auditTail()))
+func auditVerbs() verb {
+	return noun("audit", "the changes that operators made", auditTail())
 }
 
-func (p *program) auditTail() verb {
+func auditTail() verb {
 	return verb{
 		name: "tail", usage: "show operators' changes and refusals: who, from where, what, result",
 		long: "The cluster keeps the newest 10,000 changes and 1,000 refusals.",

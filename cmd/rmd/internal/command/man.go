@@ -12,9 +12,9 @@ import (
 	"rmd/internal/exitcode"
 )
 
-// docs writes the manual pages. Packages and the repository use it, users do not.
-func (p *program) docs() *cli.Command {
-	man := p.command(verb{name: "man", usage: "write the manual pages", args: "DIR", min: 1, max: 1, run: func(c *call) error {
+// docsVerbs returns the commands that write the manual pages. Packages and the repository use it, users do not.
+func docsVerbs() verb {
+	man := verb{name: "man", usage: "write the manual pages", args: "DIR", min: 1, max: 1, run: func(c *call) error {
 		pages := manPages((&program{}).app()) // without an environment, whose values would appear as defaults
 		if err := os.MkdirAll(c.arg(0), 0o755); err != nil {
 			return err
@@ -26,9 +26,9 @@ func (p *program) docs() *cli.Command {
 		}
 		c.printMessage("%d pages in %s", len(pages), c.arg(0))
 		return nil
-	}})
+	}}
 	d := noun("docs", "what is made of the command tree", man)
-	d.Hidden = true
+	d.hidden = true
 	return d
 }
 

@@ -24,7 +24,7 @@ func dryRunFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "dry-run", Usage: "change nothing; only check"}
 }
 
-func (p *program) clusterInit() verb {
+func clusterInit() verb {
 	return verb{
 		name: "init", usage: "create a cluster with the replica at --addr as its first member", flags: []cli.Flag{
 			fill(files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the first queue configuration", DefaultText: "the replica's own files"}),
@@ -61,7 +61,7 @@ func (p *program) clusterInit() verb {
 	}
 }
 
-func (p *program) tokenCreate() verb {
+func tokenCreate() verb {
 	return verb{
 		name: "create", usage: "create a token with which one replica can join, once", flags: []cli.Flag{
 			oneOf(&cli.StringFlag{Name: "role", Usage: "; autopilot promotes a healthy voter", Value: "voter"}, plainWords("voter", "nonvoter")...),
@@ -92,7 +92,7 @@ func (p *program) tokenCreate() verb {
 	}
 }
 
-func (p *program) clusterJoin() verb {
+func clusterJoin() verb {
 	return verb{
 		name: "join", usage: "join the replica at --addr to a cluster", args: "PEER…", min: 1, max: -1,
 		long: "PEER is the peer address (port 8034) of any member of the cluster. You may name several.\nAutopilot makes the new replica a voter after it has been healthy for some time.",
@@ -188,7 +188,7 @@ func (c *call) token() (string, error) {
 }
 
 // memberChange returns the command that promotes or demotes a replica.
-func (p *program) memberChange(op string) verb {
+func memberChange(op string) verb {
 	v := verb{name: op, args: "ID", min: 1, max: 1, examples: []string{"rmd cluster " + op + " rm4"}, complete: []source{replicas}}
 	done := "is a voter now"
 	v.usage = "make a non-voter a voter"
@@ -251,7 +251,7 @@ func memberPath(id, op string) string {
 	return "/v1/cluster/members/" + url.PathEscape(id) + ":" + op
 }
 
-func (p *program) clusterRemove() verb {
+func clusterRemove() verb {
 	return verb{
 		name: "remove", usage: "remove a replica from the cluster permanently", args: "ID", min: 1, max: 1,
 		long: "It needs a leader. A removed replica does not start again with its data.",

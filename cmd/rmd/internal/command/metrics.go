@@ -12,7 +12,7 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-func (p *program) metrics() verb {
+func metricsVerb() verb {
 	return verb{
 		name: "metrics", usage: "show the Prometheus metrics of a replica", args: "[WORD]", max: 1, flags: watchFlags(),
 		long:     "With WORD: only metrics whose name contains it, without comments. A metric without a value is not shown.",

@@ -16,9 +16,9 @@ import (
 	"rmd/yarn"
 )
 
-func (p *program) nodes() *cli.Command {
+func nodeVerbs() verb {
 	return noun("node", "the nodes of the cluster (NodeManagers)",
-		p.command(p.nodeList()), p.command(p.nodeStatus()), p.command(p.nodeDrain()), p.command(p.nodeForget()), p.command(p.nodeResource()))
+		nodeList(), nodeStatus(), nodeDrain(), nodeForget(), nodeResource())
 }
 
 var nodeColumns = output.List[api.Node]{
@@ -55,7 +55,7 @@ func freeMemory(n api.Node) float64 {
 	return float64(n.Free[api.MemoryMB])
 }
 
-func (p *program) nodeList() verb {
+func nodeList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the nodes", flags: append([]cli.Flag{
 		manyOf(&cli.StringSliceFlag{Name: "state"}, named(yarn.NodeStates())...),
 		&cli.StringFlag{Name: "rack", Usage: "only in this rack"},
@@ -95,7 +95,7 @@ func nodePathOf(id, tail string) (string, error) {
 	return "/v1/nodes/" + url.PathEscape(id) + tail, nil
 }
 
-func (p *program) nodeStatus() verb {
+func nodeStatus() verb {
 	return verb{name: "status", usage: "show the details of a node and its containers", args: "ID", min: 1, max: 1, flags: watchFlags(),
 		examples: []string{"rmd node status sim-03:45454"},
 		complete: []source{nodes},
@@ -135,7 +135,7 @@ func nodeFacts(d api.Placement) []output.Fact {
 	return facts
 }
 
-func (p *program) nodeDrain() verb {
+func nodeDrain() verb {
 	return verb{
 		name: "drain", usage: "decommission nodes gracefully", args: "[ID]", min: 0, max: 1,
 		long: "The scheduler places no new containers on the node. The node is decommissioned when its last container has ended and all applications that ran there have ended. " +
@@ -252,7 +252,7 @@ func (c *call) drainChosen() error {
 	return c.post("/v1/nodes:drain", strings.Join(names, "\n"), api.DrainNodes{Nodes: names, Drain: how}, "%s", strings.Join(told, "\n"))
 }
 
-func (p *program) nodeForget() verb {
+func nodeForget() verb {
 	return verb{name: "forget", usage: "remove an inactive node from the cluster's state", args: "ID", min: 1, max: 1,
 		long: "The node must be DECOMMISSIONED, LOST, SHUTDOWN or REBOOTED. If its NodeManager starts again and the lists of hosts admit it, it registers as a new node. " +
 			"Inactive nodes that no list of hosts names are removed without this command, after yarn.resourcemanager.node-removal-untracked.timeout-ms.",
@@ -271,7 +271,7 @@ func (p *program) nodeForget() verb {
 		}}
 }
 
-func (p *program) nodeResource() verb {
+func nodeResource() verb {
 	return verb{name: "resource", usage: "set the total resources of a node", args: "ID RESOURCE", min: 2, max: 2,
 		long:     "RESOURCE is the whole total, for example memory-mb=393216,vcores=96,yarn.io/gpu=8.\nOf a kind that it does not name the node has nothing.",
 		examples: []string{"rmd node resource sim-03:45454 memory-mb=393216,vcores=96,gpu=8"},

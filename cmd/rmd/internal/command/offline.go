@@ -25,7 +25,7 @@ import (
 	"rmd/snapshot"
 )
 
-func (p *program) check() verb {
+func checkVerb() verb {
 	return verb{
 		name: "check", usage: "check an offline data directory: log, checksums, snapshots, store; or what Kerberos needs",
 		long: "It changes nothing. Exit 9 if it finds a fault.",
@@ -128,7 +128,7 @@ func checkFacts(r offline.Report) []output.Fact {
 	return facts
 }
 
-func (p *program) recover() verb {
+func recoverVerb() verb {
 	return verb{
 		name: "recover", usage: "create a cluster from one surviving disk when the majority is lost for good",
 		long: "If enough replicas can come back to form a majority, start them instead.\n" +

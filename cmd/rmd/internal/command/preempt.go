@@ -13,7 +13,7 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-func (p *program) preempt() verb {
+func preemptVerb() verb {
 	return verb{name: "preempt", usage: "show what preemption would do now, or would have done, and which warnings stand", flags: append([]cli.Flag{
 		&cli.BoolFlag{Name: "dry-run", Usage: "what the next round would do; no command preempts, the leader does in its rounds"},
 		&cli.StringFlag{Name: "over", Usage: "what preemption would have done since this age (24h) or time (15:04, 2006-01-02T15:04:05Z)"},

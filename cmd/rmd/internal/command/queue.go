@@ -17,10 +17,10 @@ import (
 	"rmd/transport/http/view"
 )
 
-func (p *program) queues() *cli.Command {
+func queueVerbs() verb {
 	return noun("queue", "the queues and their usage",
-		p.command(p.queueList("list", "list the queues", false, "--sort -used", "-o wide")), p.command(p.queueList("tree", "show the queues as a tree", true, "--watch")),
-		p.command(p.queueStatus()), p.command(p.queuePlace()), p.command(p.queueState("stop", "stop a queue: it takes no new applications, running ones continue")), p.command(p.queueState("start", "start a queue: it takes applications again")), p.command(p.queueAdopt()))
+		queueList("list", "list the queues", false, "--sort -used", "-o wide"), queueList("tree", "show the queues as a tree", true, "--watch"),
+		queueStatus(), queuePlace(), queueState("stop", "stop a queue: it takes no new applications, running ones continue"), queueState("start", "start a queue: it takes applications again"), queueAdopt())
 }
 
 // flatQueue is a queue in a list, with its depth in the tree.
@@ -86,7 +86,7 @@ func queueColumns(tree bool) output.List[flatQueue] {
 	}
 }
 
-func (p *program) queueList(name, usage string, tree bool, examples ...string) verb {
+func queueList(name, usage string, tree bool, examples ...string) verb {
 	for i := range examples {
 		examples[i] = "rmd queue " + name + " " + examples[i]
 	}
@@ -112,7 +112,7 @@ func (p *program) queueList(name, usage string, tree bool, examples ...string) v
 	}}
 }
 
-func (p *program) queueStatus() verb {
+func queueStatus() verb {
 	return verb{name: "status", usage: "show the details of a queue", args: "QUEUE", min: 1, max: 1, flags: watchFlags(),
 		examples: []string{"rmd queue status root.train"},
 		complete: []source{queues},
@@ -154,7 +154,7 @@ func queueFacts(q api.Queue) []output.Fact {
 	return facts
 }
 
-func (p *program) queueState(name, usage string) verb {
+func queueState(name, usage string) verb {
 	long := "The state lasts until the opposite command, or until a new configuration states the queue's state."
 	v := verb{name: name, usage: usage, long: long, args: "QUEUE", min: 1, max: 1,
 		examples: []string{"rmd queue " + name + " root.adhoc"}, complete: []source{queues},
@@ -174,7 +174,7 @@ func (p *program) queueState(name, usage string) verb {
 	return v
 }
 
-func (p *program) queueAdopt() verb {
+func queueAdopt() verb {
 	long := "A submission created the queue, and it is removed when it is idle. Adopted, it is in the configuration with the properties that it has now, and stays. " +
 		"Dynamic queues above it are adopted with it; those below it stay dynamic."
 	return verb{name: "adopt", usage: "make a dynamic queue one of the configuration", long: long, args: "QUEUE", min: 1, max: 1, flags: applyFlags(),
@@ -192,7 +192,7 @@ func (p *program) queueAdopt() verb {
 		}}
 }
 
-func (p *program) queuePlace() verb {
+func queuePlace() verb {
 	return verb{
 		name: "place", usage: "show where the placement rules send a submission",
 		long: "It says which rule decides, and which rules matched before it and could not place. " +

@@ -80,7 +80,7 @@ func (c *call) comparison() comparison {
 // maxCopies is the maximum of --copies, which is how often a trace is replayed with each setting.
 const maxCopies = 1000
 
-func (p *program) replay() verb {
+func replayVerb() verb {
 	compared, copied := comparedWith()
 	return verb{
 		name: "replay", usage: "replay a recorded workload and report its waiting times", args: strings.Join(wordsOf(builtinTraces), "|") + "|FILE", min: 1, max: 1,

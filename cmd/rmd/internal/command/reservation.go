@@ -13,9 +13,9 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-func (p *program) reservations() *cli.Command {
+func reservationVerbs() verb {
 	return noun("reservation", "nodes reserved for containers that do not fit yet",
-		p.command(p.reservationList()), p.command(p.reservationStatus()), p.command(p.reservationCancel()))
+		reservationList(), reservationStatus(), reservationCancel())
 }
 
 var reservationColumns = output.List[api.Reservation]{
@@ -37,7 +37,7 @@ var reservationColumns = output.List[api.Reservation]{
 	},
 }
 
-func (p *program) reservationList() verb {
+func reservationList() verb {
 	return verb{name: "list", aliases: []string{"ls"}, usage: "list the reservations, oldest first", flags: append([]cli.Flag{
 		fill(nodes, &cli.StringFlag{Name: "node", Usage: "only on this node"}), fill(apps, &cli.StringFlag{Name: "app", Usage: "only of this application"}), fill(queues, &cli.StringFlag{Name: "queue", Usage: "only of this queue"}),
 	}, listFlags(reservationColumns)...),
@@ -59,7 +59,7 @@ func (p *program) reservationList() verb {
 		}}
 }
 
-func (p *program) reservationStatus() verb {
+func reservationStatus() verb {
 	return verb{name: "status", usage: "show the details of a reservation, or the totals", args: "[ID]", min: 0, max: 1, flags: watchFlags(),
 		examples: []string{"rmd reservation status r41", "rmd reservation status"},
 		complete: []source{reservationIDs},
@@ -99,7 +99,7 @@ func reservationTotals(d api.Reservations) []output.Fact {
 	return facts
 }
 
-func (p *program) reservationCancel() verb {
+func reservationCancel() verb {
 	return verb{name: "cancel", usage: "cancel a reservation; the application still asks and may reserve again", args: "ID", min: 1, max: 1, flags: []cli.Flag{
 		&cli.StringFlag{Name: "reason", Usage: "reason for the audit log"}, yesFlag(),
 	},

@@ -41,7 +41,7 @@ const lastLines = time.Second
 // short are the keys that have their own flags. --set sets all others.
 var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen", "raft.advertise": "advertise", "http.listen": "http"}
 
-func (p *program) server() verb {
+func serverVerb() verb {
 	return verb{
 		name: "server", usage: "run one replica in the foreground",
 		long: "On SIGTERM it transfers leadership and stops. On SIGHUP it reads log.level and certificates again, and from Hadoop's " +

@@ -19,12 +19,12 @@ import (
 
 const shadowPath = "/v1/shadow"
 
-func (p *program) shadow() *cli.Command {
+func shadowVerbs() verb {
 	return noun("shadow", "another queue configuration beside the cluster, which allocates nothing",
-		p.command(p.shadowStart()), p.command(p.shadowStatus()), p.command(p.shadowReport()), p.command(p.shadowStop()))
+		shadowStart(), shadowStatus(), shadowReport(), shadowStop())
 }
 
-func (p *program) shadowStart() verb {
+func shadowStart() verb {
 	return verb{name: "start", usage: "run another configuration on a follower", args: "FILE | DIR | KEY=VALUE…", min: 1, max: -1,
 		flags: []cli.Flag{
 			spanFlag("behind", "how far it stays behind the log once it differs", 10*time.Minute),
@@ -48,13 +48,13 @@ func (p *program) shadowStart() verb {
 		}}
 }
 
-func (p *program) shadowStatus() verb {
+func shadowStatus() verb {
 	return verb{name: "status", usage: "say whether a shadow runs, where, and whether it differs from the cluster", flags: watchFlags(),
 		examples: []string{"rmd shadow status"},
 		run:      func(c *call) error { return c.watchShadow(writeShadowStatus) }}
 }
 
-func (p *program) shadowReport() verb {
+func shadowReport() verb {
 	return verb{name: "report", usage: "compare waits, use, preemptions and fairness of each queue", flags: watchFlags(),
 		long: "Shows each leaf queue in the cluster and in the shadow, since the shadow began. Once the shadow goes its own way its figures are estimates. " +
 			"OWED is the part of the guarantee that the queue wanted and did not have, as a mean over the time. The page /ui/shadow has the plots.",
@@ -62,7 +62,7 @@ func (p *program) shadowReport() verb {
 		run:      func(c *call) error { return c.watchShadow(writeShadowReport) }}
 }
 
-func (p *program) shadowStop() verb {
+func shadowStop() verb {
 	return verb{name: "stop", usage: "end the shadow, and show its last report",
 		examples: []string{"rmd shadow stop"},
 		run: func(c *call) error {

@@ -24,12 +24,12 @@ import (
 	"rmd/snapshot"
 )
 
-func (p *program) snapshots() *cli.Command {
+func snapshotVerbs() verb {
 	return noun("snapshot", "backup and restore of the replicated state",
-		p.command(p.snapshotSave()), p.command(p.snapshotInspect()), p.command(p.snapshotRestore()), p.command(p.snapshotList()))
+		snapshotSave(), snapshotInspect(), snapshotRestore(), snapshotList())
 }
 
-func (p *program) snapshotSave() verb {
+func snapshotSave() verb {
 	return verb{
 		name: "save", usage: "write the state to a file", args: "FILE", min: 1, max: 1,
 		long:     "It reads from the leader, with --stale from the called replica. It verifies the data before the file gets its name.",
@@ -118,7 +118,7 @@ func inspectFile(path string) (snapshot.Info, error) {
 
 func digestText(d uint64) string { return fmt.Sprintf("%016x", d) }
 
-func (p *program) snapshotInspect() verb {
+func snapshotInspect() verb {
 	return verb{name: "inspect", usage: "verify a snapshot file and show its content", args: "FILE", min: 1, max: 1,
 		examples: []string{"rmd snapshot inspect state.snap"},
 		complete: []source{files},
@@ -143,7 +143,7 @@ func (p *program) snapshotInspect() verb {
 		}}
 }
 
-func (p *program) snapshotRestore() verb {
+func snapshotRestore() verb {
 	return verb{
 		name: "restore", usage: "replace the state with a snapshot's", args: "FILE", min: 1, max: 1,
 		long: "It restores into a new cluster, or with --replace-state and the cluster's id into one that has state.\nIf the file has no access tokens, the cluster keeps its own. The command and the cluster both verify the whole file first.",
@@ -225,7 +225,7 @@ func (c *call) leaderClient(follower *client.Client) (*client.Client, error) {
 	return nil, clierr.New("NO_LEADER", "wait for an election, or name it with --addr", "the leader's REST address is not known")
 }
 
-func (p *program) snapshotList() verb {
+func snapshotList() verb {
 	list := output.List[api.Snapshot]{
 		Name: func(s api.Snapshot) string { return s.ID }, Empty: "no snapshots",
 		Columns: []output.Column[api.Snapshot]{

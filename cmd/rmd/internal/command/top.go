@@ -20,7 +20,7 @@ import (
 // topViews are the views of the lower part, in the order in which the key b selects them.
 var topViews = []string{"app", "queue", "node"}
 
-func (p *program) top() verb {
+func topVerb() verb {
 	return verb{
 		name: "top", usage: "live view: replicas, usage, and applications, queues or nodes",
 		long: "Keys: q quits, p or space pauses, b switches the view (applications, queues, " +

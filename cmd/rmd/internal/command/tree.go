@@ -4,21 +4,24 @@ import "github.com/urfave/cli/v2"
 
 // tree returns all commands in the order of the help.
 func (p *program) tree() []*cli.Command {
-	group := func(category string, commands ...*cli.Command) []*cli.Command {
-		for _, c := range commands {
-			c.Category = category
-		}
-		return commands
-	}
 	var all []*cli.Command
+	group := func(category string, verbs ...verb) []*cli.Command {
+		var out []*cli.Command
+		for _, v := range verbs {
+			c := p.command(v)
+			c.Category = category
+			out = append(out, c)
+		}
+		return out
+	}
 	all = append(all, group("Run",
-		p.command(p.dev()), p.command(p.server()), p.command(p.initFiles()), p.command(p.replay()), p.bench())...)
+		devVerb(), serverVerb(), initVerb(), replayVerb(), benchVerbs())...)
 	all = append(all, group("Scheduling",
-		p.applications(), p.nodes(), p.labels(), p.queues(), p.reservations(), p.command(p.preempt()), p.forecasts(), p.conf(), p.shadow(), p.command(p.top()), p.command(p.events()))...)
+		appVerbs(), nodeVerbs(), labelVerbs(), queueVerbs(), reservationVerbs(), preemptVerb(), forecastVerbs(), confVerbs(), shadowVerbs(), topVerb(), eventsVerb())...)
 	all = append(all, group("Cluster",
-		p.cluster(), p.access(), p.autopilot(), p.snapshots(), p.upgrade(), p.log(), p.audit(), p.command(p.metrics()))...)
-	all = append(all, group("Offline", p.command(p.check()), p.command(p.recover()), p.imports())...)
-	all = append(all, group("Other", p.command(p.version()), p.command(p.completion()))...)
-	all = append(all, p.complete(), p.docs())
+		clusterVerbs(), accessVerbs(), autopilotVerbs(), snapshotVerbs(), upgradeVerbs(), logVerbs(), auditVerbs(), metricsVerb())...)
+	all = append(all, group("Offline", checkVerb(), recoverVerb(), importVerbs())...)
+	all = append(all, group("Other", versionVerb(), completionVerb())...)
+	all = append(all, p.complete(), p.command(docsVerbs()))
 	return all
 }

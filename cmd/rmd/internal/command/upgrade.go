@@ -10,11 +10,11 @@ import (
 	"rmd/cmd/internal/output"
 )
 
-func (p *program) upgrade() *cli.Command {
-	return noun("upgrade", "program versions and the feature level", p.command(p.upgradeStatus()), p.command(p.upgradeFinalize()))
+func upgradeVerbs() verb {
+	return noun("upgrade", "program versions and the feature level", upgradeStatus(), upgradeFinalize())
 }
 
-func (p *program) upgradeStatus() verb {
+func upgradeStatus() verb {
 	return verb{name: "status", usage: "show versions and feature level", flags: watchFlags(),
 		examples: []string{"rmd upgrade status"},
 		run: func(c *call) error {
@@ -34,7 +34,7 @@ func (p *program) upgradeStatus() verb {
 		}}
 }
 
-func (p *program) upgradeFinalize() verb {
+func upgradeFinalize() verb {
 	return verb{
 		name: "finalize", usage: "raise the feature level; after that, older versions can no longer join", flags: []cli.Flag{dryRunFlag(), yesFlag()},
 		examples: []string{"rmd upgrade finalize"},

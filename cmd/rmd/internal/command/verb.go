@@ -26,10 +26,14 @@ type verb struct {
 	complete []source // of each argument; the last one repeats if max < 0
 	hidden   bool
 	run      func(*call) error
+	subs     []verb // of a noun, which has only a name and a usage otherwise
 }
 
-// command converts the verb to a command of the library.
+// command converts a verb or a noun to a command of the library.
 func (p *program) command(v verb) *cli.Command {
+	if v.subs != nil {
+		return p.noun(v)
+	}
 	c := &cli.Command{
 		Name: v.name, Aliases: v.aliases, Usage: v.usage, ArgsUsage: v.args, Description: v.long,
 		UsageText: exampleText(v.examples), // the library has no field for examples
@@ -59,15 +63,18 @@ func exampleText(lines []string) string {
 	return "   " + strings.Join(lines, "\n   ")
 }
 
-// noun groups the commands of one noun.
-func noun(name, usage string, subs ...*cli.Command) *cli.Command {
-	c := &cli.Command{Name: name, Usage: usage, Subcommands: subs, HideHelpCommand: true, CustomHelpTemplate: nounHelp}
+// noun groups the verbs of one noun.
+func noun(name, usage string, subs ...verb) verb { return verb{name: name, usage: usage, subs: subs} }
+
+// noun converts a noun to a command of the library.
+func (p *program) noun(v verb) *cli.Command {
+	c := &cli.Command{Name: v.name, Usage: v.usage, Hidden: v.hidden, HideHelpCommand: true, CustomHelpTemplate: nounHelp}
+	var names []string
+	for _, s := range v.subs {
+		c.Subcommands, names = append(c.Subcommands, p.command(s)), append(names, s.name)
+	}
 	c.Action = func(ctx *cli.Context) error {
-		names := make([]string, len(subs))
-		for i, s := range subs {
-			names[i] = s.Name
-		}
-		return clierr.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" needs a command", name)
+		return clierr.Usagef("one of "+strings.Join(names, ", "), "\"rmd %s\" needs a command", v.name)
 	}
 	return c
 }

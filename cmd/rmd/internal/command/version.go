@@ -33,7 +33,7 @@ func Commit() string {
 	return ""
 }
 
-func (p *program) version() verb {
+func versionVerb() verb {
 	return verb{name: "version", usage: "show the version of this program and the commit that it was built from",
 		examples: []string{"rmd version -o json"},
 		run: func(c *call) error {
