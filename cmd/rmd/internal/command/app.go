@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -122,60 +121,6 @@ func appList() verb {
 // pageSize is the number of objects per request of a list.
 const pageSize = 1000
 
-// pages reads a paged list, up to most objects (0: all). The document has the form of one page with
-// all objects.
-func pages[T any](ctx context.Context, c *call, path, field string, q url.Values, most int, decode func([]byte) ([]T, string, error)) (fetched[T], error) {
-	var out fetched[T]
-	cl, err := c.client()
-	if err != nil {
-		return out, err
-	}
-	var raw []json.RawMessage
-	var doc map[string]json.RawMessage
-	for {
-		size := pageSize
-		if most > 0 {
-			size = min(size, most-len(out.things))
-		}
-		q.Set("limit", strconv.Itoa(size))
-		a, err := cl.Get(ctx, path, q)
-		if err != nil {
-			return out, err
-		}
-		things, next, err := decode(a.Body)
-		if err != nil {
-			return out, a.Decode(&struct{}{})
-		}
-		out.things = append(out.things, things...)
-		if c.format().Machine() {
-			var part []json.RawMessage
-			doc = nil // otherwise the "next" of the previous page would remain
-			if err := json.Unmarshal(a.Body, &doc); err != nil {
-				return out, err
-			}
-			if err := json.Unmarshal(doc[field], &part); err != nil {
-				return out, err
-			}
-			raw = append(raw, part...)
-		}
-		if next == "" || most > 0 && len(out.things) >= most {
-			break
-		}
-		q.Set("after", next)
-	}
-	q.Del("after")
-	if doc == nil {
-		return out, nil
-	}
-	if raw == nil {
-		raw = []json.RawMessage{}
-	}
-	if doc[field], err = json.Marshal(raw); err == nil {
-		out.doc, err = json.Marshal(doc)
-	}
-	return out, err
-}
-
 func appStatus() verb {
 	return verb{name: "status", usage: "show the details of an application", args: "ID", min: 1, max: 1, flags: watchFlags(),
 		examples: []string{"rmd app status application_1780000000000_0107", "rmd app status application_1780000000000_0107 -o yaml"},
@@ -224,19 +169,6 @@ func waitingFact(a api.App) string {
 		return a.WhyText
 	}
 	return output.Millis(a.WaitingMillis) + ": " + a.WhyText
-}
-
-// get decodes a document into v and also returns its bytes.
-func (c *call) get(ctx context.Context, path string, q url.Values, v any) ([]byte, error) {
-	cl, err := c.client()
-	if err != nil {
-		return nil, err
-	}
-	a, err := cl.Get(ctx, path, q)
-	if err != nil {
-		return nil, err
-	}
-	return a.Body, a.Decode(v)
 }
 
 var attemptColumns = output.List[api.Attempt]{

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"rmd/api"
 	"rmd/cmd/internal/output"
@@ -38,53 +37,6 @@ func appExplain() verb {
 				return doc, func(w io.Writer) error { return writeExplanation(w, x, starts, c.cut()) }, err
 			})
 		}}
-}
-
-// cut returns the width at which text is cut or folded: the terminal's width, or 0 for never.
-func (c *call) cut() int {
-	if c.p.OutTerminal {
-		return c.p.Width
-	}
-	return 0
-}
-
-// labelled formats lines with labels on the left. It folds long lines.
-type labelled struct {
-	b     strings.Builder
-	width int // 0: do not fold
-}
-
-// labelWidth is the column at which the text after a label begins.
-const labelWidth = 12
-
-func (l *labelled) line(label, format string, args ...any) {
-	if label != "" {
-		label = "  " + label
-	}
-	l.fold(fmt.Sprintf("%-*s", labelWidth, label), fmt.Sprintf(format, args...))
-}
-
-// list writes one object per line, with the label on the first line.
-func list[T any](l *labelled, label string, things []T, text func(T) string) {
-	for i, t := range things {
-		if i > 0 {
-			label = ""
-		}
-		l.line(label, "%s", text(t))
-	}
-}
-
-// fold breaks a text at spaces.
-func (l *labelled) fold(lead, text string) {
-	pad := strings.Repeat(" ", utf8.RuneCountInString(lead))
-	for _, word := range strings.Fields(output.Printable(text)) {
-		if l.width > 0 && strings.TrimSpace(lead) != "" && lead != pad && utf8.RuneCountInString(lead)+utf8.RuneCountInString(word) > l.width {
-			l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
-			lead = pad
-		}
-		lead += word + " "
-	}
-	l.b.WriteString(strings.TrimRight(lead, " ") + "\n")
 }
 
 // writeExplanation prints the whole document and the line starts, which says when the application
@@ -260,4 +212,12 @@ func firstNames(names []string, most int) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func preemptionContainerText(c api.PreemptionContainer) string {
+	s := fmt.Sprintf("%s of %s: %s, has run for %s", c.ID, c.Queue, c.Size, output.Millis(c.RunMillis))
+	if c.AM {
+		s += ", an AM"
+	}
+	return s
 }

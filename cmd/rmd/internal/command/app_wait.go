@@ -73,13 +73,6 @@ func runWait(c *call) error {
 	}
 }
 
-func stateText(state string) string {
-	if state == "" {
-		return "in an unknown state"
-	}
-	return state
-}
-
 // reached reports whether the wait is over. The error says that the application failed.
 func reached(a api.App, goal string) (bool, error) {
 	switch a.State {

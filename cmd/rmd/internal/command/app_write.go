@@ -278,16 +278,3 @@ func appPriority() verb {
 			return showDone(c, a, c.arg(0), "%s has priority %d", c.arg(0), d.Priority)
 		}}
 }
-
-// post sends a write whose answer has no content to show.
-func (c *call) post(path, name string, body any, format string, args ...any) error {
-	cl, err := c.client()
-	if err != nil {
-		return err
-	}
-	a, err := cl.Post(c.ctx(), path, body)
-	if err != nil {
-		return err
-	}
-	return showDone(c, a, name, format, args...)
-}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"rmd/api"
 	"rmd/client"
@@ -72,18 +71,6 @@ func memberVoter(m api.Member) string {
 	return output.YesNo(m.Voter)
 }
 
-func memberRole(m api.Member) string {
-	switch {
-	case m.Leader:
-		return "leader"
-	case m.State != "" && m.State != "alive":
-		return m.State
-	case m.Role == "" || m.Role == "voter" || m.Role == "nonvoter": // the role with which it joined
-		return "follower"
-	}
-	return m.Role
-}
-
 func memberContact(m api.Member) string {
 	switch {
 	case m.Leader || m.State != "alive":
@@ -105,34 +92,6 @@ func clusterStatus() verb {
 				return f, err
 			})
 		}}
-}
-
-// clusterDoc reads /v1/cluster. It does not wait for a leader, because users need the document most
-// when there is none. A replica that is not a member, for instance one with a new disk, knows nothing
-// about the cluster. Its document is right only if no other replica could know more.
-func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
-	cl, err := c.client()
-	if err != nil {
-		return nil, err
-	}
-	a, err := cl.Plain(ctx, "/v1/cluster")
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Decode(d); err != nil || len(d.Members) > 0 || len(cl.Addrs()) == 1 {
-		return a.Body, err
-	}
-	var silent []string
-	for _, s := range cl.Survey(ctx) {
-		if s.Err != nil {
-			silent = append(silent, s.String())
-		}
-	}
-	if len(silent) > 0 {
-		return nil, clierr.New(api.CodeNotInitialized, "start the others; create no second cluster",
-			"replica %s at %s is not a member of a cluster, and %s", d.ID, a.From, strings.Join(silent, "; "))
-	}
-	return a.Body, nil
 }
 
 // statusHead returns the health of the cluster, and how whole its free resources are if it has nodes.
@@ -178,26 +137,6 @@ func verdictLine(d api.Cluster) string {
 
 // verdictWidth is the maximum width of a line of the verdict.
 const verdictWidth = 80
-
-// pack joins parts into lines of at most most characters.
-func pack(parts []string, between string, most int) string {
-	var b strings.Builder
-	n := 0
-	for i, p := range parts {
-		switch w := utf8.RuneCountInString(p); {
-		case i == 0:
-			n = w
-		case n+len(between)+w > most:
-			b.WriteString("\n")
-			n = w
-		default:
-			b.WriteString(between)
-			n += len(between) + w
-		}
-		b.WriteString(p)
-	}
-	return b.String()
-}
 
 func clusterMembers() verb {
 	return verb{name: "members", usage: "list the replicas", flags: listFlags(memberColumns),

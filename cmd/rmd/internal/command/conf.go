@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,9 +27,6 @@ func confVerbs() verb {
 		confGet(), confSet(), confDiff(), confValidate(), confApply(),
 		confRefresh(), confHistory(), confRollback())
 }
-
-// sorted returns the keys of a map in order.
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 type keyValue struct {
 	Name  string `json:"name"`

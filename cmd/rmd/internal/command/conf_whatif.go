@@ -153,10 +153,3 @@ func change(before, after string) string {
 	}
 	return dashed(before) + " → " + dashed(after)
 }
-
-func dashed(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

@@ -30,6 +30,7 @@ type devReplica struct {
 	id, addr string // addr is of REST
 	args     []string
 	token    string
+	version  string
 	log      io.Writer
 	died     func(r *devReplica, err error) // called if it ends without being told to
 
@@ -46,7 +47,7 @@ type devReplicas []*devReplica
 
 // newDevReplica writes the configuration of replica i. peers are the addresses of all replicas.
 func (d *devCluster) newDevReplica(i int, peers []string) (*devReplica, error) {
-	r := &devReplica{id: "rm" + strconv.Itoa(i+1), addr: "127.0.0.1:" + strconv.Itoa(d.c.Int("port")+devStep*i), token: d.work.Token, log: d.logFile}
+	r := &devReplica{id: "rm" + strconv.Itoa(i+1), addr: "127.0.0.1:" + strconv.Itoa(d.c.Int("port")+devStep*i), token: d.work.Token, version: d.c.p.version, log: d.logFile}
 	set := map[string]string{"id": r.id, "cluster": "local", "data": filepath.Join(d.dir, r.id), "scheduling": "eager",
 		"raft.listen": peers[i], "raft.join": strings.Join(peers, ","), "raft.bootstrap_expect": strconv.Itoa(len(peers)), "raft.allow_even": "true",
 		"http.listen": r.addr}
@@ -213,7 +214,7 @@ func (rs devReplicas) awaitReady(ctx context.Context) error {
 // clientOf returns a client that reads the state of these replicas, without asking the leader.
 func (devReplicas) clientOf(rs ...*devReplica) (*client.Client, error) {
 	cfg := client.DefaultConfig()
-	cfg.Addrs, cfg.Token, cfg.Stale, cfg.Timeout, cfg.Version = devReplicas(rs).addrs(), rs[0].token, true, 3*time.Second, Version()
+	cfg.Addrs, cfg.Token, cfg.Stale, cfg.Timeout, cfg.Version = devReplicas(rs).addrs(), rs[0].token, true, 3*time.Second, rs[0].version
 	return client.New(cfg)
 }
 

@@ -96,3 +96,7 @@ func loginName() string {
 	}
 	return os.Getenv("USER")
 }
+
+func dryRunFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "dry-run", Usage: "change nothing; only check"}
+}

@@ -29,13 +29,6 @@ var entryColumns = output.List[api.LogEntry]{
 	},
 }
 
-func clockText(ms int64) string {
-	if ms <= 0 {
-		return "-"
-	}
-	return time.UnixMilli(ms).Local().Format("15:04:05.000")
-}
-
 // entryText returns how many events of each kind an entry has.
 func entryText(e api.LogEntry) string {
 	if e.Error != "" {
@@ -228,11 +221,4 @@ func (c *call) printAudit(entries []api.AuditEntry) error {
 
 func auditLine(e api.AuditEntry) string {
 	return output.Printable(fmt.Sprintf("%s  %-6d %v from %v: %s %v: %s", output.Time(e.AtMillis), e.Number, orDash(e.Who), orDash(e.From), e.Action, orDash(e.Target), e.Result))
-}
-
-func orDash(v any) any {
-	if v == nil || v == "" {
-		return "-"
-	}
-	return v
 }

@@ -207,7 +207,7 @@ func (l *lookup) client() (*client.Client, error) {
 		cfg.Addrs = addrs
 	}
 	cfg.CACert, cfg.Cert, cfg.Key = given("cacert", "RMD_CACERT"), given("cert", "RMD_CERT"), given("key", "RMD_KEY")
-	cfg.Timeout, cfg.Stale, cfg.Version = lookupMax, true, Version()
+	cfg.Timeout, cfg.Stale, cfg.Version = lookupMax, true, l.p.version
 	if cfg.User = given("as", "RMD_USER"); cfg.User == "" {
 		cfg.User = loginName()
 	}

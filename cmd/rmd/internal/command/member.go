@@ -20,10 +20,6 @@ import (
 	"rmd/internal/sleep"
 )
 
-func dryRunFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "dry-run", Usage: "change nothing; only check"}
-}
-
 func clusterInit() verb {
 	return verb{
 		name: "init", usage: "create a cluster with the replica at --addr as its first member", flags: []cli.Flag{

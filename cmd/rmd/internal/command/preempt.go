@@ -147,14 +147,6 @@ func writeSets(l *labelled, title string, sets []api.PreemptionSet) {
 	}
 }
 
-func preemptionContainerText(c api.PreemptionContainer) string {
-	s := fmt.Sprintf("%s of %s: %s, has run for %s", c.ID, c.Queue, c.Size, output.Millis(c.RunMillis))
-	if c.AM {
-		s += ", an AM"
-	}
-	return s
-}
-
 // causesText returns the total and the count of each cause.
 func causesText(what string, by map[string]uint64) string {
 	var sum uint64

@@ -10,37 +10,12 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
-	"rmd/client"
 	"rmd/cmd/internal/argparse"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/internal/exitcode"
-	"rmd/internal/logwriter"
 )
-
-// Streams are the input and outputs of a program, and its environment.
-type Streams struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Env      func(name string) (string, bool)
-	// These say whether the streams are terminals, and the width of stdout.
-	InTerminal, OutTerminal, ErrTerminal bool
-	Width                                int
-}
-
-// Standard returns the streams of this process.
-func Standard() Streams {
-	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.LookupEnv, Width: 80}
-	s.InTerminal = term.IsTerminal(int(os.Stdin.Fd()))
-	s.OutTerminal = term.IsTerminal(int(os.Stdout.Fd()))
-	s.ErrTerminal = term.IsTerminal(int(os.Stderr.Fd()))
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
-		s.Width = w
-	}
-	return s
-}
 
 // Main runs the command line of this process and returns its exit code. After the first SIGINT or
 // SIGTERM the command stops in order, after the second the process ends at once.
@@ -54,7 +29,7 @@ func Main() int {
 
 // Run runs one command line and returns its exit code. The first of args is the program's name.
 func Run(ctx context.Context, args []string, s Streams) int {
-	p := &program{Streams: s}
+	p := &program{Streams: s, version: Version()}
 	defer func() {
 		for _, cl := range p.clients {
 			cl.Close()
@@ -101,16 +76,6 @@ func writeError(s Streams, err error) int {
 	return code
 }
 
-// program is one run of the command line.
-type program struct {
-	Streams
-	verbs     map[*cli.Command]verb // of the command tree
-	clients   []*client.Client      // which Run closes
-	tokenFile string                // file with the access token
-	warned    map[string]bool       // token files that others can read
-	lines     *logwriter.Writer     // of a server, which also prints errors through it; nil for other commands
-}
-
 // app returns the command tree.
 func (p *program) app() *cli.App {
 	app := cli.NewApp()
@@ -149,15 +114,6 @@ func setUsageErrors(commands []*cli.Command) {
 		setUsageErrors(c.Subcommands)
 	}
 }
-
-// errQuietExit is the error of a command whose result is already printed. It sets the exit code
-// without a line on stderr.
-var errQuietExit = errors.New("exit")
-
-type quietExit int
-
-func (e quietExit) Error() string        { return errQuietExit.Error() }
-func (e quietExit) Is(target error) bool { return target == errQuietExit }
 
 func codeOf(err error) int {
 	var q quietExit

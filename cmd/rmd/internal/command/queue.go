@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,30 +20,6 @@ func queueVerbs() verb {
 	return noun("queue", "the queues and their usage",
 		queueList("list", "list the queues", false, "--sort -used", "-o wide"), queueList("tree", "show the queues as a tree", true, "--watch"),
 		queueStatus(), queuePlace(), queueState("stop", "stop a queue: it takes no new applications, running ones continue"), queueState("start", "start a queue: it takes applications again"), queueAdopt())
-}
-
-// flatQueue is a queue in a list, with its depth in the tree.
-type flatQueue struct {
-	api.Queue
-	depth int
-}
-
-// MarshalJSON omits the children, because each queue has its own line.
-func (q flatQueue) MarshalJSON() ([]byte, error) {
-	one := q.Queue
-	one.Children = nil
-	return json.Marshal(one)
-}
-
-func flatten(q *api.Queue, depth int) []flatQueue {
-	if q == nil {
-		return nil
-	}
-	out := []flatQueue{{*q, depth}}
-	for i := range q.Children {
-		out = append(out, flatten(&q.Children[i], depth+1)...)
-	}
-	return out
 }
 
 func (q flatQueue) kind() string {

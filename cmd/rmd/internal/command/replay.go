@@ -217,7 +217,7 @@ func (c *call) writeRuns(text, document func(io.Writer) error) error {
 
 // replayOptions reads the flags, the trace and the nodes.
 func (c *call) replayOptions() (replay.Options, error) {
-	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Copies: c.Int("copies"), Scheduling: c.String("scheduling"), AM: true, Version: Version()}
+	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Copies: c.Int("copies"), Scheduling: c.String("scheduling"), AM: true, Version: c.p.version}
 	if o.Replicas < 1 || o.Replicas > 7 {
 		return o, clierr.Usagef("write --replicas 3", "the number of replicas, %d, is not 1 to 7", o.Replicas)
 	}
@@ -353,16 +353,6 @@ func (c *call) envSet(name string) bool {
 	}
 	v, ok := c.p.Env(name)
 	return ok && v != ""
-}
-
-func splitList(s string) []string {
-	var out []string
-	for _, part := range strings.Split(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
-		}
-	}
-	return out
 }
 
 // replayBar shows the progress of the runs. It is used only on a terminal.

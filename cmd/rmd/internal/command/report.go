@@ -50,7 +50,7 @@ func (r *reportPage) write(fill func(io.Writer, report.Head) error) error {
 		return nil
 	}
 	w := bufio.NewWriter(r.tmp)
-	err := fill(w, report.Head{Version: Version(), Date: time.Now().Format("2006-01-02")})
+	err := fill(w, report.Head{Version: r.c.p.version, Date: time.Now().Format("2006-01-02")})
 	err = errors.Join(err, w.Flush(), r.tmp.Chmod(0o644), r.tmp.Close())
 	if err == nil {
 		err = os.Rename(r.tmp.Name(), r.path)

@@ -35,9 +35,6 @@ const handOverMax = 5 * time.Second
 // logBuffer is how many bytes of the log may wait for a reader.
 const logBuffer = 1 << 20
 
-// lastLines limits how long a process that ends waits for a reader of its log.
-const lastLines = time.Second
-
 // short are the keys that have their own flags. --set sets all others.
 var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen", "raft.advertise": "advertise", "http.listen": "http"}
 
@@ -147,7 +144,7 @@ func runServer(c *call) error {
 	}
 	log = newLogger(loaded.Log, c.p.Err)
 	tellConfig(log, loaded)
-	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: Version(), Logger: log, LinesDropped: c.p.lines.Dropped, OnFatal: func(code int, err error) {
+	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: c.p.version, Logger: log, LinesDropped: c.p.lines.Dropped, OnFatal: func(code int, err error) {
 		log.Error("this replica must stop", "exit", code, "error", err)
 		c.p.lines.Flush(lastLines)
 		os.Exit(code)
@@ -169,7 +166,7 @@ func runServer(c *call) error {
 	if err != nil {
 		return openError(err)
 	}
-	log.Info("replica is up", "id", r.ID(), "version", Version(), "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
+	log.Info("replica is up", "id", r.ID(), "version", c.p.version, "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
 	c.untilStopped(src, log, r)
 	return stop(r, log)
 }

@@ -266,13 +266,6 @@ func reservationLine(d api.Reservations) string {
 	return s
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
 // workLine returns the progress of the workload.
 func workLine(p picture) string {
 	s := fmt.Sprintf("%s replayed, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), p.speed, p.work.Waiting)
@@ -311,24 +304,4 @@ func share(r, of api.Resource) float64 {
 		}
 	}
 	return most
-}
-
-// bar draws shares of the cluster one after the other, and marks the guarantee. Each share has its
-// own character, so no color is needed.
-func bar(used, held, pending, guarantee float64) string {
-	cells := []rune(strings.Repeat(" ", barWidth))
-	at := 0
-	for _, part := range []struct {
-		size float64
-		sign rune
-	}{{used, '#'}, {held, '='}, {pending, '-'}} {
-		end := min(at+int(part.size*barWidth+0.5), barWidth)
-		for ; at < end; at++ {
-			cells[at] = part.sign
-		}
-	}
-	if i := int(guarantee * barWidth); i >= 0 && i < barWidth {
-		cells[i] = '|'
-	}
-	return "[" + string(cells) + "]"
 }

@@ -51,14 +51,6 @@ func (p *topPicture) read(ctx context.Context, cl *client.Client) error {
 	return err
 }
 
-func readDoc(ctx context.Context, cl *client.Client, path string, q url.Values, v any) error {
-	a, err := cl.Do(ctx, client.Request{Method: "GET", Path: path, Query: q, Plain: true})
-	if err != nil {
-		return err
-	}
-	return a.Decode(v)
-}
-
 // document returns the picture as a document for machine formats.
 func (p *topPicture) document() ([]byte, error) {
 	doc := map[string]any{"cluster": p.cluster}

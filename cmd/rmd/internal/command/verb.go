@@ -151,7 +151,7 @@ func (c *call) clientOf(addrs []string) (*client.Client, error) {
 	cfg := client.DefaultConfig()
 	cfg.Addrs = addrs
 	cfg.CACert, cfg.Cert, cfg.Key = c.String("cacert"), c.String("cert"), c.String("key")
-	cfg.Timeout, cfg.Stale, cfg.Version = c.span("timeout").Duration, c.Bool("stale"), Version()
+	cfg.Timeout, cfg.Stale, cfg.Version = c.span("timeout").Duration, c.Bool("stale"), c.p.version
 	cfg.Waits = func(all []client.Standing) {
 		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s:", cfg.Timeout)}
 		for _, s := range all {
