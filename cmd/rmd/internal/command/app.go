@@ -118,9 +118,6 @@ func appList() verb {
 	}
 }
 
-// pageSize is the number of objects per request of a list.
-const pageSize = 1000
-
 func appStatus() verb {
 	return verb{name: "status", usage: "show the details of an application", args: "ID", min: 1, max: 1, flags: watchFlags(),
 		examples: []string{"rmd app status application_1780000000000_0107", "rmd app status application_1780000000000_0107 -o yaml"},

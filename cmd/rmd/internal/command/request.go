@@ -127,3 +127,6 @@ func (c *call) clusterDoc(ctx context.Context, d *api.Cluster) ([]byte, error) {
 	}
 	return a.Body, nil
 }
+
+// pageSize is the number of objects per request of a list.
+const pageSize = 1000

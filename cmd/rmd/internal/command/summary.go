@@ -15,15 +15,6 @@ import (
 	"rmd/workload/report"
 )
 
-// Intervals and widths of the summary of `rmd dev`: summaryLive on a terminal, summaryPlain
-// elsewhere.
-const (
-	summaryLive  = 500 * time.Millisecond
-	summaryPlain = 5 * time.Second
-	summaryWidth = 80
-	barWidth     = 24
-)
-
 // summary is the live display of a dev cluster.
 type summary struct {
 	d     *devCluster

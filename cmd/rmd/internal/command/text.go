@@ -188,3 +188,12 @@ func bar(used, held, pending, guarantee float64) string {
 	}
 	return "[" + string(cells) + "]"
 }
+
+// Intervals and widths of the summary of `rmd dev`: summaryLive on a terminal, summaryPlain
+// elsewhere.
+const (
+	summaryLive  = 500 * time.Millisecond
+	summaryPlain = 5 * time.Second
+	summaryWidth = 80
+	barWidth     = 24
+)
