@@ -30,7 +30,6 @@ var above = map[string]int{
 
 	"cmd/rmd/internal/command.call":    104,
 	"fsm/state.State":                  148,
-	"jepsen-lite/ledger.Ledger":        198,
 	"jepsen-lite/sim.driver":           89,
 	"scheduler.Scheduler":              210,
 	"scheduler.preemptionRound":        101,

@@ -8,35 +8,35 @@ import (
 )
 
 // attempt moves the current attempt from one stage to the next.
-func (l *Ledger) attempt(seq uint32, what string, from, to stage) *app {
+func (l *apps) attempt(seq uint32, what string, from, to stage) *app {
 	a := l.app(seq)
 	if a == nil {
 		return nil
 	}
 	if a.state.Ended() {
-		l.violate("S10", a.chain(l), "the attempt of application %d is %s after the application is %s", seq, what, a.state)
+		l.violate("S10", a.chain(l.nouns), "the attempt of application %d is %s after the application is %s", seq, what, a.state)
 		return nil
 	}
 	if a.stage != from {
-		l.violate(Audit, a.chain(l), "attempt %d of application %d is %s while it is %s", a.attempt, seq, what, a.stage)
+		l.violate(Audit, a.chain(l.nouns), "attempt %d of application %d is %s while it is %s", a.attempt, seq, what, a.stage)
 	}
 	a.stage = to
 	return a
 }
 
-func (l *Ledger) attemptStarted(e *event.AttemptStarted) {
+func (l *apps) attemptStarted(e *event.AttemptStarted) {
 	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	if a.state.Ended() {
-		l.violate("S10", a.chain(l), "application %d is %s and begins attempt %d", e.App, a.state, e.Attempt)
+		l.violate("S10", a.chain(l.nouns), "application %d is %s and begins attempt %d", e.App, a.state, e.Attempt)
 		return
 	}
 	runnable := a.stage == nonRunnable && e.Attempt == a.attempt && !e.NonRunnable
 	if !runnable {
 		if (a.stage != none && a.stage != over) || e.Attempt != a.attempt+1 {
-			l.violate(Audit, a.chain(l), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
+			l.violate(Audit, a.chain(l.nouns), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
 		}
 		a.attempt, a.lastNumber, a.response, a.black = e.Attempt, 0, 0, nil
 	}
@@ -47,18 +47,18 @@ func (l *Ledger) attemptStarted(e *event.AttemptStarted) {
 	l.setAppState(a, yarn.AppAccepted)
 }
 
-func (l *Ledger) attemptEnded(e *event.AttemptEnded) {
+func (l *apps) attemptEnded(e *event.AttemptEnded) {
 	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	if a.stage == none || a.stage == over {
-		l.violate("S10", a.chain(l), "attempt %d of application %d ends, it is %s", a.attempt, e.App, a.stage)
+		l.violate("S10", a.chain(l.nouns), "attempt %d of application %d ends, it is %s", a.attempt, e.App, a.stage)
 		return
 	}
 	l.noReservations(a, "ends its attempt")
 	if !e.Keep && a.live > 0 {
-		l.violate(Audit, a.chain(l), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
+		l.violate(Audit, a.chain(l.nouns), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
 	}
 	a.dropAsks()
 	a.dropGang()
@@ -66,13 +66,13 @@ func (l *Ledger) attemptEnded(e *event.AttemptEnded) {
 }
 
 // noReservations checks that a reservation does not outlive its demand (S8).
-func (l *Ledger) noReservations(a *app, what string) {
+func (l *apps) noReservations(a *app, what string) {
 	if a.holds == 0 {
 		return
 	}
-	for _, r := range l.reservations {
-		if l.apps[r.app].seq == a.seq {
-			l.violate("S8", r.chain(l), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number, l.nodeName(r.node))
+	for _, r := range l.reservations.list {
+		if l.list[r.app].seq == a.seq {
+			l.violate("S8", r.chain(l.nouns), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number, l.nodes.nodeName(r.node))
 			return
 		}
 	}
@@ -95,13 +95,13 @@ func (a *app) ask(key yarn.SchedulerKey) *ask {
 	return nil
 }
 
-func (l *Ledger) asked(e *event.AskChanged) {
+func (l *apps) asked(e *event.AskChanged) {
 	a := l.goingOn(e.App, "asks")
 	if a == nil {
 		return
 	}
 	if a.stage < pending || a.stage > registered {
-		l.violate(Audit, a.chain(l), "application %d asks while its attempt is %s", e.App, a.stage)
+		l.violate(Audit, a.chain(l.nouns), "application %d asks while its attempt is %s", e.App, a.stage)
 		return
 	}
 	k := a.ask(e.Key)
@@ -120,7 +120,7 @@ func (l *Ledger) asked(e *event.AskChanged) {
 	}
 	k.count, k.size, k.relax = e.Count, e.Size, e.Relax
 	a.prune(k)
-	l.changed(a)
+	l.reservations.changed(a)
 }
 
 // put sets the count of a node or rack.
@@ -190,13 +190,13 @@ func (a *app) putBack(c *container, n *node) {
 	}
 }
 
-func (l *Ledger) blacklisted(e *event.BlacklistChanged) {
+func (l *apps) blacklisted(e *event.BlacklistChanged) {
 	a := l.app(e.App)
 	if a == nil {
 		return
 	}
 	a.black = slices.DeleteFunc(a.black, func(s string) bool { return slices.Contains(e.Remove, s) })
-	l.changed(a)
+	l.reservations.changed(a)
 	for _, name := range e.Add {
 		if !slices.Contains(a.black, name) {
 			a.black = append(a.black, name)

@@ -53,8 +53,8 @@ func BenchmarkEntry(b *testing.B) {
 	for b.Loop() {
 		if at == len(lives) {
 			b.StopTimer()
-			for i := range m.apps { // the same ids are used again
-				m.apps[i].containers, m.apps[i].lastNumber = nil, 0
+			for i := range m.apps.list { // the same ids are used again
+				m.apps.list[i].containers, m.apps.list[i].lastNumber = nil, 0
 			}
 			at = 0
 			b.StartTimer()

@@ -21,22 +21,22 @@ func (l *Ledger) Fields() []Field {
 	add := func(value any, format string, args ...any) {
 		out = append(out, Field{fmt.Sprintf(format, args...), fmt.Sprint(value)})
 	}
-	for _, s := range l.seqs {
-		a := &l.apps[s.at]
+	for _, s := range l.apps.seqs {
+		a := &l.apps.list[s.at]
 		if a.forgotten {
 			continue
 		}
 		add(a.state, "app/%d/state", a.seq)
 		if !a.state.Ended() {
-			add(l.queues[a.queue].path, "app/%d/queue", a.seq)
+			add(l.queues.list[a.queue].path, "app/%d/queue", a.seq)
 		}
 		add(a.live, "app/%d/live", a.seq)
 	}
-	for i := range l.seqs {
-		l.containerFields(&l.apps[l.seqs[i].at], add)
+	for i := range l.apps.seqs {
+		l.containerFields(&l.apps.list[l.apps.seqs[i].at], add)
 	}
-	for i := 1; i < len(l.nodes); i++ {
-		n := &l.nodes[i]
+	for i := 1; i < len(l.nodes.list); i++ {
+		n := &l.nodes.list[i]
 		add(n.state, "node/%s/state", n.id)
 		add(n.total, "node/%s/total", n.id)
 		add(n.used, "node/%s/allocated", n.id)
@@ -44,18 +44,18 @@ func (l *Ledger) Fields() []Field {
 			add(fmt.Sprintf("r%d", n.reservation), "node/%s/reservation", n.id)
 		}
 	}
-	for i := range l.queues {
-		if q := &l.queues[i]; !q.gone {
-			used, held := l.sum(int32(i), "")
+	for i := range l.queues.list {
+		if q := &l.queues.list[i]; !q.gone {
+			used, held := l.queues.sum(int32(i), "")
 			add(used, "queue/%s/used", q.path)
 			add(held, "queue/%s/reserved", q.path)
 		}
 	}
-	for i := range l.reservations {
-		r := &l.reservations[i]
-		add(l.nodes[r.node].id, "reservation/r%d/node", r.number)
+	for i := range l.reservations.list {
+		r := &l.reservations.list[i]
+		add(l.nodes.list[r.node].id, "reservation/r%d/node", r.number)
 		add(r.size, "reservation/r%d/size", r.number)
-		add(l.apps[r.app].id(r.attempt, r.container), "reservation/r%d/container", r.number)
+		add(l.apps.list[r.app].id(r.attempt, r.container), "reservation/r%d/container", r.number)
 	}
 	return out
 }
@@ -64,7 +64,7 @@ func (l *Ledger) containerFields(a *app, add func(value any, format string, args
 	for i := range a.containers {
 		if c := &a.containers[i]; c.live || c.onNode {
 			id := a.id(c.attempt, c.number)
-			add(l.nodes[c.node].id, "container/%s/node", id)
+			add(l.nodes.list[c.node].id, "container/%s/node", id)
 			add(c.size, "container/%s/size", id)
 		}
 	}
@@ -80,10 +80,10 @@ var prefixes = []string{"app/", "container/", "node/", "queue/", "reservation/"}
 // own sums differ. A difference is a fault of the ledger, or the result of a log with violations.
 func (l *Ledger) Recount() []string {
 	var out []string
-	nodes := make([]yarn.Resource, len(l.nodes))
+	nodes := make([]yarn.Resource, len(l.nodes.list))
 	queues := map[leafPartition]share{}
-	for i := range l.apps {
-		a := &l.apps[i]
+	for i := range l.apps.list {
+		a := &l.apps.list[i]
 		for k := range a.containers {
 			c := &a.containers[k]
 			if c.onNode {
@@ -91,7 +91,7 @@ func (l *Ledger) Recount() []string {
 			}
 		}
 		if !a.state.Ended() {
-			a.uses(l, func(label string, used, held yarn.Resource) {
+			a.uses(l.nouns, func(label string, used, held yarn.Resource) {
 				at := leafPartition{a.queue, label}
 				s := queues[at]
 				s.take(used, held)
@@ -100,11 +100,11 @@ func (l *Ledger) Recount() []string {
 		}
 	}
 	clusters := map[string]yarn.Resource{"": {}}
-	for label := range l.clusters {
+	for label := range l.nodes.clusters {
 		clusters[label] = yarn.Resource{}
 	}
-	for i := range l.nodes {
-		n := &l.nodes[i]
+	for i := range l.nodes.list {
+		n := &l.nodes.list[i]
 		if n.used != nodes[i] {
 			out = append(out, fmt.Sprintf("node %s gives %s, its containers sum to %s", n.id, n.used, nodes[i]))
 		}
@@ -113,11 +113,11 @@ func (l *Ledger) Recount() []string {
 		}
 	}
 	for label, sum := range clusters {
-		if have := l.size(label).now; have != sum {
+		if have := l.nodes.size(label).now; have != sum {
 			out = append(out, fmt.Sprintf("the cluster has %s%s, its nodes sum to %s", have, ofPartition(label), sum))
 		}
-		for i := range l.queues {
-			q := &l.queues[i]
+		for i := range l.queues.list {
+			q := &l.queues.list[i]
 			have, want := q.of(label), queues[leafPartition{int32(i), label}]
 			if q.leaf && !q.gone && (have.used != want.used || have.held != want.held) {
 				out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved)%s, its applications sum to %s (%s)", q.path, have.used, have.held, ofPartition(label), want.used, want.held))

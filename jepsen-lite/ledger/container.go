@@ -64,10 +64,17 @@ func before(c *container, attempt uint32, number uint64) int {
 	return cmp.Compare(c.number, number)
 }
 
-func (l *Ledger) container(r event.ContainerRef, what string) (*app, *container) {
-	i := l.appIndex(r.App)
+// containers are all containers. Their records are in their applications.
+type containers struct {
+	*nouns
+	live  int                // number of containers that count in their queue
+	given []yarn.ContainerID // ids that the entry assigns, including those of reservations
+}
+
+func (l *containers) container(r event.ContainerRef, what string) (*app, *container) {
+	i := l.apps.appIndex(r.App)
 	if i >= 0 {
-		a := &l.apps[i]
+		a := &l.apps.list[i]
 		if at, ok := a.place(r.Attempt, r.Number); ok {
 			return a, &a.containers[at]
 		}
@@ -77,12 +84,12 @@ func (l *Ledger) container(r event.ContainerRef, what string) (*app, *container)
 }
 
 // allocated records a new container on a node that lender has reserved; 0 means no reservation.
-func (l *Ledger) allocated(e *event.ContainerAllocated, lender uint64) {
-	a := l.app(e.App)
+func (l *containers) allocated(e *event.ContainerAllocated, lender uint64) {
+	a := l.apps.app(e.App)
 	if a == nil || !l.takeNumber(a, e.Number) {
 		return
 	}
-	n, ok := l.node(e.Node)
+	n, ok := l.nodes.node(e.Node)
 	if !ok {
 		l.violate("S7", nil, "container %s is allocated on node %d, which there is not", a.id(a.attempt, e.Number), e.Node)
 		return
@@ -93,26 +100,26 @@ func (l *Ledger) allocated(e *event.ContainerAllocated, lender uint64) {
 		return
 	}
 	if n.reservation != lender {
-		l.violate("S8", l.reservation(n.reservation).chain(l), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
+		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
 	}
 	l.auditPlace(a, k, n, e.Locality, id)
 	l.auditLabel(a, k, n, id.String(), e.AM)
-	l.gangMember(a, k, e)
+	l.gangs.gangMember(a, k, e)
 	size, asked := k.size, k.label
 	a.use(k, n, e.Locality)
-	l.changed(a)
+	l.reservations.changed(a)
 	l.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM, asked: asked})
-	l.charge(a, n, size, zero)
+	l.queues.charge(a, n, size, zero)
 }
 
 // takeNumber assigns the number of a container. It checks S6: the numbers of an attempt ascend
 // without gaps, and the numbers of an epoch are above those of all earlier epochs.
-func (l *Ledger) takeNumber(a *app, number uint64) bool {
+func (l *containers) takeNumber(a *app, number uint64) bool {
 	l.Counts.Containers++
 	id := a.id(a.attempt, number)
 	if at, ok := a.place(a.attempt, number); ok {
 		c := &a.containers[at]
-		l.violate("S6", []Step{l.step(c.made, "%s is allocated on %s", id, l.nodeName(c.node))},
+		l.violate("S6", []Step{l.step(c.made, "%s is allocated on %s", id, l.nodes.nodeName(c.node))},
 			"%s given twice at index %d (term %d) and %d (term %d)", id, c.made, l.termOf(c.made), l.index, l.term)
 		return false
 	}
@@ -120,7 +127,7 @@ func (l *Ledger) takeNumber(a *app, number uint64) bool {
 		l.violate("S6", nil, "%s is given after container %d of the same attempt", id, a.lastNumber)
 		return false
 	}
-	if next := max(a.lastNumber, yarn.ContainerNumber(l.epoch, 0)) + 1; number != next {
+	if next := max(a.lastNumber, yarn.ContainerNumber(l.apps.epoch, 0)) + 1; number != next {
 		l.violate("S6", nil, "%s is given, the next one is %s", id, a.id(a.attempt, next))
 	}
 	a.lastNumber = number
@@ -130,26 +137,26 @@ func (l *Ledger) takeNumber(a *app, number uint64) bool {
 
 // askOf returns the ask that a decision serves. It checks that the ask exists and that its attempt
 // may receive containers.
-func (l *Ledger) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask {
+func (l *containers) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask {
 	k := a.ask(key)
 	if k == nil || k.count <= 0 {
-		l.violate(Audit, a.chain(l), "%s serves an ask (priority %d, id %d) that there is not", id, key.Priority, key.AllocationID)
+		l.violate(Audit, a.chain(l.nouns), "%s serves an ask (priority %d, id %d) that there is not", id, key.Priority, key.AllocationID)
 		return nil
 	}
 	if a.state.Ended() {
-		l.violate("S10", a.chain(l), "%s is given to application %d, which is %s", id, a.seq, a.state)
+		l.violate("S10", a.chain(l.nouns), "%s is given to application %d, which is %s", id, a.seq, a.state)
 	} else if a.stage != active && a.stage != registered {
-		l.violate(Audit, a.chain(l), "%s is given to an attempt that is %s", id, a.stage)
+		l.violate(Audit, a.chain(l.nouns), "%s is given to an attempt that is %s", id, a.stage)
 	}
 	return k
 }
 
 // auditPlace checks an allocation against the node and the ask (S7 and audit).
-func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.ContainerID) {
+func (l *containers) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.ContainerID) {
 	l.Counts.Decisions++
-	l.auditHeard(n, id.String())
+	l.nodes.auditHeard(n, id.String())
 	if room := n.total.Sub(n.used); !l.fits(k.size, room) {
-		l.violate("S7", l.newestOn(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id, room, n.total)
+		l.violate("S7", l.nodes.newestOn(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id, room, n.total)
 	}
 	switch {
 	case !n.state.Usable():
@@ -168,85 +175,85 @@ func (l *Ledger) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id yarn.
 }
 
 // place records a new container in its application and on its node.
-func (l *Ledger) place(a *app, number yarn.NodeSlot, c container) {
+func (l *containers) place(a *app, number yarn.NodeSlot, c container) {
 	c.made, c.since, c.live, c.onNode = l.index, l.now, true, true
 	at, _ := a.place(c.attempt, c.number)
 	a.containers = slices.Insert(a.containers, at, c)
 	a.live++
 	l.live++
-	l.placed++
-	n := &l.nodes[number]
+	l.nodes.placed++
+	n := &l.nodes.list[number]
 	n.used = n.used.Add(c.size)
 	n.count++
 }
 
-func (l *Ledger) launched(r event.ContainerRef) {
+func (l *containers) launched(r event.ContainerRef) {
 	a, c := l.container(r, "launched")
 	if c == nil {
 		return
 	}
 	if !c.live {
-		l.violate("S10", a.life(l, c), "%s is launched after its end", a.id(c.attempt, c.number))
+		l.violate("S10", a.life(l.nouns, c), "%s is launched after its end", a.id(c.attempt, c.number))
 	}
 	c.launched = true
 }
 
-func (l *Ledger) signalled(e *event.ContainerSignalled) {
+func (l *containers) signalled(e *event.ContainerSignalled) {
 	if _, c := l.container(e.Container, "signalled"); c != nil && e.Command != 0 {
 		c.signalled = l.index
 	}
 }
 
-func (l *Ledger) released(e *event.ContainerReleased) {
+func (l *containers) released(e *event.ContainerReleased) {
 	a, c := l.container(e.Container, "released")
 	if c == nil {
 		return
 	}
 	if !c.live {
-		l.violate("S10", a.life(l, c), "%s is released after its end", a.id(c.attempt, c.number))
+		l.violate("S10", a.life(l.nouns, c), "%s is released after its end", a.id(c.attempt, c.number))
 		return
 	}
 	l.growthOver(a, c)
-	l.endWarning(a, c, e.ExitStatus)
+	l.warnings.endWarning(a, c, e.ExitStatus)
 	l.Counts.Terminal++
 	c.released = l.index
 	l.uncharge(a, c)
 }
 
-func (l *Ledger) uncharge(a *app, c *container) {
+func (l *containers) uncharge(a *app, c *container) {
 	c.live = false
 	a.live--
 	l.live--
-	l.charge(a, &l.nodes[c.node], zero.Sub(c.size), zero)
+	l.queues.charge(a, &l.nodes.list[c.node], zero.Sub(c.size), zero)
 }
 
-func (l *Ledger) completed(e *event.ContainerCompleted) {
+func (l *containers) completed(e *event.ContainerCompleted) {
 	a, c := l.container(e.Container, "completed")
 	if c == nil {
 		return
 	}
 	if !c.onNode {
-		l.violate("S10", a.life(l, c), "%s is completed after its end: its share of %s is given back twice", a.id(c.attempt, c.number), l.nodeName(c.node))
+		l.violate("S10", a.life(l.nouns, c), "%s is completed after its end: its share of %s is given back twice", a.id(c.attempt, c.number), l.nodes.nodeName(c.node))
 		return
 	}
 	l.growthOver(a, c)
 	l.Counts.Terminal++
-	n := &l.nodes[c.node]
+	n := &l.nodes.list[c.node]
 	if c.live {
 		if e.ExitStatus != yarn.ExitSuccess {
 			l.Counts.Lost++
 		}
-		l.endWarning(a, c, e.ExitStatus)
+		l.warnings.endWarning(a, c, e.ExitStatus)
 		l.uncharge(a, c)
 	} else if e.Restore {
-		l.violate(Audit, a.life(l, c), "the ask of %s is put back after its release", a.id(c.attempt, c.number))
+		l.violate(Audit, a.life(l.nouns, c), "the ask of %s is put back after its release", a.id(c.attempt, c.number))
 	}
 	c.onNode, c.completed = false, l.index
-	l.placed--
+	l.nodes.placed--
 	n.used = n.used.Sub(c.size)
 	n.count--
 	if n.used.Negative() {
-		l.violate("S7", l.newestOn(n), "node %s gives %s after %s", n.id, n.used, a.id(c.attempt, c.number))
+		l.violate("S7", l.nodes.newestOn(n), "node %s gives %s after %s", n.id, n.used, a.id(c.attempt, c.number))
 	}
 	if e.Restore {
 		c.restored = true
@@ -255,9 +262,9 @@ func (l *Ledger) completed(e *event.ContainerCompleted) {
 }
 
 // life returns the history of a container.
-func (a *app) life(l *Ledger, c *container) []Step {
+func (a *app) life(l *nouns, c *container) []Step {
 	id := a.id(c.attempt, c.number)
-	out := []Step{l.step(c.made, "%s is allocated on %s", id, l.nodeName(c.node))}
+	out := []Step{l.step(c.made, "%s is allocated on %s", id, l.nodes.nodeName(c.node))}
 	if c.released != 0 {
 		out = append(out, l.step(c.released, "%s is released", id))
 	}

@@ -16,6 +16,8 @@
 // The decision audit is part of the ledger: it compares each decision with the accounts just before
 // it. An illegal decision is a violation (Audit), a legal but unusual one is a note.
 //
+// Ledger consists of parts, one for each noun, which own their data and know each other (nouns).
+//
 // query.go answers callers that compare an answer with the ledger. Differ compares a dump of a
 // replica's state with the ledger; package statediff compares the state itself. Begin with
 // ledger.go and follow.go.

@@ -12,53 +12,53 @@ import (
 func (l *Ledger) follow(e event.Event) {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
-		l.allocated(e, 0)
+		l.containers.allocated(e, 0)
 	case *event.ContainerLent:
-		l.borrowed(e)
+		l.leases.borrowed(e)
 	case *event.ContainerLaunched:
-		l.launched(e.Container)
+		l.containers.launched(e.Container)
 	case *event.ContainerReleased:
-		l.released(e)
+		l.containers.released(e)
 	case *event.ContainerCompleted:
-		l.completed(e)
+		l.containers.completed(e)
 	case *event.ContainerSignalled:
-		l.signalled(e)
+		l.containers.signalled(e)
 	case *event.ContainerIncreased:
-		l.increased(e)
+		l.containers.increased(e)
 	case *event.ContainerDecreased:
-		l.decreased(e)
+		l.containers.decreased(e)
 	case *event.ContainerResizeAsked:
-		l.resizeAsked(e)
+		l.containers.resizeAsked(e)
 	case *event.ResizeAcked:
-		l.sizeTold(e)
+		l.containers.sizeTold(e)
 	case *event.ResizeReserved:
-		l.reservedToGrow(e)
+		l.containers.reservedToGrow(e)
 	case *event.ReservationMade:
-		l.reserved(e)
+		l.reservations.reserved(e)
 	case *event.ReservationFulfilled:
-		l.fulfilled(e)
+		l.reservations.fulfilled(e)
 	case *event.ReservationCancelled:
-		l.cancelled(e)
+		l.reservations.cancelled(e)
 	case *event.NodeRegistered:
-		l.registered(e)
+		l.nodes.registered(e)
 	case *event.NodeStateChanged:
-		l.nodeState(e)
+		l.nodes.nodeState(e)
 	case *event.NodeForgotten:
-		l.nodeForgotten(e)
+		l.nodes.nodeForgotten(e)
 	case *event.NodeSilenceChanged:
-		l.silence(e)
+		l.nodes.silence(e)
 	case *event.NodeResourceChanged:
-		l.resized(e)
+		l.nodes.resized(e)
 	case *event.PreemptionAsked:
-		l.warned(e)
+		l.warnings.warned(e)
 	case *event.PreemptionWithdrawn:
-		l.warningWithdrawn(e)
+		l.warnings.warningWithdrawn(e)
 	case *event.LabelsSet:
-		l.labelsSet(e)
+		l.nodes.labelsSet(e)
 	case *event.LabelsRemoved:
-		l.labelsRemoved(e)
+		l.nodes.labelsRemoved(e)
 	case *event.NodesLabelled:
-		l.nodesLabelled(e)
+		l.nodes.nodesLabelled(e)
 	default:
 		l.followRest(e)
 	}
@@ -72,33 +72,33 @@ func (l *Ledger) followRest(e event.Event) {
 		}
 		l.now = e.NowMillis
 	case *event.ClusterInitialized:
-		if l.timestamp != 0 {
+		if l.apps.timestamp != 0 {
 			l.violate(Audit, nil, "the cluster is initialized twice")
 		}
-		l.timestamp = e.ClusterTimestamp
+		l.apps.timestamp = e.ClusterTimestamp
 	case *event.EpochRaised:
-		if e.Epoch <= l.epoch {
-			l.violate("S6", nil, "epoch %d is raised to %d: ids made later can meet older ones", l.epoch, e.Epoch)
+		if e.Epoch <= l.apps.epoch {
+			l.violate("S6", nil, "epoch %d is raised to %d: ids made later can meet older ones", l.apps.epoch, e.Epoch)
 		}
-		l.epoch, l.timestamp = e.Epoch, e.ClusterTimestamp
-		l.renumber()
+		l.apps.epoch, l.apps.timestamp = e.Epoch, e.ClusterTimestamp
+		l.reservations.renumber()
 	case *event.QueuesConfigured:
-		l.configure(e)
+		l.queues.configure(e)
 	case *event.QueueCreated:
-		l.createQueue(e)
+		l.queues.createQueue(e)
 	case *event.QueuesRemoved:
-		l.removeQueues(e)
+		l.queues.removeQueues(e)
 	case *event.QueuesActivated:
-		l.activateQueues(e)
+		l.queues.activateQueues(e)
 	case *event.QueueStateChanged:
-		l.queueState(e)
+		l.queues.queueState(e)
 	case *event.RequestRecorded:
 		key, _, _ := strings.Cut(e.Key, " of ") // without the owner of the key
-		l.recorded(key)
+		l.calls.recorded(key)
 	case *event.RequestsForgotten:
-		l.forgotten(int(e.Count))
+		l.calls.forgotten(int(e.Count))
 	case *event.MasterKeyCreated:
-		l.keys = append(l.keys, keyMade{e.ID, l.index})
+		l.calls.keys = append(l.calls.keys, keyMade{e.ID, l.index})
 	default:
 		l.followApp(e)
 	}
@@ -107,94 +107,102 @@ func (l *Ledger) followRest(e event.Event) {
 func (l *Ledger) followApp(e event.Event) {
 	switch e := e.(type) {
 	case *event.ApplicationSubmitted:
-		l.submitted(e)
+		l.apps.submitted(e)
 	case *event.ApplicationLifetimeChanged:
-		if i := l.appIndex(e.App); i >= 0 {
-			l.apps[i].lifetime = e.LifetimeMillis
+		if i := l.apps.appIndex(e.App); i >= 0 {
+			l.apps.list[i].lifetime = e.LifetimeMillis
 		}
 	case *event.ApplicationEnded:
-		l.ended(e)
+		l.apps.ended(e)
 	case *event.ApplicationMoved:
-		l.move(e)
+		l.apps.move(e)
 	case *event.ApplicationReprioritized:
-		if a := l.goingOn(e.App, "is given another priority"); a != nil {
+		if a := l.apps.goingOn(e.App, "is given another priority"); a != nil {
 			a.priorities = append(a.priorities, Priority{l.index, e.Priority})
 		}
 	case *event.ApplicationForgotten:
-		l.dropApp(e.App)
+		l.apps.dropApp(e.App)
 	case *event.AttemptStarted:
-		l.attemptStarted(e)
+		l.apps.attemptStarted(e)
 	case *event.AttemptActivated:
-		l.attempt(e.App, "activated", pending, active)
+		l.apps.attempt(e.App, "activated", pending, active)
 	case *event.AttemptRegistered:
-		if a := l.attempt(e.App, "registered", active, registered); a != nil {
-			l.setAppState(a, yarn.AppRunning)
+		if a := l.apps.attempt(e.App, "registered", active, registered); a != nil {
+			l.apps.setAppState(a, yarn.AppRunning)
 		}
 	case *event.AttemptLaunched:
-		l.goingOn(e.App, "has its AM launched")
+		l.apps.goingOn(e.App, "has its AM launched")
 	case *event.AttemptUnregistered:
-		if a := l.attempt(e.App, "unregistered", registered, finishing); a != nil {
+		if a := l.apps.attempt(e.App, "unregistered", registered, finishing); a != nil {
 			a.dropAsks()
-			l.noReservations(a, "unregisters")
+			l.apps.noReservations(a, "unregisters")
 		}
 	case *event.AttemptEnded:
-		l.attemptEnded(e)
+		l.apps.attemptEnded(e)
 	case *event.AttemptResynced:
-		if a := l.goingOn(e.App, "starts over"); a != nil {
+		if a := l.apps.goingOn(e.App, "starts over"); a != nil {
 			a.dropAsks()
 			a.dropGang()
 			a.black = nil
 			a.response = 0
 			a.resyncs++
-			l.noReservations(a, "starts over")
+			l.apps.noReservations(a, "starts over")
 		}
 	case *event.ResponseRecorded:
-		l.answered(e)
+		l.calls.answered(e)
 	case *event.AskChanged:
-		l.asked(e)
+		l.apps.asked(e)
 	case *event.BlacklistChanged:
-		l.blacklisted(e)
+		l.apps.blacklisted(e)
 	case *event.AskLabelled:
-		l.askLabelled(e)
+		l.apps.askLabelled(e)
 	case *event.ApplicationLabelled:
-		l.applicationLabelled(e)
+		l.apps.applicationLabelled(e)
 	case *event.GangDeclared:
-		l.gangDeclared(e)
+		l.gangs.gangDeclared(e)
 	case *event.GangReserved:
-		l.gangReserved(e)
+		l.gangs.gangReserved(e)
 	case *event.GangStarted:
-		l.gangStarted(e)
+		l.gangs.gangStarted(e)
 	case *event.GangEnded:
-		l.gangEnded(e)
+		l.gangs.gangEnded(e)
 	}
+}
+
+// calls are the remembered calls.
+type calls struct {
+	*nouns
+	keys     []keyMade
+	requests []string // oldest first
+	set      map[string]uint64
 }
 
 // recorded records a call with an idempotency key, and checks that it is new (S5).
-func (l *Ledger) recorded(key string) {
-	if at, ok := l.requestSet[key]; ok {
+func (l *calls) recorded(key string) {
+	if at, ok := l.set[key]; ok {
 		l.violate("S5", []Step{l.step(at, "request %q is recorded", key)}, "request %q is recorded a second time", key)
 		return
 	}
-	l.requestSet[key] = l.index
+	l.set[key] = l.index
 	l.requests = append(l.requests, key)
 }
 
-func (l *Ledger) forgotten(count int) {
+func (l *calls) forgotten(count int) {
 	if count > len(l.requests) {
 		l.violate(Audit, nil, "%d requests are forgotten, %d are remembered", count, len(l.requests))
 		count = len(l.requests)
 	}
 	l.Counts.Forgotten += uint64(count)
 	for _, key := range l.requests[:count] {
-		delete(l.requestSet, key)
+		delete(l.set, key)
 	}
 	l.requests = l.requests[count:]
 }
 
 // answered records an answer to an AM. Its number must be new; otherwise an earlier answer would be
 // repeated with other contents.
-func (l *Ledger) answered(e *event.ResponseRecorded) {
-	a := l.goingOn(e.App, "is answered")
+func (l *calls) answered(e *event.ResponseRecorded) {
+	a := l.apps.goingOn(e.App, "is answered")
 	if a == nil {
 		return
 	}

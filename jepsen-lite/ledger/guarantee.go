@@ -35,7 +35,7 @@ func readCapacity(text string, kinds yarn.Kinds) (c capacityOf) {
 
 // readCapacities reads a queue's capacities: of the nodes without a label, and of the nodes of each
 // label.
-func (l *Ledger) readCapacities(q *queue, properties []event.Property) {
+func (l *queues) readCapacities(q *queue, properties []event.Property) {
 	prefix := "yarn.scheduler.capacity." + q.path + "."
 	q.min = map[string]capacityOf{"": readCapacity(propertyOf(properties, prefix+"capacity"), l.kinds)}
 	for _, p := range properties {
@@ -48,9 +48,9 @@ func (l *Ledger) readCapacities(q *queue, properties []event.Property) {
 
 // guarantee returns a queue's guarantee on the nodes of a label. The result may be a little too
 // low, because each level of the tree rounds down.
-func (l *Ledger) guarantee(i int32, label string) yarn.Resource {
-	cluster := l.size(label).now
-	q := &l.queues[i]
+func (l *queues) guarantee(i int32, label string) yarn.Resource {
+	cluster := l.nodes.size(label).now
+	q := &l.list[i]
 	if q.parent < 0 {
 		return cluster
 	}
@@ -82,10 +82,10 @@ func scaled(r yarn.Resource, by *big.Rat) yarn.Resource {
 // partOfWeights returns a queue's weight divided by the sum of its siblings' weights and its own.
 // It returns 0 if one of them has no readable weight. A queue without a capacity for the label has
 // no part of its nodes.
-func (l *Ledger) partOfWeights(q *queue, label string) *big.Rat {
+func (l *queues) partOfWeights(q *queue, label string) *big.Rat {
 	sum := new(big.Rat)
-	for i := range l.queues {
-		if s := &l.queues[i]; !s.gone && s.parent == q.parent {
+	for i := range l.list {
+		if s := &l.list[i]; !s.gone && s.parent == q.parent {
 			c, has := s.min[label]
 			if !has {
 				continue
@@ -102,9 +102,9 @@ func (l *Ledger) partOfWeights(q *queue, label string) *big.Rat {
 	return sum.Quo(q.min[label].weight, sum)
 }
 
-func (l *Ledger) unitsBelow(parent int32, label string) (sum yarn.Resource) {
-	for i := range l.queues {
-		if s := &l.queues[i]; !s.gone && s.parent == parent {
+func (l *queues) unitsBelow(parent int32, label string) (sum yarn.Resource) {
+	for i := range l.list {
+		if s := &l.list[i]; !s.gone && s.parent == parent {
 			sum = sum.Add(s.min[label].units)
 		}
 	}

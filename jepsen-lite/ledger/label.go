@@ -91,11 +91,11 @@ func (q *queue) maximumOf(label string) maximumCapacity {
 }
 
 // readLabels reads which labels a queue may use, and its maximum for each.
-func (l *Ledger) readLabels(q *queue, properties []event.Property) {
+func (l *queues) readLabels(q *queue, properties []event.Property) {
 	prefix := "yarn.scheduler.capacity." + q.path + ".accessible-node-labels"
 	q.maxOf, q.access = map[string]maximumCapacity{}, nil
 	if q.parent >= 0 {
-		q.access = l.queues[q.parent].access
+		q.access = l.list[q.parent].access
 	} else {
 		q.access = []string{"*"}
 	}
@@ -118,12 +118,12 @@ func (l *Ledger) readLabels(q *queue, properties []event.Property) {
 	}
 }
 
-func (l *Ledger) mayUse(i int32, label string) bool {
-	access := l.queues[i].access
+func (l *queues) mayUse(i int32, label string) bool {
+	access := l.list[i].access
 	return label == "" || slices.Contains(access, "*") || slices.Contains(access, label)
 }
 
-func (l *Ledger) labelsSet(e *event.LabelsSet) {
+func (l *nodes) labelsSet(e *event.LabelsSet) {
 	for _, x := range e.Labels {
 		if x.Name == "" {
 			l.violate(Audit, nil, "a label without a name is added")
@@ -132,7 +132,7 @@ func (l *Ledger) labelsSet(e *event.LabelsSet) {
 	}
 }
 
-func (l *Ledger) labelsRemoved(e *event.LabelsRemoved) {
+func (l *nodes) labelsRemoved(e *event.LabelsRemoved) {
 	for _, name := range e.Names {
 		if _, ok := l.labels.exclusive[name]; !ok {
 			l.violate(Audit, nil, "label %q is removed, which there is not", name)
@@ -147,7 +147,7 @@ func (l *Ledger) labelsRemoved(e *event.LabelsRemoved) {
 	l.relabel()
 }
 
-func (l *Ledger) nodesLabelled(e *event.NodesLabelled) {
+func (l *nodes) nodesLabelled(e *event.NodesLabelled) {
 	for _, n := range e.Nodes {
 		if _, ok := l.labels.exclusive[n.Label]; !ok && n.Label != "" {
 			l.violate(Audit, nil, "%s gets label %q, which there is not", n.ID, n.Label)
@@ -166,16 +166,16 @@ func (l *Ledger) nodesLabelled(e *event.NodesLabelled) {
 
 // relabel gives every node its current label, and moves the usage of its live containers to the new
 // partition. A reserved node must keep the label for which it was reserved (S8).
-func (l *Ledger) relabel() {
+func (l *nodes) relabel() {
 	moved := map[yarn.NodeSlot]string{} // old labels of the nodes that change
-	for i := 1; i < len(l.nodes); i++ {
-		n := &l.nodes[i]
+	for i := 1; i < len(l.list); i++ {
+		n := &l.list[i]
 		to := l.labels.of(n.id)
 		if n.label == to {
 			continue
 		}
-		if r := l.reservation(n.reservation); r != nil {
-			l.violate("S8", r.chain(l), "%s%s gets another one, and r%d goes on holding it", n.id, ofLabel(n.label), r.number)
+		if r := l.reservations.reservation(n.reservation); r != nil {
+			l.violate("S8", r.chain(l.nouns), "%s%s gets another one, and r%d goes on holding it", n.id, ofLabel(n.label), r.number)
 		}
 		moved[yarn.NodeSlot(i)] = n.label
 		l.change(n, func() { n.label = to })
@@ -183,31 +183,31 @@ func (l *Ledger) relabel() {
 	if len(moved) == 0 {
 		return
 	}
-	l.moved = true
-	for i := range l.apps {
-		a := &l.apps[i]
+	l.apps.moved = true
+	for i := range l.apps.list {
+		a := &l.apps.list[i]
 		for k := range a.containers {
 			c := &a.containers[k]
 			if from, ok := moved[c.node]; ok && c.live {
-				l.queues[a.queue].of(from).take(zero.Sub(c.size), zero)
-				l.queues[a.queue].of(l.nodes[c.node].label).take(c.size, zero)
+				l.queues.list[a.queue].of(from).take(zero.Sub(c.size), zero)
+				l.queues.list[a.queue].of(l.list[c.node].label).take(c.size, zero)
 			}
 		}
 	}
 }
 
-func (l *Ledger) applicationLabelled(e *event.ApplicationLabelled) {
+func (l *apps) applicationLabelled(e *event.ApplicationLabelled) {
 	a := l.goingOn(e.App, "gets labels")
 	if a == nil {
 		return
 	}
 	if a.stage != none {
-		l.violate(Audit, a.chain(l), "application %d gets labels while its attempt is %s", e.App, a.stage)
+		l.violate(Audit, a.chain(l.nouns), "application %d gets labels while its attempt is %s", e.App, a.stage)
 	}
 	a.amLabel = e.AMLabel
 }
 
-func (l *Ledger) askLabelled(e *event.AskLabelled) {
+func (l *apps) askLabelled(e *event.AskLabelled) {
 	a := l.goingOn(e.App, "asks for a label")
 	if a == nil {
 		return
@@ -215,36 +215,36 @@ func (l *Ledger) askLabelled(e *event.AskLabelled) {
 	k := a.ask(e.Key)
 	switch {
 	case k == nil:
-		l.violate(Audit, a.chain(l), "application %d asks for label %q under a key under which it asks for nothing", e.App, e.Label)
+		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q under a key under which it asks for nothing", e.App, e.Label)
 		return
-	case e.Label != "" && !l.labels.known[e.Label]:
-		l.violate(Audit, a.chain(l), "application %d asks for label %q, which there never was", e.App, e.Label)
+	case e.Label != "" && !l.nodes.labels.known[e.Label]:
+		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q, which there never was", e.App, e.Label)
 	}
 	k.label = e.Label
-	l.changed(a)
+	l.reservations.changed(a)
 }
 
 // auditLabel checks a decision against the labels. A node serves asks for its label, of queues that
 // may use it. If the label is not exclusive, the node also serves asks without a label, except for
 // AMs.
-func (l *Ledger) auditLabel(a *app, k *ask, n *node, what string, am bool) {
+func (l *containers) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 	if am && k.label != a.amLabel {
-		l.violate(Audit, a.chain(l), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label), ofLabel(a.amLabel))
+		l.violate(Audit, a.chain(l.nouns), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label), ofLabel(a.amLabel))
 	}
 	if k.label == n.label {
-		if !l.mayUse(a.queue, k.label) {
-			l.violate(Audit, nil, "%s is put on %s%s, which %s may not use", what, n.id, ofLabel(n.label), l.queues[a.queue].path)
+		if !l.queues.mayUse(a.queue, k.label) {
+			l.violate(Audit, nil, "%s is put on %s%s, which %s may not use", what, n.id, ofLabel(n.label), l.queues.list[a.queue].path)
 		}
 		return
 	}
-	if !l.labels.serves(n.label, k.label) || am && !l.rules.lendAMs {
+	if !l.nodes.labels.serves(n.label, k.label) || am && !l.queues.rules.lendAMs {
 		l.violate(Audit, nil, "%s is put on %s%s, it is asked for nodes%s", what, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
-	l.lent = append(l.lent, n.label)
+	l.nodes.lent = append(l.nodes.lent, n.label)
 }
 
 // lend records that a node is lent to a container that grows there.
-func (l *Ledger) lend(c *container, n *node) {
+func (l *nodes) lend(c *container, n *node) {
 	if c.asked == "" && n.label != "" {
 		l.lent = append(l.lent, n.label)
 	}
@@ -253,11 +253,11 @@ func (l *Ledger) lend(c *container, n *node) {
 // AskLabel returns the label for which an application asks under a key; ok is false if there is no
 // such ask.
 func (l *Ledger) AskLabel(seq uint32, key yarn.SchedulerKey) (label string, ok bool) {
-	i := l.appIndex(seq)
+	i := l.apps.appIndex(seq)
 	if i < 0 {
 		return "", false
 	}
-	k := l.apps[i].ask(key)
+	k := l.apps.list[i].ask(key)
 	if k == nil {
 		return "", false
 	}

@@ -40,54 +40,33 @@ const violationsMax = 32
 
 // Ledger is the state of a whole cluster according to its log, up to an index.
 type Ledger struct {
+	*nouns
+	sequence uint64 // of the last fenced batch that was not skipped
+	begun    bool
+}
+
+// nouns are the parts of a ledger. Each owns what the log says about one noun, and knows the others: the
+// end of a container frees its node, its queue and what it was warned for.
+type nouns struct {
+	*journal
+	calls        *calls
+	nodes        *nodes
+	queues       *queues
+	apps         *apps
+	containers   *containers
+	reservations *reservations
+	gangs        *gangs
+	leases       *leases
+	warnings     *warnings
+}
+
+// journal is the position in the log, and what was found up to there.
+type journal struct {
 	index, term uint64
-	sequence    uint64 // of the last fenced batch that was not skipped
-	begun       bool
 	terms       []termStart
-
-	timestamp  int64 // cluster timestamp in application ids
-	epoch      uint32
-	now        int64
-	dominant   bool
-	kinds      yarn.Kinds
-	rules      rules
-	properties []event.Property // of the current configuration
-	preemption preemptionRules
-
-	apps  []app
-	seqs  []seqAt           // ascending by sequence
-	names map[string]uint32 // application numbers by name; nil if names need not be unique
-	nodes []node            // by number; 0 is none
-	// queues keep their index when the configuration removes them.
-	queues       []queue
-	places       map[string]int32 // indexes in queues, by the paths of the current queues
-	version      uint64
-	reservations []reservation // ascending by number; without those that have ended
-	ends         []end         // ends of reservations, in order
-	lastReserved uint64
-	warnings     []warning // standing warnings, in order
-	keys         []keyMade
-	requests     []string // remembered calls, oldest first
-	requestSet   map[string]uint64
-
-	dropped      int              // number of forgotten applications
-	live         int              // number of containers that count in their queue
-	placed       int              // number of containers that count on their node
-	cluster      size             // total of the nodes without a label
-	clusters     map[string]*size // totals of the nodes with a label
-	labels       labels
-	configured   bool               // the entry brought a configuration
-	given        []yarn.ContainerID // ids that the entry assigns, including those of reservations
-	gangs        []int32            // applications whose gangs the entry changes
-	doubtful     []int32            // applications with reservations whose asks changed in the entry
-	grown        []leafPartition    // leaves whose usage grew in the entry
-	lent         []string           // labels whose nodes were lent in the entry
-	moved        bool               // in the entry an application changed its queue, or a node its label
-	withdrawn    []warning          // withdrawn in the entry
-	preemptedNow []loss             // what leaves lost by preemption in the entry
-	takenFrom    []leafPartition    // leaves from which a selector without reservations chooses
-	awaited      []uint64           // reservations for which containers were warned in the entry
-	full         []fullNode         // reservations of full nodes made in the entry
+	now         int64
+	dominant    bool
+	kinds       yarn.Kinds
 
 	violations []Violation
 	notes      []Violation
@@ -119,24 +98,30 @@ type keyMade struct {
 
 // New returns an empty ledger.
 func New() *Ledger {
-	return &Ledger{nodes: make([]node, 1), requestSet: map[string]uint64{}, places: map[string]int32{}, kinds: yarn.DefaultKinds(), rules: readRules(nil), preemption: readPreemptionRules(nil), clusters: map[string]*size{}, labels: newLabels()}
+	n := &nouns{journal: &journal{kinds: yarn.DefaultKinds()}}
+	n.calls = &calls{nouns: n, set: map[string]uint64{}}
+	n.nodes = &nodes{nouns: n, list: make([]node, 1), clusters: map[string]*size{}, labels: newLabels()}
+	n.queues = &queues{nouns: n, places: map[string]int32{}, rules: readRules(nil), preemption: readPreemptionRules(nil)}
+	n.apps, n.containers, n.reservations = &apps{nouns: n}, &containers{nouns: n}, &reservations{nouns: n}
+	n.gangs, n.leases, n.warnings = &gangs{nouns: n}, &leases{nouns: n}, &warnings{nouns: n}
+	return &Ledger{nouns: n}
 }
 
 // UniqueNames makes the ledger check that every application has a unique name, as in both
 // simulations: S5 without idempotency keys. Call it before the first entry.
 func (l *Ledger) UniqueNames() *Ledger {
-	l.names = map[string]uint32{}
+	l.apps.names = map[string]uint32{}
 	return l
 }
 
 // Violations returns the violations in order, at most 32.
-func (l *Ledger) Violations() []Violation { return l.violations }
+func (l *journal) Violations() []Violation { return l.violations }
 
 // Notes returns decisions that are legal but unusual.
-func (l *Ledger) Notes() []Violation { return l.notes }
+func (l *journal) Notes() []Violation { return l.notes }
 
 // Index returns the index of the last entry.
-func (l *Ledger) Index() uint64 { return l.index }
+func (l *journal) Index() uint64 { return l.index }
 
 // Entry follows a committed entry. An error means that the ledger cannot follow the log. Violations
 // returns the faults of its contents.
@@ -164,26 +149,27 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	l.Counts.Entries++
 	if !l.fence(term, b.Sequence) {
 		l.Counts.Skipped++
-		l.given = l.given[:0]
+		l.containers.given = l.containers.given[:0]
 		return nil
 	}
-	l.configured, l.moved, l.grown, l.lent, l.doubtful, l.given = false, false, l.grown[:0], l.lent[:0], l.doubtful[:0], l.given[:0]
-	l.withdrawn, l.awaited, l.full = l.withdrawn[:0], l.awaited[:0], l.full[:0]
-	l.preemptedNow, l.takenFrom = l.preemptedNow[:0], l.takenFrom[:0]
-	l.cluster.peak = l.cluster.now
-	for _, s := range l.clusters {
+	l.queues.configured, l.queues.grown = false, l.queues.grown[:0]
+	l.apps.moved, l.nodes.lent, l.containers.given = false, l.nodes.lent[:0], l.containers.given[:0]
+	l.reservations.doubtful, l.reservations.awaited, l.reservations.full = l.reservations.doubtful[:0], l.reservations.awaited[:0], l.reservations.full[:0]
+	l.warnings.withdrawn, l.warnings.preemptedNow, l.warnings.takenFrom = l.warnings.withdrawn[:0], l.warnings.preemptedNow[:0], l.warnings.takenFrom[:0]
+	l.nodes.cluster.peak = l.nodes.cluster.now
+	for _, s := range l.nodes.clusters {
 		s.peak = s.now
 	}
 	for _, e := range b.Events {
 		l.Counts.Events++
-		l.endOfChoice(e)
+		l.warnings.endOfChoice(e)
 		l.follow(e)
 	}
-	l.endOfChoice(nil)
-	l.balanceWarnings()
-	l.balance()
-	l.needless()
-	l.allOrNothing()
+	l.warnings.endOfChoice(nil)
+	l.warnings.balanceWarnings()
+	l.queues.balance()
+	l.reservations.needless()
+	l.gangs.allOrNothing()
 	return nil
 }
 
@@ -215,7 +201,7 @@ func (l *Ledger) fence(term, sequence uint64) bool {
 	return true
 }
 
-func (l *Ledger) enterTerm(index, term uint64) {
+func (l *journal) enterTerm(index, term uint64) {
 	if l.term == term {
 		return
 	}
@@ -227,7 +213,7 @@ func (l *Ledger) enterTerm(index, term uint64) {
 }
 
 // termOf returns the term of an index.
-func (l *Ledger) termOf(index uint64) uint64 {
+func (l *journal) termOf(index uint64) uint64 {
 	var term uint64
 	for _, t := range l.terms {
 		if t.index > index {
@@ -239,31 +225,31 @@ func (l *Ledger) termOf(index uint64) uint64 {
 }
 
 // violate records a violation at the current index.
-func (l *Ledger) violate(id string, chain []Step, format string, args ...any) {
+func (l *journal) violate(id string, chain []Step, format string, args ...any) {
 	if len(l.violations) < violationsMax {
 		l.violations = append(l.violations, l.finding(id, chain, format, args...))
 	}
 }
 
 // note records a legal decision that a reader may want to see.
-func (l *Ledger) note(format string, args ...any) {
+func (l *journal) note(format string, args ...any) {
 	if len(l.notes) < violationsMax {
 		l.notes = append(l.notes, l.finding(Audit, nil, format, args...))
 	}
 }
 
-func (l *Ledger) finding(id string, chain []Step, format string, args ...any) Violation {
+func (l *journal) finding(id string, chain []Step, format string, args ...any) Violation {
 	text := fmt.Sprintf(format, args...)
 	chain = append(chain, l.step(l.index, "%s", text))
 	return Violation{ID: id, Index: l.index, Term: l.term, Text: text, Chain: chain}
 }
 
-func (l *Ledger) step(index uint64, format string, args ...any) Step {
+func (l *journal) step(index uint64, format string, args ...any) Step {
 	return Step{Index: index, Term: l.termOf(index), Text: fmt.Sprintf(format, args...)}
 }
 
 // fits reports whether a size fits into room, by the resource kinds that count.
-func (l *Ledger) fits(size, room yarn.Resource) bool {
+func (l *journal) fits(size, room yarn.Resource) bool {
 	if !l.dominant {
 		return size[yarn.Memory] <= room[yarn.Memory]
 	}

@@ -9,15 +9,15 @@ import (
 )
 
 // managed reports whether submissions create the leaves of a queue by auto-create-child-queue.
-func (l *Ledger) managed(i int32) bool {
-	return propertyOf(l.properties, "yarn.scheduler.capacity."+l.queues[i].path+".auto-create-child-queue.enabled") == "true"
+func (l *queues) managed(i int32) bool {
+	return propertyOf(l.properties, "yarn.scheduler.capacity."+l.list[i].path+".auto-create-child-queue.enabled") == "true"
 }
 
 // managedSettings returns the properties of a leaf below a managed parent: those of the template,
 // and capacity 0 while the leaf is not active.
-func (l *Ledger) managedSettings(q *queue, own string) []event.Property {
+func (l *queues) managedSettings(q *queue, own string) []event.Property {
 	out := []event.Property{{Name: own + "capacity", Value: "0"}}
-	prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".leaf-queue-template."
+	prefix := "yarn.scheduler.capacity." + l.list[q.parent].path + ".leaf-queue-template."
 	for _, p := range l.properties {
 		key, ok := strings.CutPrefix(p.Name, prefix)
 		switch {
@@ -34,17 +34,17 @@ func (l *Ledger) managedSettings(q *queue, own string) []event.Property {
 // activateQueues gives leaves below managed parents the capacity of the template, or takes it from
 // them. Only a configuration may take it from a leaf with applications. All active leaves together
 // may not have more than their parent.
-func (l *Ledger) activateQueues(e *event.QueuesActivated) {
+func (l *queues) activateQueues(e *event.QueuesActivated) {
 	configured := l.configured
 	parents := map[int32]bool{}
 	for k, paths := range [][]string{e.Active, e.Inactive} {
 		for _, path := range paths {
 			i := l.queue(path)
-			if i < 0 || !l.queues[i].dynamic || !l.queues[i].leaf || l.queues[i].active == (k == 0) {
+			if i < 0 || !l.list[i].dynamic || !l.list[i].leaf || l.list[i].active == (k == 0) {
 				l.violate(Audit, nil, "%s becomes active: %v, but is no dynamic leaf or was so before", path, k == 0)
 				continue
 			}
-			q := &l.queues[i]
+			q := &l.list[i]
 			if k == 1 && q.apps > 0 && !configured {
 				l.violate(Audit, nil, "queue %s loses its capacity with %d applications", path, q.apps)
 			}
@@ -60,14 +60,14 @@ func (l *Ledger) activateQueues(e *event.QueuesActivated) {
 
 // activeFit checks that the active leaves of a managed parent together have no more than the
 // parent. YARN allows a ten-thousandth more.
-func (l *Ledger) activeFit(parent int32) {
+func (l *queues) activeFit(parent int32) {
 	active := 0
-	for i := range l.queues {
-		if q := &l.queues[i]; q.parent == parent && !q.gone && q.active {
+	for i := range l.list {
+		if q := &l.list[i]; q.parent == parent && !q.gone && q.active {
 			active++
 		}
 	}
-	path := l.queues[parent].path
+	path := l.list[parent].path
 	percent, err := strconv.ParseFloat(propertyOf(l.properties, "yarn.scheduler.capacity."+path+".leaf-queue-template.capacity"), 64)
 	if err == nil && float64(active)*percent > 100.01 {
 		l.violate(Audit, nil, "%d leaves of %s have %g %% of it each", active, path, percent)

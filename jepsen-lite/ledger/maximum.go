@@ -68,8 +68,8 @@ func floor(r *big.Rat) int64 { return new(big.Int).Quo(r.Num(), r.Denom()).Int64
 
 // maximum returns the most that a queue may use of a partition with the total cluster. Shares are
 // multiplied exactly down the tree; amounts are limited by the parent's maximum.
-func (l *Ledger) maximum(i int32, label string, cluster yarn.Resource) yarn.Resource {
-	q := &l.queues[i]
+func (l *queues) maximum(i int32, label string, cluster yarn.Resource) yarn.Resource {
+	q := &l.list[i]
 	if label != "" {
 		return l.compute(i, label, cluster)
 	}
@@ -80,8 +80,8 @@ func (l *Ledger) maximum(i int32, label string, cluster yarn.Resource) yarn.Reso
 	return q.most
 }
 
-func (l *Ledger) compute(i int32, label string, cluster yarn.Resource) yarn.Resource {
-	q := &l.queues[i]
+func (l *queues) compute(i int32, label string, cluster yarn.Resource) yarn.Resource {
+	q := &l.list[i]
 	if q.parent < 0 {
 		return cluster
 	}
@@ -96,9 +96,9 @@ func (l *Ledger) compute(i int32, label string, cluster yarn.Resource) yarn.Reso
 		return out
 	}
 	share, top := new(big.Rat).Set(most.share), q.parent
-	for l.queues[top].parent >= 0 && l.queues[top].maximumOf(label).share != nil {
-		share.Mul(share, l.queues[top].maximumOf(label).share)
-		top = l.queues[top].parent
+	for l.list[top].parent >= 0 && l.list[top].maximumOf(label).share != nil {
+		share.Mul(share, l.list[top].maximumOf(label).share)
+		top = l.list[top].parent
 	}
 	out := l.maximum(top, label, cluster)
 	for k, v := range out {

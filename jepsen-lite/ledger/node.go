@@ -28,14 +28,25 @@ type nodeTransition struct {
 	state yarn.NodeState
 }
 
-func (l *Ledger) node(number yarn.NodeSlot) (*node, bool) {
-	if number == 0 || int(number) >= len(l.nodes) {
-		return nil, false
-	}
-	return &l.nodes[number], true
+// nodes are the nodes, the labels that they may have, and their totals.
+type nodes struct {
+	*nouns
+	list     []node           // by number; 0 is none
+	placed   int              // number of containers that count on their node
+	cluster  size             // total of the nodes without a label
+	clusters map[string]*size // totals of the nodes with a label
+	labels   labels
+	lent     []string // labels whose nodes were lent in the entry
 }
 
-func (l *Ledger) nodeName(number yarn.NodeSlot) string {
+func (l *nodes) node(number yarn.NodeSlot) (*node, bool) {
+	if number == 0 || int(number) >= len(l.list) {
+		return nil, false
+	}
+	return &l.list[number], true
+}
+
+func (l *nodes) nodeName(number yarn.NodeSlot) string {
 	if n, ok := l.node(number); ok {
 		return n.id.String()
 	}
@@ -43,13 +54,13 @@ func (l *Ledger) nodeName(number yarn.NodeSlot) string {
 }
 
 // newestOn returns the newest containers on a node, which explain why it is full.
-func (l *Ledger) newestOn(n *node) []Step {
+func (l *nodes) newestOn(n *node) []Step {
 	const most = 12
 	var out []Step
-	for i := range l.apps {
-		a := &l.apps[i]
+	for i := range l.apps.list {
+		a := &l.apps.list[i]
 		for k := range a.containers {
-			if c := &a.containers[k]; c.onNode && &l.nodes[c.node] == n {
+			if c := &a.containers[k]; c.onNode && &l.list[c.node] == n {
 				out = append(out, l.step(c.made, "%s of %s is allocated on %s", a.id(c.attempt, c.number), c.size, n.id))
 			}
 		}
@@ -58,7 +69,7 @@ func (l *Ledger) newestOn(n *node) []Step {
 	return out[max(0, len(out)-most):]
 }
 
-func (l *Ledger) registered(e *event.NodeRegistered) {
+func (l *nodes) registered(e *event.NodeRegistered) {
 	n, known := l.node(e.Node)
 	switch {
 	case known && n.forgotten:
@@ -66,12 +77,12 @@ func (l *Ledger) registered(e *event.NodeRegistered) {
 	case known && n.id != e.ID:
 		l.violate(Audit, nil, "node %d is %s and registers as %s", e.Node, n.id, e.ID)
 		return
-	case !known && int(e.Node) != len(l.nodes):
-		l.violate(Audit, nil, "node %s registers as number %d, the next one is %d", e.ID, e.Node, len(l.nodes))
+	case !known && int(e.Node) != len(l.list):
+		l.violate(Audit, nil, "node %s registers as number %d, the next one is %d", e.ID, e.Node, len(l.list))
 		return
 	case !known:
-		l.nodes = append(l.nodes, node{id: e.ID})
-		n = &l.nodes[e.Node]
+		l.list = append(l.list, node{id: e.ID})
+		n = &l.list[e.Node]
 	}
 	l.change(n, func() {
 		n.label = l.labels.of(n.id)
@@ -100,7 +111,7 @@ func (s *size) add(r yarn.Resource) {
 	s.peak = yarn.ComponentMax(s.peak, s.now)
 }
 
-func (l *Ledger) size(label string) *size {
+func (l *nodes) size(label string) *size {
 	if label == "" {
 		return &l.cluster
 	}
@@ -112,7 +123,7 @@ func (l *Ledger) size(label string) *size {
 
 // change calls f, which changes a node's total, state or label, and updates the totals of the
 // partitions.
-func (l *Ledger) change(n *node, f func()) {
+func (l *nodes) change(n *node, f func()) {
 	if n.state.Usable() {
 		l.size(n.label).add(zero.Sub(n.total))
 	}
@@ -122,7 +133,7 @@ func (l *Ledger) change(n *node, f func()) {
 	}
 }
 
-func (l *Ledger) nodeState(e *event.NodeStateChanged) {
+func (l *nodes) nodeState(e *event.NodeStateChanged) {
 	n, ok := l.node(e.Node)
 	if !ok {
 		l.violate(Audit, nil, "node %d, which there is not, becomes %s", e.Node, e.State)
@@ -136,7 +147,7 @@ func (l *Ledger) nodeState(e *event.NodeStateChanged) {
 		n.silent = false
 	}
 	if n.reservation != 0 {
-		l.violate("S8", l.reservation(n.reservation).chain(l), "node %s is %s and r%d goes on holding it", n.id, n.state, n.reservation)
+		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is %s and r%d goes on holding it", n.id, n.state, n.reservation)
 	}
 	if n.count != 0 {
 		l.violate("S7", l.newestOn(n), "node %s is %s with %d containers on it", n.id, n.state, n.count)
@@ -145,7 +156,7 @@ func (l *Ledger) nodeState(e *event.NodeStateChanged) {
 
 // nodeForgotten checks that a forgotten node was not usable or unhealthy. The ledger keeps the
 // record until another node gets the number.
-func (l *Ledger) nodeForgotten(e *event.NodeForgotten) {
+func (l *nodes) nodeForgotten(e *event.NodeForgotten) {
 	n, ok := l.node(e.Node)
 	switch {
 	case !ok || n.forgotten || n.id != e.ID:
@@ -157,7 +168,7 @@ func (l *Ledger) nodeForgotten(e *event.NodeForgotten) {
 	n.forgotten = true
 }
 
-func (l *Ledger) resized(e *event.NodeResourceChanged) {
+func (l *nodes) resized(e *event.NodeResourceChanged) {
 	n, ok := l.node(e.Node)
 	if !ok {
 		l.violate(Audit, nil, "node %d, which there is not, is given %s", e.Node, e.Total)
@@ -167,7 +178,7 @@ func (l *Ledger) resized(e *event.NodeResourceChanged) {
 	if e.Set {
 		n.set, n.setTotal = true, e.Total
 	}
-	if r := l.reservation(n.reservation); r != nil && !l.fits(r.size, n.total) {
-		l.violate("S8", r.chain(l), "node %s has %s in all and r%d of %s goes on holding it", n.id, n.total, r.number, r.size)
+	if r := l.reservations.reservation(n.reservation); r != nil && !l.fits(r.size, n.total) {
+		l.violate("S8", r.chain(l.nouns), "node %s has %s in all and r%d of %s goes on holding it", n.id, n.total, r.number, r.size)
 	}
 }

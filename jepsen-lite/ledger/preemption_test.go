@@ -288,10 +288,10 @@ func TestGuarantees(t *testing.T) {
 	const p = "yarn.scheduler.capacity."
 	check := func(a, b yarn.Resource, properties ...event.Property) {
 		t.Helper()
-		e := configuration(l.m.version+1, "100")
+		e := configuration(l.m.queues.version+1, "100")
 		e.Properties = append(e.Properties, properties...)
 		l.entry(e)
-		if gotA, gotB := l.m.guarantee(l.m.queue("root.a"), ""), l.m.guarantee(l.m.queue("root.b"), ""); gotA != a || gotB != b {
+		if gotA, gotB := l.m.queues.guarantee(l.m.queues.queue("root.a"), ""), l.m.queues.guarantee(l.m.queues.queue("root.b"), ""); gotA != a || gotB != b {
 			t.Errorf("%v: %s and %s, want %s and %s", properties, gotA, gotB, a, b)
 		}
 	}
@@ -305,12 +305,12 @@ func TestGuarantees(t *testing.T) {
 	check(yarn.NewResource(4096, 4), yarn.NewResource(12_288, 12), of("[memory=8Gi,vcores=8]", "[memory=24Gi,vcores=24]")...)
 	check(yarn.NewResource(1638, 1), yarn.NewResource(12_288, 12), append(of("25", "75"), event.Property{Name: p + "root.a.maximum-capacity", Value: "10"})...)
 	check(yarn.Resource{}, yarn.NewResource(2048, 2), of("[memory=50%,vcores=1]", "[memory=2048,vcores=2]")...)
-	l.entry(preemption(l.m.version+1, event.Property{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "40"}))
+	l.entry(preemption(l.m.queues.version+1, event.Property{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "40"}))
 	l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}}, &event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}})
-	if got := l.m.guarantee(l.m.queue("root.a"), "x"); got != yarn.NewResource(3276, 3) {
+	if got := l.m.queues.guarantee(l.m.queues.queue("root.a"), "x"); got != yarn.NewResource(3276, 3) {
 		t.Errorf("of label x %s", got)
 	}
-	if got := l.m.guarantee(l.m.queue("root.b"), "x"); !got.IsZero() {
+	if got := l.m.queues.guarantee(l.m.queues.queue("root.b"), "x"); !got.IsZero() {
 		t.Errorf("of label x %s, b has none", got)
 	}
 }

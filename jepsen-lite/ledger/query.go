@@ -45,7 +45,7 @@ func (l *Ledger) Container(name string) (Fact, bool) {
 
 // ContainerByID finds a container by its id. The container of a reservation does not exist yet.
 func (l *Ledger) ContainerByID(id yarn.ContainerID) (Fact, bool) {
-	if l.findID(id.App) < 0 {
+	if l.apps.findID(id.App) < 0 {
 		return Fact{}, false
 	}
 	return l.ContainerByRef(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
@@ -53,11 +53,11 @@ func (l *Ledger) ContainerByID(id yarn.ContainerID) (Fact, bool) {
 
 // ContainerByRef finds a container by the reference that events use.
 func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
-	i := l.appIndex(ref.App)
+	i := l.apps.appIndex(ref.App)
 	if i < 0 {
 		return Fact{}, false
 	}
-	a := &l.apps[i]
+	a := &l.apps.list[i]
 	at, ok := a.place(ref.Attempt, ref.Number)
 	if !ok {
 		return Fact{}, false
@@ -66,7 +66,7 @@ func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
 }
 
 func (l *Ledger) fact(a *app, c *container) Fact {
-	return Fact{ID: a.id(c.attempt, c.number), Node: l.nodes[c.node].id, Size: c.size, AM: c.am, Live: c.live,
+	return Fact{ID: a.id(c.attempt, c.number), Node: l.nodes.list[c.node].id, Size: c.size, AM: c.am, Live: c.live,
 		OnNode: c.onNode, Restored: c.restored, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
 }
 
@@ -110,16 +110,16 @@ func (l *Ledger) App(name string) (App, bool) {
 
 // AppByID finds an application by its id, even a forgotten one.
 func (l *Ledger) AppByID(id yarn.ApplicationID) (App, bool) {
-	i := l.findID(id)
+	i := l.apps.findID(id)
 	if i < 0 {
 		return App{}, false
 	}
-	return l.show(&l.apps[i]), true
+	return l.show(&l.apps.list[i]), true
 }
 
 // findID returns the index in apps of an application, or -1.
-func (l *Ledger) findID(id yarn.ApplicationID) int32 {
-	if i := l.appIndex(id.Seq); i >= 0 && l.apps[i].timestamp == id.ClusterTimestamp {
+func (l *apps) findID(id yarn.ApplicationID) int32 {
+	if i := l.appIndex(id.Seq); i >= 0 && l.list[i].timestamp == id.ClusterTimestamp {
 		return i
 	}
 	return -1
@@ -127,28 +127,28 @@ func (l *Ledger) findID(id yarn.ApplicationID) int32 {
 
 // AppBySeq finds an application by its number.
 func (l *Ledger) AppBySeq(seq uint32) (App, bool) {
-	i := l.appIndex(seq)
+	i := l.apps.appIndex(seq)
 	if i < 0 {
 		return App{}, false
 	}
-	return l.show(&l.apps[i]), true
+	return l.show(&l.apps.list[i]), true
 }
 
 // Submitted returns the number of the last application that was submitted under a name; 0 if there
 // is none. It needs UniqueNames.
-func (l *Ledger) Submitted(name string) uint32 { return l.names[name] }
+func (l *Ledger) Submitted(name string) uint32 { return l.apps.names[name] }
 
 // Apps returns all applications, also ended ones, in the order of their submission.
 func (l *Ledger) Apps() []App {
-	out := make([]App, 0, len(l.apps))
-	for i := range l.apps {
-		out = append(out, l.show(&l.apps[i]))
+	out := make([]App, 0, len(l.apps.list))
+	for i := range l.apps.list {
+		out = append(out, l.show(&l.apps.list[i]))
 	}
 	return out
 }
 
 func (l *Ledger) show(a *app) App {
-	out := App{ID: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Name: a.name, User: a.user, Queue: l.queues[a.queue].path,
+	out := App{ID: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Name: a.name, User: a.user, Queue: l.queues.list[a.queue].path,
 		State: a.state, Finishing: a.stage == finishing, Attempt: a.attempt, Resyncs: a.resyncs, Forgotten: a.forgotten, Transitions: a.transitions, Priorities: a.priorities}
 	if a.state.Ended() {
 		for _, t := range a.transitions {
@@ -171,7 +171,7 @@ type Node struct {
 
 // Node returns a node by its number; false if there is none.
 func (l *Ledger) Node(number yarn.NodeSlot) (Node, bool) {
-	n, ok := l.node(number)
+	n, ok := l.nodes.node(number)
 	if !ok {
 		return Node{}, false
 	}
@@ -181,8 +181,8 @@ func (l *Ledger) Node(number yarn.NodeSlot) (Node, bool) {
 // Nodes returns all nodes, also those that have left, by number.
 func (l *Ledger) Nodes() []Node {
 	var out []Node
-	for i := 1; i < len(l.nodes); i++ {
-		out = append(out, l.nodes[i].show())
+	for i := 1; i < len(l.nodes.list); i++ {
+		out = append(out, l.nodes.list[i].show())
 	}
 	return out
 }
@@ -194,11 +194,11 @@ func (n *node) show() Node {
 // Queue returns the usage of a queue on nodes of a label, including its reservations, and the size
 // of its reservations; ok is false if there is no such queue.
 func (l *Ledger) Queue(path, label string) (used, held yarn.Resource, ok bool) {
-	i := l.queue(path)
+	i := l.queues.queue(path)
 	if i < 0 {
 		return used, held, false
 	}
-	used, held = l.sum(i, label)
+	used, held = l.queues.sum(i, label)
 	return used, held, true
 }
 
@@ -214,13 +214,13 @@ type DynamicQueue struct {
 func (l *Ledger) DynamicQueues() []DynamicQueue {
 	var out []DynamicQueue
 	managed := map[int32]bool{} // by parent
-	for i := range l.queues {
-		q := &l.queues[i]
+	for i := range l.queues.list {
+		q := &l.queues.list[i]
 		if !q.dynamic || q.gone {
 			continue
 		}
 		if _, known := managed[q.parent]; !known {
-			managed[q.parent] = l.managed(q.parent)
+			managed[q.parent] = l.queues.managed(q.parent)
 		}
 		out = append(out, DynamicQueue{Path: q.path, Managed: managed[q.parent], Active: q.active, Apps: q.apps})
 	}
@@ -238,34 +238,34 @@ type Held struct {
 
 // Held finds a reservation by its number; false if it has ended or never existed.
 func (l *Ledger) Held(number uint64) (Held, bool) {
-	r := l.reservation(number)
+	r := l.reservations.reservation(number)
 	if r == nil {
 		return Held{}, false
 	}
-	a := &l.apps[r.app]
+	a := &l.apps.list[r.app]
 	id := a.id(r.attempt, r.container)
 	return Held{App: id.App, Node: r.node, Key: r.key, Size: r.size, Container: id}, true
 }
 
 // Reservations counts the reservations that have not ended.
-func (l *Ledger) Reservations() int { return len(l.reservations) }
+func (l *Ledger) Reservations() int { return len(l.reservations.list) }
 
 // Applications counts the applications that are not forgotten.
-func (l *Ledger) Applications() int { return len(l.apps) - l.dropped }
+func (l *Ledger) Applications() int { return len(l.apps.list) - l.apps.dropped }
 
 // Live counts the containers that count in their queue.
-func (l *Ledger) Live() int { return l.live }
+func (l *Ledger) Live() int { return l.containers.live }
 
 // Placed counts the containers that count on their node.
-func (l *Ledger) Placed() int { return l.placed }
+func (l *Ledger) Placed() int { return l.nodes.placed }
 
 // Given returns the container ids that the last entry assigns, including those of reservations. The
 // next entry overwrites the slice.
-func (l *Ledger) Given() []yarn.ContainerID { return l.given }
+func (l *Ledger) Given() []yarn.ContainerID { return l.containers.given }
 
 // Key returns the index at which a master key was created; false if it was not.
 func (l *Ledger) Key(id int32) (index uint64, ok bool) {
-	for _, k := range l.keys {
+	for _, k := range l.calls.keys {
 		if k.id == id {
 			return k.index, true
 		}
@@ -275,7 +275,7 @@ func (l *Ledger) Key(id int32) (index uint64, ok bool) {
 
 // Recorded reports whether a call with an idempotency key is remembered, and since which index.
 func (l *Ledger) Recorded(key string) (index uint64, ok bool) {
-	index, ok = l.requestSet[key]
+	index, ok = l.calls.set[key]
 	return index, ok
 }
 
@@ -283,10 +283,10 @@ func (l *Ledger) Recorded(key string) (index uint64, ok bool) {
 // never existed.
 func (l *Ledger) Reservation(name string) (ended uint64, ok bool) {
 	number, err := strconv.ParseUint(strings.TrimPrefix(name, "r"), 10, 64)
-	if err != nil || number == 0 || number > l.lastReserved {
+	if err != nil || number == 0 || number > l.reservations.last {
 		return 0, false
 	}
-	for _, e := range l.ends {
+	for _, e := range l.reservations.ends {
 		if e.number == number {
 			return e.index, true
 		}
@@ -297,9 +297,9 @@ func (l *Ledger) Reservation(name string) (ended uint64, ok bool) {
 // Stuck returns the reservations on nodes that have room for them. They violate L3 if they remain.
 func (l *Ledger) Stuck() []Step {
 	var out []Step
-	for i := range l.reservations {
-		r := &l.reservations[i]
-		n := &l.nodes[r.node]
+	for i := range l.reservations.list {
+		r := &l.reservations.list[i]
+		n := &l.nodes.list[r.node]
 		if room := n.total.Sub(n.used); r.members == 0 && n.state.Usable() && l.fits(r.size, room) {
 			out = append(out, l.step(r.made, "r%d waits on %s for %s, and %s is free there", r.number, n.id, r.size, room))
 		}
@@ -312,16 +312,16 @@ func (l *Ledger) Stuck() []Step {
 // limits, so an ask may rightly wait if its user has containers. sure has only the asks of
 // applications that are alone in their queue and have at most their AM.
 func (l *Ledger) Waiting() (sure, unsure []Step) {
-	for i := range l.apps {
-		a := &l.apps[i]
+	for i := range l.apps.list {
+		a := &l.apps.list[i]
 		if a.stage != active && a.stage != registered {
 			continue
 		}
 		for k := range a.asks {
 			if a.isGang(&a.asks[k]) {
-				if l.gangRoom(a, &a.asks[k]) {
+				if l.gangs.gangRoom(a, &a.asks[k]) {
 					unsure = append(unsure, l.step(l.index, "application %d waits with its gang of %d of %s, and all of them have room", a.seq, a.gang.spec.Count, a.asks[k].size))
-					if q := &l.queues[a.queue]; q.apps == 1 && a.live <= 1 {
+					if q := &l.queues.list[a.queue]; q.apps == 1 && a.live <= 1 {
 						sure = append(sure, unsure[len(unsure)-1])
 						unsure = unsure[:len(unsure)-1]
 					}
@@ -333,7 +333,7 @@ func (l *Ledger) Waiting() (sure, unsure []Step) {
 				continue
 			}
 			s := l.step(l.index, "application %d waits for %d of %s, and %s has %s free", a.seq, a.asks[k].count, a.asks[k].size, n.id, n.total.Sub(n.used))
-			if q := &l.queues[a.queue]; q.apps == 1 && a.live <= 1 && a.holds == 0 {
+			if q := &l.queues.list[a.queue]; q.apps == 1 && a.live <= 1 && a.holds == 0 {
 				sure = append(sure, s)
 			} else {
 				unsure = append(unsure, s)
@@ -347,14 +347,14 @@ func (l *Ledger) roomFor(a *app, k *ask) *node {
 	if k.count <= 0 || !k.relax && len(k.where) > 0 {
 		return nil
 	}
-	for i := a.queue; i >= 0; i = l.queues[i].parent {
-		used, _ := l.sum(i, k.label)
-		if !l.mayUse(i, k.label) || !l.fits(used.Add(k.size), l.maximum(i, k.label, l.size(k.label).now)) {
+	for i := a.queue; i >= 0; i = l.queues.list[i].parent {
+		used, _ := l.queues.sum(i, k.label)
+		if !l.queues.mayUse(i, k.label) || !l.fits(used.Add(k.size), l.queues.maximum(i, k.label, l.nodes.size(k.label).now)) {
 			return nil
 		}
 	}
-	for i := 1; i < len(l.nodes); i++ {
-		n := &l.nodes[i]
+	for i := 1; i < len(l.nodes.list); i++ {
+		n := &l.nodes.list[i]
 		if n.state == yarn.NodeRunning && !n.silent && n.reservation == 0 && n.label == k.label && l.fits(k.size, n.total.Sub(n.used)) &&
 			!slices.Contains(a.black, n.id.Host) && !slices.Contains(a.black, n.rack) {
 			return n

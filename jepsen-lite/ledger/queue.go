@@ -32,8 +32,21 @@ type queue struct {
 	backfill       string // which of its containers may borrow room of reserved nodes; empty: none
 }
 
+// queues are the queues and the configuration.
+type queues struct {
+	*nouns
+	list       []queue          // queues keep their index when the configuration removes them
+	places     map[string]int32 // indexes in list, by the paths of the current queues
+	version    uint64
+	rules      rules
+	properties []event.Property // of the current configuration
+	preemption preemptionRules
+	configured bool            // the entry brought a configuration
+	grown      []leafPartition // leaves whose usage grew in the entry
+}
+
 // queue returns the index of the current queue with this path, or -1.
-func (l *Ledger) queue(path string) int32 {
+func (l *queues) queue(path string) int32 {
 	if i, ok := l.places[path]; ok {
 		return i
 	}
@@ -42,20 +55,20 @@ func (l *Ledger) queue(path string) int32 {
 
 // addQueue adds a queue. It never reuses an index, because ended applications refer to removed
 // queues, which may have had the same path.
-func (l *Ledger) addQueue(q queue) int32 {
-	i := int32(len(l.queues))
-	l.queues = append(l.queues, q)
+func (l *queues) addQueue(q queue) int32 {
+	i := int32(len(l.list))
+	l.list = append(l.list, q)
 	l.places[q.path] = i
 	return i
 }
 
-func (l *Ledger) dropQueue(i int32) {
-	l.queues[i].gone = true
-	delete(l.places, l.queues[i].path)
+func (l *queues) dropQueue(i int32) {
+	l.list[i].gone = true
+	delete(l.places, l.list[i].path)
 }
 
 // configure replaces the tree. Queues that remain keep their usage. Removed queues must be empty.
-func (l *Ledger) configure(e *event.QueuesConfigured) {
+func (l *queues) configure(e *event.QueuesConfigured) {
 	if e.Version <= l.version {
 		l.violate(Audit, nil, "configuration %d is in force and is followed by %d", l.version, e.Version)
 	}
@@ -65,7 +78,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 	}
 	l.properties = e.Properties
 	l.rules, l.preemption = readRules(e.Properties), readPreemptionRules(e.Properties)
-	kept := make([]bool, len(l.queues))
+	kept := make([]bool, len(l.list))
 	for _, d := range e.Queues {
 		i := l.queue(d.Path)
 		if i < 0 {
@@ -73,7 +86,7 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 			kept = append(kept, false)
 		}
 		kept[i] = true
-		q := &l.queues[i]
+		q := &l.list[i]
 		q.dynamic = false
 		if !d.Leaf && q.apps > 0 {
 			l.violate("S9", nil, "leaf %s holds %d applications and becomes a parent", q.path, q.apps)
@@ -82,13 +95,13 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 		l.readQueue(q, e.Properties)
 	}
 	for i := range kept { // parents come before their children
-		if q := &l.queues[i]; q.dynamic && !q.gone && kept[q.parent] && !l.queues[q.parent].leaf {
+		if q := &l.list[i]; q.dynamic && !q.gone && kept[q.parent] && !l.list[q.parent].leaf {
 			kept[i] = true
 			l.readQueue(q, l.settings(q))
 		}
 	}
 	for i := range kept {
-		q := &l.queues[i]
+		q := &l.list[i]
 		if kept[i] || q.gone {
 			continue
 		}
@@ -97,12 +110,12 @@ func (l *Ledger) configure(e *event.QueuesConfigured) {
 			l.violate("S9", nil, "queue %s is dropped with %d applications that use %s", q.path, q.apps, q.used)
 		}
 	}
-	for i := range l.queues {
-		l.queues[i].bounded = false
+	for i := range l.list {
+		l.list[i].bounded = false
 	}
 }
 
-func (l *Ledger) readQueue(q *queue, properties []event.Property) {
+func (l *queues) readQueue(q *queue, properties []event.Property) {
 	q.max = readMaximumCapacity(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".maximum-capacity"), l.kinds)
 	l.readLabels(q, properties)
 	l.readCapacities(q, properties)
@@ -114,13 +127,13 @@ func (l *Ledger) readQueue(q *queue, properties []event.Property) {
 
 // settings returns the properties of a dynamic queue: those of the configuration, and those of its
 // parent's templates. Without a capacity there, the queue has the weight 1, also for each label.
-func (l *Ledger) settings(q *queue) []event.Property {
+func (l *queues) settings(q *queue) []event.Property {
 	own := "yarn.scheduler.capacity." + q.path + "."
 	if l.managed(q.parent) {
 		return append(slices.Clip(l.properties), l.managedSettings(q, own)...)
 	}
 	out := []event.Property{{Name: own + "capacity", Value: "1w"}}
-	for label := range l.queues[q.parent].maxOf { // the order does not matter: each sets another property
+	for label := range l.list[q.parent].maxOf { // the order does not matter: each sets another property
 		out = append(out, event.Property{Name: own + "accessible-node-labels." + label + ".capacity", Value: "1w"})
 	}
 	kinds := []string{"template.", "parent-template."}
@@ -128,7 +141,7 @@ func (l *Ledger) settings(q *queue) []event.Property {
 		kinds[1] = "leaf-template."
 	}
 	for _, kind := range kinds { // the last value counts
-		prefix := "yarn.scheduler.capacity." + l.queues[q.parent].path + ".auto-queue-creation-v2." + kind
+		prefix := "yarn.scheduler.capacity." + l.list[q.parent].path + ".auto-queue-creation-v2." + kind
 		for _, p := range l.properties {
 			if key, ok := strings.CutPrefix(p.Name, prefix); ok {
 				out = append(out, event.Property{Name: own + key, Value: p.Value})
@@ -138,31 +151,31 @@ func (l *Ledger) settings(q *queue) []event.Property {
 	return append(out, l.properties...)
 }
 
-func (l *Ledger) createQueue(e *event.QueueCreated) {
+func (l *queues) createQueue(e *event.QueueCreated) {
 	parent := l.queue(yarn.ParentQueue(e.Path))
-	if parent < 0 || l.queues[parent].leaf || l.queue(e.Path) >= 0 {
+	if parent < 0 || l.list[parent].leaf || l.queue(e.Path) >= 0 {
 		l.violate(Audit, nil, "queue %s is created, though it is there or has no parent", e.Path)
 		return
 	}
-	at := &l.queues[l.addQueue(queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true})]
+	at := &l.list[l.addQueue(queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true})]
 	l.readQueue(at, l.settings(at))
 	l.configured = true // its siblings' guarantees are lower now
 }
 
-func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
+func (l *queues) removeQueues(e *event.QueuesRemoved) {
 	for _, path := range e.Paths {
 		i := l.queue(path)
-		if i < 0 || !l.queues[i].dynamic {
+		if i < 0 || !l.list[i].dynamic {
 			l.violate(Audit, nil, "queue %s is removed, which is not a dynamic one", path)
 			continue
 		}
-		q := &l.queues[i]
+		q := &l.list[i]
 		l.dropQueue(i)
 		if q.apps > 0 || !q.used.IsZero() || q.usesLabels() {
 			l.violate("S9", nil, "queue %s is removed with %d applications that use %s", q.path, q.apps, q.used)
 		}
-		for k := range l.queues {
-			if below := &l.queues[k]; !below.gone && below.parent == i {
+		for k := range l.list {
+			if below := &l.list[k]; !below.gone && below.parent == i {
 				l.violate(Audit, nil, "queue %s is removed, and %s is below it", q.path, below.path)
 			}
 		}
@@ -171,13 +184,13 @@ func (l *Ledger) removeQueues(e *event.QueuesRemoved) {
 }
 
 // queueState stops, drains or starts a queue. A queue with applications must not be STOPPED.
-func (l *Ledger) queueState(e *event.QueueStateChanged) {
+func (l *queues) queueState(e *event.QueueStateChanged) {
 	i := l.queue(e.Path)
 	if i < 0 {
 		l.violate(Audit, nil, "queue %s, which there is not, becomes %s", e.Path, e.State)
 		return
 	}
-	q := &l.queues[i]
+	q := &l.list[i]
 	q.state = e.State
 	if e.State == yarn.QueueStopped && q.apps > 0 {
 		l.violate(Audit, nil, "queue %s is %s with %d applications in it", q.path, e.State, q.apps)
@@ -196,8 +209,8 @@ func propertyOf(properties []event.Property, name string) string {
 
 // charge adds to the usage of an application's leaf in the partition of a node. Negative values
 // subtract.
-func (l *Ledger) charge(a *app, n *node, used, held yarn.Resource) {
-	s := l.queues[a.queue].of(n.label)
+func (l *queues) charge(a *app, n *node, used, held yarn.Resource) {
+	s := l.list[a.queue].of(n.label)
 	if s.seen != l.index {
 		s.seen, s.before = l.index, s.used
 		l.grown = append(l.grown, leafPartition{a.queue, n.label})
@@ -223,13 +236,13 @@ type leafPartition struct {
 }
 
 // sum returns the usage of a queue in a partition, and the reserved part of it.
-func (l *Ledger) sum(i int32, label string) (used, held yarn.Resource) {
-	if q := &l.queues[i]; q.leaf {
+func (l *queues) sum(i int32, label string) (used, held yarn.Resource) {
+	if q := &l.list[i]; q.leaf {
 		s := q.of(label)
 		return s.used, s.held
 	}
-	for k := range l.queues {
-		if q := &l.queues[k]; q.leaf && !q.gone && l.isBelow(int32(k), i) {
+	for k := range l.list {
+		if q := &l.list[k]; q.leaf && !q.gone && l.isBelow(int32(k), i) {
 			s := q.of(label)
 			used, held = used.Add(s.used), held.Add(s.held)
 		}
@@ -238,18 +251,18 @@ func (l *Ledger) sum(i int32, label string) (used, held yarn.Resource) {
 }
 
 // balance checks the usage of the queues after an entry, when readers can see it (S9).
-func (l *Ledger) balance() {
+func (l *queues) balance() {
 	for _, g := range l.grown {
-		q := &l.queues[g.leaf]
+		q := &l.list[g.leaf]
 		s := q.of(g.label)
 		l.Counts.Balances++
 		if s.used.Negative() || s.held.Negative() || !s.held.Within(s.used) {
 			l.violate("S9", nil, "queue %s uses %s%s, of which %s is reserved", q.path, s.used, ofPartition(g.label), s.held)
 		}
-		if l.configured || l.moved || s.used.Within(s.before) || slices.Contains(l.lent, g.label) {
+		if l.configured || l.apps.moved || s.used.Within(s.before) || slices.Contains(l.nodes.lent, g.label) {
 			continue
 		}
-		for i := g.leaf; i >= 0; i = l.queues[i].parent {
+		for i := g.leaf; i >= 0; i = l.list[i].parent {
 			l.underMaximum(i, g.label)
 		}
 	}
@@ -257,8 +270,8 @@ func (l *Ledger) balance() {
 
 // lendsReserved reports whether some queue has backfill: then reservations do not count as usage,
 // because their room may be lent.
-func (l *Ledger) lendsReserved() bool {
-	return slices.ContainsFunc(l.queues, func(q queue) bool { return !q.gone && q.backfill != "" })
+func (l *queues) lendsReserved() bool {
+	return slices.ContainsFunc(l.list, func(q queue) bool { return !q.gone && q.backfill != "" })
 }
 
 // underMaximum checks that the entry did not raise the usage of a queue above its maximum. It
@@ -267,27 +280,27 @@ func (l *Ledger) lendsReserved() bool {
 // computes limits with the largest cluster within the entry. Warned containers count as ended. If
 // preemption reserves nodes, the reservations of a queue that may use all nodes do not count: only
 // the nodes limit the queue, and the room that a reservation waits for would count twice.
-func (l *Ledger) underMaximum(i int32, label string) {
+func (l *queues) underMaximum(i int32, label string) {
 	used, held := l.sum(i, label)
-	most := l.maximum(i, label, l.size(label).peak)
-	everywhere := l.fits(l.size(label).peak, most) // only the nodes limit the queue
+	most := l.maximum(i, label, l.nodes.size(label).peak)
+	everywhere := l.fits(l.nodes.size(label).peak, most) // only the nodes limit the queue
 	if l.lendsReserved() || l.preemption.reserves && everywhere {
 		used = used.Sub(held)
 	}
 	if l.fits(used, most) {
 		return
 	}
-	most = most.Add(l.warnedOf(i, label)).Add(l.sizesOf(l.withdrawn, i, label)) // room of warned containers is reserved and still used
+	most = most.Add(l.warnings.warnedOf(i, label)).Add(l.warnings.sizesOf(l.warnings.withdrawn, i, label)) // room of warned containers is reserved and still used
 	var before yarn.Resource
 	for _, g := range l.grown {
-		if s := l.queues[g.leaf].of(label); g.label == label && l.isBelow(g.leaf, i) {
+		if s := l.list[g.leaf].of(label); g.label == label && l.isBelow(g.leaf, i) {
 			before = before.Add(s.used.Sub(s.before))
 		}
 	}
 	before = used.Sub(before)
 	for k := range used {
 		if used[k] > most[k] && used[k] > before[k] && (k == yarn.Memory || l.dominant) {
-			l.violate("S9", nil, "queue %s uses %s%s, its maximum is %s (before the entry %s)", l.queues[i].path, used, ofPartition(label), most, before)
+			l.violate("S9", nil, "queue %s uses %s%s, its maximum is %s (before the entry %s)", l.list[i].path, used, ofPartition(label), most, before)
 			return
 		}
 	}

@@ -14,9 +14,9 @@ import (
 
 // readPriority reads the priority of a queue among its siblings. It is 0 if the ordering policy of
 // its parent ignores priorities.
-func (l *Ledger) readPriority(q *queue, properties []event.Property) {
+func (l *queues) readPriority(q *queue, properties []event.Property) {
 	q.priority = 0
-	if q.parent < 0 || propertyOf(properties, "yarn.scheduler.capacity."+l.queues[q.parent].path+".ordering-policy") != "priority-utilization" {
+	if q.parent < 0 || propertyOf(properties, "yarn.scheduler.capacity."+l.list[q.parent].path+".ordering-policy") != "priority-utilization" {
 		return
 	}
 	n, _ := strconv.ParseInt(strings.TrimSpace(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".priority")), 10, 32)
@@ -24,8 +24,8 @@ func (l *Ledger) readPriority(q *queue, properties []event.Property) {
 }
 
 // pathTo returns the queues from the root to i.
-func (l *Ledger) pathTo(i int32) (path []int32) {
-	for ; i >= 0; i = l.queues[i].parent {
+func (l *queues) pathTo(i int32) (path []int32) {
+	for ; i >= 0; i = l.list[i].parent {
 		path = append(path, i)
 	}
 	slices.Reverse(path)
@@ -34,11 +34,11 @@ func (l *Ledger) pathTo(i int32) (path []int32) {
 
 // outranks reports whether queue i has priority over queue j. It compares the ancestors of both
 // just below their closest common ancestor.
-func (l *Ledger) outranks(i, j int32) bool {
+func (l *queues) outranks(i, j int32) bool {
 	a, b := l.pathTo(i), l.pathTo(j)
 	for k := range min(len(a), len(b)) {
 		if a[k] != b[k] {
-			return l.queues[a[k]].priority > l.queues[b[k]].priority
+			return l.list[a[k]].priority > l.list[b[k]].priority
 		}
 	}
 	return false
@@ -47,51 +47,51 @@ func (l *Ledger) outranks(i, j int32) bool {
 // auditRanked checks a warning for a reservation of a queue with a higher priority (S18). The
 // reservation must have waited, the queue must lack some of its guarantee, and the container must
 // not be an AM or of a queue with preemption disabled.
-func (l *Ledger) auditRanked(a *app, c *container, w *warning) {
-	id, r, i := a.id(c.attempt, c.number), l.reservation(w.reservation), l.queue(w.queue)
+func (l *warnings) auditRanked(a *app, c *container, w *warning) {
+	id, r, i := a.id(c.attempt, c.number), l.reservations.reservation(w.reservation), l.queues.queue(w.queue)
 	if l.keepsRank(a, c, w, "is to end"); r == nil || i < 0 {
 		return
 	}
 	switch moved := r.made == l.index; {
-	case !l.preemption.byPriority:
+	case !l.queues.preemption.byPriority:
 		l.violate("S18", nil, "%s is to end for the priority of %s, which entitles to nothing", id, w.queue)
-	case moved && !l.preemption.moves:
-		l.violate("S18", r.chain(l), "%s is to end for r%d, which moved for that", id, r.number)
-	case !moved && l.now-r.since < l.preemption.delayMillis:
-		l.violate("S18", r.chain(l), "%s is to end for r%d, which has waited for %d ms", id, r.number, l.now-r.since)
+	case moved && !l.queues.preemption.moves:
+		l.violate("S18", r.chain(l.nouns), "%s is to end for r%d, which moved for that", id, r.number)
+	case !moved && l.now-r.since < l.queues.preemption.delayMillis:
+		l.violate("S18", r.chain(l.nouns), "%s is to end for r%d, which has waited for %d ms", id, r.number, l.now-r.since)
 	}
-	label := l.nodes[c.node].label
-	used, reserved := l.sum(i, label)
-	if !slices.Contains(l.kindsBelow(used.Sub(reserved), l.guarantee(i, label)), true) {
-		l.violate("S18", a.life(l, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", id, w.queue, used, reserved)
+	label := l.nodes.list[c.node].label
+	used, reserved := l.queues.sum(i, label)
+	if !slices.Contains(l.queues.kindsBelow(used.Sub(reserved), l.queues.guarantee(i, label)), true) {
+		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", id, w.queue, used, reserved)
 	}
 }
 
 // keepsRank checks that a container ends for a queue that has priority over its own (S18).
-func (l *Ledger) keepsRank(a *app, c *container, w *warning, what string) {
-	q, i := &l.queues[a.queue], l.queue(w.queue)
-	if i < 0 || c.am || q.disabled || !l.outranks(i, a.queue) {
-		l.violate("S18", w.chain(l), "%s of %s (AM: %v) %s for the priority of %s, which may take nothing there", a.id(c.attempt, c.number), q.path, c.am, what, w.queue)
+func (l *warnings) keepsRank(a *app, c *container, w *warning, what string) {
+	q, i := &l.queues.list[a.queue], l.queues.queue(w.queue)
+	if i < 0 || c.am || q.disabled || !l.queues.outranks(i, a.queue) {
+		l.violate("S18", w.chain(l.nouns), "%s of %s (AM: %v) %s for the priority of %s, which may take nothing there", a.id(c.attempt, c.number), q.path, c.am, what, w.queue)
 	}
 }
 
 // auditBalance checks a warning for balance (S18): a queue must not take from a sibling that has
 // less of its guarantee, by all kinds that count.
-func (l *Ledger) auditBalance(a *app, c *container, w *warning) {
-	id, label, i := a.id(c.attempt, c.number), l.nodes[c.node].label, l.queue(w.queue)
-	if !l.preemption.balance {
+func (l *warnings) auditBalance(a *app, c *container, w *warning) {
+	id, label, i := a.id(c.attempt, c.number), l.nodes.list[c.node].label, l.queues.queue(w.queue)
+	if !l.queues.preemption.balance {
 		l.violate("S18", nil, "%s is to end to balance %s, and nothing is to be balanced", id, w.queue)
 	}
-	if i < 0 || l.queues[i].parent != l.queues[a.queue].parent || l.queues[i].priority != l.queues[a.queue].priority || l.beyondMaximum(a.queue, label) {
+	if i < 0 || l.queues.list[i].parent != l.queues.list[a.queue].parent || l.queues.list[i].priority != l.queues.list[a.queue].priority || l.queues.beyondMaximum(a.queue, label) {
 		return
 	}
-	gains, _ := l.sum(i, label)
-	loses, _ := l.sum(a.queue, label)
-	mine, its := l.guarantee(i, label), l.guarantee(a.queue, label)
+	gains, _ := l.queues.sum(i, label)
+	loses, _ := l.queues.sum(a.queue, label)
+	mine, its := l.queues.guarantee(i, label), l.queues.guarantee(a.queue, label)
 	for k := range gains {
 		if (k == yarn.Memory || l.dominant) && gains[k]*its[k] <= loses[k]*mine[k] {
 			return
 		}
 	}
-	l.violate("S18", a.life(l, c), "%s is to end to balance %s, which uses %s of %s, and %s uses %s of %s", id, w.queue, gains, mine, l.queues[a.queue].path, loses, its)
+	l.violate("S18", a.life(l.nouns, c), "%s is to end to balance %s, which uses %s of %s, and %s uses %s of %s", id, w.queue, gains, mine, l.queues.list[a.queue].path, loses, its)
 }

@@ -4,7 +4,7 @@ import "rmd/fsm/event"
 
 // silence records that a node has missed heartbeats or is heard again. A silent node gets nothing:
 // see auditHeard.
-func (l *Ledger) silence(e *event.NodeSilenceChanged) {
+func (l *nodes) silence(e *event.NodeSilenceChanged) {
 	n, ok := l.node(e.Node)
 	if !ok || n.forgotten {
 		l.violate(Audit, nil, "node %d, which there is not, is silent since %d", e.Node, e.SinceMillis)
@@ -18,13 +18,13 @@ func (l *Ledger) silence(e *event.NodeSilenceChanged) {
 	}
 	l.Counts.Silent++
 	if n.reservation != 0 {
-		l.violate(Audit, l.reservation(n.reservation).chain(l), "node %s is silent and r%d goes on holding it", n.id, n.reservation)
+		l.violate(Audit, l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is silent and r%d goes on holding it", n.id, n.reservation)
 	}
 }
 
 // auditHeard checks that a decision uses a node that is not silent: a container or reservation there,
 // or a warning for one.
-func (l *Ledger) auditHeard(n *node, what string) {
+func (l *nodes) auditHeard(n *node, what string) {
 	if n.silent {
 		l.violate(Audit, nil, "%s is put on %s, which is silent", what, n.id)
 	}

@@ -25,19 +25,19 @@ type loss struct {
 // guarantee. Otherwise the leaf must use too much, and another queue must want something or a
 // maximum must have shrunk. YARN also frees a reserved node from containers of the reservation's
 // own queue.
-func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
+func (l *warnings) auditUnreserved(a *app, c *container, w *warning) {
 	if w.cause == yarn.PreemptQueuePriority {
 		l.auditPriority(a, c, w)
 		return
 	}
-	if q := &l.queues[a.queue]; q.disabled || q.path == w.queue && w.cause != yarn.PreemptReservation {
+	if q := &l.queues.list[a.queue]; q.disabled || q.path == w.queue && w.cause != yarn.PreemptReservation {
 		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", a.id(c.attempt, c.number), q.path, w.queue)
 	}
 	l.usesTooMuch(a, c, "is warned")
-	if !l.beyondMaximum(a.queue, l.nodes[c.node].label) && !slices.ContainsFunc(l.apps, func(b app) bool { return b.queue != a.queue && b.hasDemand() }) {
-		l.violate("S18", a.life(l, c), "%s of %s is to end, and no other queue wants anything", a.id(c.attempt, c.number), l.queues[a.queue].path)
+	if !l.queues.beyondMaximum(a.queue, l.nodes.list[c.node].label) && !slices.ContainsFunc(l.apps.list, func(b app) bool { return b.queue != a.queue && b.hasDemand() }) {
+		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end, and no other queue wants anything", a.id(c.attempt, c.number), l.queues.list[a.queue].path)
 	}
-	if from := (leafPartition{a.queue, l.nodes[c.node].label}); !slices.Contains(l.takenFrom, from) {
+	if from := (leafPartition{a.queue, l.nodes.list[c.node].label}); !slices.Contains(l.takenFrom, from) {
 		l.takenFrom = append(l.takenFrom, from)
 	}
 }
@@ -45,15 +45,15 @@ func (l *Ledger) auditUnreserved(a *app, c *container, w *warning) {
 // beyondMaximum reports whether a queue or one of its ancestors used more of a partition than its
 // maximum before the entry preempted anything. That happens if nodes leave or the maximum is
 // lowered.
-func (l *Ledger) beyondMaximum(i int32, label string) bool {
-	for ; i >= 0; i = l.queues[i].parent {
+func (l *queues) beyondMaximum(i int32, label string) bool {
+	for ; i >= 0; i = l.list[i].parent {
 		used, _ := l.sum(i, label)
-		for _, lost := range l.preemptedNow {
+		for _, lost := range l.warnings.preemptedNow {
 			if lost.label == label && l.isBelow(lost.leaf, i) {
 				used = used.Add(lost.size)
 			}
 		}
-		if slices.Contains(l.kindsBelow(l.maximum(i, label, l.size(label).now), used), true) {
+		if slices.Contains(l.kindsBelow(l.maximum(i, label, l.nodes.size(label).now), used), true) {
 			return true
 		}
 	}
@@ -61,8 +61,8 @@ func (l *Ledger) beyondMaximum(i int32, label string) bool {
 }
 
 // isBelow reports whether queue i is queue k or below it.
-func (l *Ledger) isBelow(i, k int32) bool {
-	for ; i >= 0; i = l.queues[i].parent {
+func (l *queues) isBelow(i, k int32) bool {
+	for ; i >= 0; i = l.list[i].parent {
 		if i == k {
 			return true
 		}
@@ -70,21 +70,21 @@ func (l *Ledger) isBelow(i, k int32) bool {
 	return false
 }
 
-func (l *Ledger) auditPriority(a *app, c *container, w *warning) {
-	label, i := l.nodes[c.node].label, l.queue(w.queue)
-	held := slices.ContainsFunc(l.reservations, func(r reservation) bool { return r.node == c.node && l.apps[r.app].queue == i })
+func (l *warnings) auditPriority(a *app, c *container, w *warning) {
+	label, i := l.nodes.list[c.node].label, l.queues.queue(w.queue)
+	held := slices.ContainsFunc(l.reservations.list, func(r reservation) bool { return r.node == c.node && l.apps.list[r.app].queue == i })
 	if i < 0 || !held {
-		l.violate("S18", a.life(l, c), "%s is to end for %s, which holds no reservation on %s", a.id(c.attempt, c.number), w.queue, l.nodeName(c.node))
+		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which holds no reservation on %s", a.id(c.attempt, c.number), w.queue, l.nodes.nodeName(c.node))
 		return
 	}
-	used, reserved := l.sum(i, label)
-	if !slices.Contains(l.kindsBelow(used.Sub(reserved), l.guarantee(i, label)), true) {
-		l.violate("S18", a.life(l, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", a.id(c.attempt, c.number), w.queue, used, reserved)
+	used, reserved := l.queues.sum(i, label)
+	if !slices.Contains(l.queues.kindsBelow(used.Sub(reserved), l.queues.guarantee(i, label)), true) {
+		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", a.id(c.attempt, c.number), w.queue, used, reserved)
 	}
 }
 
 // kindsBelow returns for each kind that counts whether a has less of it than b.
-func (l *Ledger) kindsBelow(a, b yarn.Resource) (below []bool) {
+func (l *queues) kindsBelow(a, b yarn.Resource) (below []bool) {
 	for k := range a {
 		if k == yarn.Memory || l.dominant {
 			below = append(below, a[k] < b[k])
@@ -95,54 +95,54 @@ func (l *Ledger) kindsBelow(a, b yarn.Resource) (below []bool) {
 
 // usesTooMuch checks that a leaf used more than its guarantee of some kind before the entry
 // preempted anything from it (S18).
-func (l *Ledger) usesTooMuch(a *app, c *container, what string) {
-	label := l.nodes[c.node].label
-	used, _ := l.sum(a.queue, label)
+func (l *warnings) usesTooMuch(a *app, c *container, what string) {
+	label := l.nodes.list[c.node].label
+	used, _ := l.queues.sum(a.queue, label)
 	for _, lost := range l.lossesOf(a.queue, label) {
 		used = used.Add(lost)
 	}
-	if keep := l.guarantee(a.queue, label); !slices.Contains(l.kindsBelow(keep, used), true) {
-		l.violate("S18", a.life(l, c), "%s %s, and %s uses %s, not more than the %s that it is guaranteed%s",
-			a.id(c.attempt, c.number), what, l.queues[a.queue].path, used, keep, ofPartition(label))
+	if keep := l.queues.guarantee(a.queue, label); !slices.Contains(l.queues.kindsBelow(keep, used), true) {
+		l.violate("S18", a.life(l.nouns, c), "%s %s, and %s uses %s, not more than the %s that it is guaranteed%s",
+			a.id(c.attempt, c.number), what, l.queues.list[a.queue].path, used, keep, ofPartition(label))
 	}
 }
 
 // onlyByGuarantee reports whether preemption takes only from leaves that use too much. With more
 // causes, a container may end for another cause than that of its warning.
-func (l *Ledger) onlyByGuarantee() bool { return !l.preemption.inside && !l.preemption.byPriority }
+func (l *queues) onlyByGuarantee() bool { return !l.preemption.inside && !l.preemption.byPriority }
 
 // endOfChoice checks the choice of a round at the first event that does not belong to it (S18). A
 // leaf whose containers were warned without reservations must lose what it uses too much, and less
 // than one container more.
-func (l *Ledger) endOfChoice(next event.Event) {
+func (l *warnings) endOfChoice(next event.Event) {
 	switch next.(type) {
 	case *event.PreemptionAsked, *event.PreemptionWithdrawn:
 		return
 	}
 	from := l.takenFrom
 	l.takenFrom = l.takenFrom[:0]
-	if !l.onlyByGuarantee() {
+	if !l.queues.onlyByGuarantee() {
 		return
 	}
 	for _, from := range from {
-		used, _ := l.sum(from.leaf, from.label)
-		keep, left := l.guarantee(from.leaf, from.label), used.Sub(l.warnedOf(from.leaf, from.label))
+		used, _ := l.queues.sum(from.leaf, from.label)
+		keep, left := l.queues.guarantee(from.leaf, from.label), used.Sub(l.warnedOf(from.leaf, from.label))
 		all := l.lossesOf(from.leaf, from.label)
-		for _, w := range l.warnings {
+		for _, w := range l.list {
 			all = append(all, l.sizesOf([]warning{w}, from.leaf, from.label))
 		}
 		needed := func(size yarn.Resource) bool { // in addition to all others
-			return !size.IsZero() && slices.Contains(l.kindsBelow(keep, left.Add(size)), true)
+			return !size.IsZero() && slices.Contains(l.queues.kindsBelow(keep, left.Add(size)), true)
 		}
 		if !slices.ContainsFunc(all, needed) {
 			l.violate("S18", nil, "%s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned: any of them could stay",
-				l.queues[from.leaf].path, used, keep, ofPartition(from.label), left)
+				l.queues.list[from.leaf].path, used, keep, ofPartition(from.label), left)
 		}
 	}
 }
 
 // lossesOf returns what the entry preempted from a leaf.
-func (l *Ledger) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
+func (l *warnings) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 	for _, lost := range l.preemptedNow {
 		if lost.leaf == leaf && lost.label == label {
 			sizes = append(sizes, lost.size)
@@ -153,10 +153,10 @@ func (l *Ledger) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 
 // auditInside checks a new warning inside a queue (S18). Another application of the queue must want
 // something, and must have a higher priority or another user. The container must not be an AM.
-func (l *Ledger) auditInside(a *app, c *container, w *warning) {
-	id, q := a.id(c.attempt, c.number), &l.queues[a.queue]
-	if !l.preemption.inside || q.disabled || q.disabledInside || q.path != w.queue || c.am {
-		l.violate("S18", a.life(l, c), "%s of %s (AM: %v) is to end for %s for cause %s: nothing is to be taken so", id, q.path, c.am, w.queue, w.cause)
+func (l *warnings) auditInside(a *app, c *container, w *warning) {
+	id, q := a.id(c.attempt, c.number), &l.queues.list[a.queue]
+	if !l.queues.preemption.inside || q.disabled || q.disabledInside || q.path != w.queue || c.am {
+		l.violate("S18", a.life(l.nouns, c), "%s of %s (AM: %v) is to end for %s for cause %s: nothing is to be taken so", id, q.path, c.am, w.queue, w.cause)
 		return
 	}
 	gains := func(b app) bool {
@@ -165,8 +165,8 @@ func (l *Ledger) auditInside(a *app, c *container, w *warning) {
 		}
 		return b.priority() > a.priority() || b.user != a.user
 	}
-	if !slices.ContainsFunc(l.apps, gains) {
-		l.violate("S18", a.life(l, c), "%s of %s is to end for cause %s, and no application of the queue may take it", id, q.path, w.cause)
+	if !slices.ContainsFunc(l.apps.list, gains) {
+		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end for cause %s, and no application of the queue may take it", id, q.path, w.cause)
 	}
 }
 
