@@ -39,7 +39,7 @@ func (f *Frontend) openTokens() error {
 	if t.policy, err = renewer.PolicyOf(conf); err != nil {
 		return err
 	}
-	t.policy.Managed, t.policy.Identify = renewal.Managed, renewal.Identify
+	t.policy.Managed, t.policy.Identify = renewal.Managed, token.Token.Identify
 	t.policy.Own = func(k token.Token) bool {
 		_, err := token.VerifyDelegation(f.read.Fork(), &proto.TokenProto{Identifier: k.Identifier, Password: k.Password, Kind: &k.Kind, Service: &k.Service}, time.Now().UnixMilli())
 		return err == nil

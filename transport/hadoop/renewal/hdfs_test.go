@@ -224,7 +224,7 @@ func TestWithHDFS(t *testing.T) {
 		t.Fatal(err)
 	}
 	tok := got[0]
-	id, err := Identify(tok)
+	id, err := tok.Identify()
 	if err != nil || id.Owner != "ann" || id.Renewer != "rm" || id.RealUser != "rm/localhost@TEST" || id.MaxMillis-id.IssuedMillis != 300_000 || tok.Alias != "ha-hdfs:ns" {
 		t.Errorf("the token is %s of %+v, %v", tok.Alias, id, err)
 	}

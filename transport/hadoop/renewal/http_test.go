@@ -99,8 +99,8 @@ func TestWeb(t *testing.T) {
 		{kindKMS, "kms://https@localhost:" + port(secure) + "/kms", secure, "/kms/v1/"},
 		{kindKMS, "kms://http@0.0.0.1;localhost;elsewhere.invalid:" + port(plain) + "/kms/", plain, "/kms/v1/"},
 		{kindKMS, "10.0.0.1:9600", plain, "/kms/v1/"},
-		{kindTimeline, plain.addr(), plain, "/ws/v1/timeline/"},
-		{kindTimeline, "", plain, "/ws/v1/timeline/"},
+		{token.KindTimeline, plain.addr(), plain, "/ws/v1/timeline/"},
+		{token.KindTimeline, "", plain, "/ws/v1/timeline/"},
 	} {
 		tok := hdfs(c.service)
 		tok.Kind = c.kind
@@ -130,7 +130,7 @@ func TestWeb(t *testing.T) {
 // TestTimelineWithoutKerberos does not renew tokens of a timeline service that has no logins.
 func TestTimelineWithoutKerberos(t *testing.T) {
 	tok := hdfs("10.0.0.1:8188")
-	tok.Kind = kindTimeline
+	tok.Kind = token.KindTimeline
 	s := newWorld(t).services(nil)
 	if end, err := s.Renew(context.Background(), tok, nil); err != nil || !end.IsZero() {
 		t.Errorf("renewed until %v, %v", end, err)

@@ -289,7 +289,7 @@ func TestNewKey(t *testing.T) {
 
 // TestKinds has the kinds and their identifiers.
 func TestKinds(t *testing.T) {
-	for kind, want := range map[string]bool{kindHDFS: true, kindWebHDFS: true, kindSWebHDFS: true, kindKMS: true, kindTimeline: true, kindHistory: true,
+	for kind, want := range map[string]bool{kindHDFS: true, kindWebHDFS: true, kindSWebHDFS: true, kindKMS: true, token.KindTimeline: true, kindHistory: true,
 		token.KindDelegation: true, "HBASE_AUTH_TOKEN": false, "OzoneToken": false, "YARN_AM_RM_TOKEN": false, "": false} {
 		if Managed(kind) != want {
 			t.Errorf("Managed(%q) is not %t", kind, want)
@@ -297,16 +297,16 @@ func TestKinds(t *testing.T) {
 	}
 	want := token.Delegation{Owner: "ann", Renewer: "rm", RealUser: "oozie", IssuedMillis: 1, MaxMillis: 1_900_000_000_000, Sequence: 7, KeyID: 3}
 	writable := []byte("\x00\x03ann\x02rm\x05oozie\x01\x8a\x01\xba\x60\xd3\x38\x00\x07\x03")
-	for kind, id := range map[string][]byte{kindHDFS: writable, kindKMS: writable, kindTimeline: want.Bytes()} {
-		if got, err := Identify(token.Token{Kind: kind, Identifier: id}); err != nil || got != want {
+	for kind, id := range map[string][]byte{kindHDFS: writable, kindKMS: writable, token.KindTimeline: want.Bytes()} {
+		if got, err := (token.Token{Kind: kind, Identifier: id}).Identify(); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", kind, got, err)
 		}
 		for i := range id {
-			_, _ = Identify(token.Token{Kind: kind, Identifier: id[:i]}) // must not panic
+			_, _ = token.Token{Kind: kind, Identifier: id[:i]}.Identify() // must not panic
 		}
 	}
 	for _, bad := range [][]byte{nil, {1}, writable[:10]} {
-		if _, err := Identify(token.Token{Kind: kindHDFS, Identifier: bad}); !errors.Is(err, token.ErrMalformed) {
+		if _, err := (token.Token{Kind: kindHDFS, Identifier: bad}).Identify(); !errors.Is(err, token.ErrMalformed) {
 			t.Errorf("%x: %v", bad, err)
 		}
 	}

@@ -172,7 +172,7 @@ func (s *Services) serviceOf(t token.Token, tokensConf []byte) (service, error) 
 		return s.webHDFS(c, t)
 	case kindKMS:
 		return s.kms(c, t.Service)
-	case kindTimeline:
+	case token.KindTimeline:
 		return s.timeline(c, t.Service)
 	}
 	return nil, errors.New("no service is known for the kind of this token")

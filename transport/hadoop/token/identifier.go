@@ -135,6 +135,15 @@ func ParseDelegation(identifier []byte) (Delegation, error) {
 		MaxMillis: p.GetMaxDate(), Sequence: uint32(p.GetSequenceNumber()), KeyID: p.GetMasterKeyId()}, nil
 }
 
+// Identify decodes the identifier of a delegation token of Hadoop: YARN's are messages, all others
+// are Writables.
+func (t Token) Identify() (Delegation, error) {
+	if t.Kind == KindTimeline || t.Kind == KindDelegation {
+		return ParseDelegation(t.Identifier)
+	}
+	return ParseWritable(t.Identifier)
+}
+
 // ParseWritable decodes the identifier of a delegation token of HDFS, of the KMS or of MapReduce's
 // history server, which is in the encoding of Hadoop's Writables.
 func ParseWritable(identifier []byte) (Delegation, error) {

@@ -20,6 +20,7 @@ const (
 	KindContainer  = "ContainerToken"
 	KindDelegation = "RM_DELEGATION_TOKEN"
 	KindClientToAM = "YARN_CLIENT_TOKEN"
+	KindTimeline   = "TIMELINE_DELEGATION_TOKEN" // of the timeline service
 )
 
 var hashes = [yarn.HMACs]func() hash.Hash{yarn.HMACSHA1: sha1.New, yarn.HMACSHA224: sha256.New224, yarn.HMACSHA256: sha256.New, yarn.HMACSHA384: sha512.New384, yarn.HMACSHA512: sha512.New}
