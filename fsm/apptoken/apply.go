@@ -46,10 +46,11 @@ func (w *writer) apply(e event.Event, runs func(app uint32) bool) string {
 	case *event.TokensReleased:
 		return w.released(e)
 	case *event.TokenDropped:
-		if t := w.l.Token(e.Token); t == nil || t.Phase != Ending {
+		t := w.l.Token(e.Token)
+		if t == nil || t.Phase != Ending {
 			return "there is no such token to cancel"
 		}
-		w.l.put(e.Token, nil)
+		w.l.drop(t)
 	case *event.TokensReplaced:
 		return w.replace(e)
 	case *event.TokenFetchFailed:
@@ -71,7 +72,7 @@ func (w *writer) token(t *Token, change func(t *Token)) {
 	next := *t
 	change(&next)
 	w.tokens = append(w.tokens, &next)
-	w.l.put(t.Number, &next)
+	w.l.tokens.put(&next)
 }
 
 // holder replaces a holder by a changed copy.
@@ -79,7 +80,7 @@ func (w *writer) holder(h *Holder, change func(h *Holder)) {
 	next := *h
 	change(&next)
 	w.holders = append(w.holders, &next)
-	w.l.hold(h.App, &next)
+	w.l.holders.put(&next)
 }
 
 func (w *writer) added(e *event.TokensAdded) string {
@@ -92,24 +93,23 @@ func (w *writer) added(e *event.TokensAdded) string {
 	}
 	h.Waits = !w.l.Ready(h)
 	w.holders = append(w.holders, h)
-	w.l.hold(h.App, h)
+	w.l.holders.put(h)
 	return ""
 }
 
 // enter gives a holder a token, which may be one that others have. A token that was lost, or that
 // was to be cancelled, is renewed again.
 func (w *writer) enter(h *Holder, of *event.AppToken, conf []byte, keep bool) {
-	i := slices.IndexFunc(w.l.tokens, func(t *Token) bool { return t.equal(of.Kind, of.Service, of.Identifier, of.Password) })
-	if i < 0 {
+	t := w.l.equalTo(contentOf(of.Kind, of.Service, of.Identifier, of.Password))
+	if t == nil {
 		w.l.last++
-		t := &Token{Number: w.l.last, Kind: of.Kind, Service: of.Service, Identifier: of.Identifier, Password: of.Password, Conf: conf,
+		t = &Token{Number: w.l.last, Kind: of.Kind, Service: of.Service, Identifier: of.Identifier, Password: of.Password, Conf: conf,
 			MaxMillis: of.MaxMillis, Apps: []uint32{h.App}, Keep: keep, NextMillis: w.now}
 		h.Tokens = append(h.Tokens, t.Number)
 		w.tokens = append(w.tokens, t)
-		w.l.put(t.Number, t)
+		w.l.add(t)
 		return
 	}
-	t := w.l.tokens[i]
 	if slices.Contains(h.Tokens, t.Number) {
 		return
 	}
@@ -176,7 +176,7 @@ func (w *writer) released(e *event.TokensReleased) string {
 	for _, n := range h.Tokens {
 		w.leave(w.l.Token(n), h.App, !e.Rejected)
 	}
-	w.l.hold(h.App, nil)
+	w.l.holders.remove(h.App)
 	return ""
 }
 
@@ -186,7 +186,7 @@ const giveUpMillis = 24 * 60 * 60 * 1000
 // leave takes an application from a token. A token without one is cancelled, or else removed.
 func (w *writer) leave(t *Token, app uint32, cancel bool) {
 	if len(t.Apps) == 1 && (!cancel || t.Keep || t.Phase == Lost) {
-		w.l.put(t.Number, nil)
+		w.l.drop(t)
 		return
 	}
 	w.token(t, func(t *Token) {
@@ -225,7 +225,7 @@ func (w *writer) replace(e *event.TokensReplaced) string {
 			w.enter(&h, &e.Tokens[i], nil, keep)
 		}
 		w.holders = append(w.holders, &h)
-		w.l.hold(app, &h)
+		w.l.holders.put(&h)
 	}
 	w.letStart(e.Apps)
 	return ""
@@ -248,5 +248,5 @@ func (l *Ledger) Ended(app uint32, now int64) {
 	}
 	next := *h
 	next.Waits, next.FetchMillis, next.LeaveMillis = false, 0, now+h.DelayMillis
-	l.hold(app, &next)
+	l.holders.put(&next)
 }

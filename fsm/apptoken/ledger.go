@@ -12,41 +12,46 @@ import (
 	"rmd/internal/codec"
 )
 
-// Ledger has the tokens and their holders. A copy is independent: the lists are replaced whole, and
-// their records are never changed.
+// Ledger has the tokens and their holders. A copy is independent: neither pages nor records ever
+// change.
 type Ledger struct {
 	last     uint32 // the number of the newest token
 	sequence uint64 // counts replacements
-	tokens   []*Token
-	holders  []*Holder
+	tokens   pages[uint32, *Token]
+	holders  pages[uint32, *Holder]
+	equal    pages[string, *same] // derived from tokens
 }
 
+// same finds the token with a content.
+type same struct {
+	content string
+	number  uint32
+}
+
+func (s *same) key() string { return s.content }
+
 // Len returns the number of tokens.
-func (l *Ledger) Len() int { return len(l.tokens) }
+func (l *Ledger) Len() int { return l.tokens.n }
 
 // Sequence counts the replacements of tokens. A node with another number lacks some.
 func (l *Ledger) Sequence() uint64 { return l.sequence }
 
 // Tokens returns the tokens by number. The caller must not change them.
-func (l *Ledger) Tokens() iter.Seq[*Token] { return slices.Values(l.tokens) }
+func (l *Ledger) Tokens() iter.Seq[*Token] { return l.tokens.all() }
 
 // Holders returns the applications with tokens by sequence number. The caller must not change them.
-func (l *Ledger) Holders() iter.Seq[*Holder] { return slices.Values(l.holders) }
+func (l *Ledger) Holders() iter.Seq[*Holder] { return l.holders.all() }
 
 // Token returns a token, or nil.
 func (l *Ledger) Token(number uint32) *Token {
-	if i, ok := l.tokenAt(number); ok {
-		return l.tokens[i]
-	}
-	return nil
+	t, _ := l.tokens.get(number)
+	return t
 }
 
 // Holder returns the record of an application, or nil if it has no tokens.
 func (l *Ledger) Holder(app uint32) *Holder {
-	if i, ok := l.holderAt(app); ok {
-		return l.holders[i]
-	}
-	return nil
+	h, _ := l.holders.get(app)
+	return h
 }
 
 // Waits reports whether an application may not start yet.
@@ -65,41 +70,25 @@ func (l *Ledger) Ready(h *Holder) bool {
 	return h.FetchMillis == 0
 }
 
-func (l *Ledger) tokenAt(number uint32) (int, bool) {
-	return slices.BinarySearchFunc(l.tokens, number, func(t *Token, n uint32) int { return cmp.Compare(t.Number, n) })
-}
-
-func (l *Ledger) holderAt(app uint32) (int, bool) {
-	return slices.BinarySearchFunc(l.holders, app, func(h *Holder, n uint32) int { return cmp.Compare(h.App, n) })
-}
-
-// put adds or replaces a token; nil removes it.
-func (l *Ledger) put(number uint32, t *Token) {
-	i, has := l.tokenAt(number)
-	l.tokens = replaced(l.tokens, i, has, t)
-}
-
-// hold adds or replaces a holder; nil removes it.
-func (l *Ledger) hold(app uint32, h *Holder) {
-	i, has := l.holderAt(app)
-	l.holders = replaced(l.holders, i, has, h)
-}
-
-// replaced returns a copy of a list with another element at i, without it if e is nil, or with one
-// more if the list has none there.
-func replaced[T any](list []*T, i int, has bool, e *T) []*T {
-	out := make([]*T, 0, len(list)+1)
-	out = append(out, list[:i]...)
-	if e != nil {
-		out = append(out, e)
-	}
-	if has {
-		i++
-	}
-	if out = append(out, list[i:]...); len(out) == 0 {
+// equalTo returns the token with a content, or nil.
+func (l *Ledger) equalTo(content string) *Token {
+	s, ok := l.equal.get(content)
+	if !ok {
 		return nil
 	}
-	return out
+	return l.Token(s.number)
+}
+
+// add adds a token, which no other equals.
+func (l *Ledger) add(t *Token) {
+	l.tokens.put(t)
+	l.equal.put(&same{t.content(), t.Number})
+}
+
+// drop removes a token.
+func (l *Ledger) drop(t *Token) {
+	l.tokens.remove(t.Number)
+	l.equal.remove(t.content())
 }
 
 // Never is the time of a deadline that does not come.
@@ -108,10 +97,10 @@ const Never = math.MaxInt64
 // FirstMillis returns when the first token ends or is released, and Never if none does.
 func (l *Ledger) FirstMillis() int64 {
 	first := int64(Never)
-	for _, t := range l.tokens {
+	for t := range l.tokens.all() {
 		first = min(first, t.overMillis())
 	}
-	for _, h := range l.holders {
+	for h := range l.holders.all() {
 		first = min(first, h.overMillis())
 	}
 	return first
@@ -150,10 +139,10 @@ func (l *Ledger) Counters(c *codec.Coder) {
 // Code encodes the record at a place from 1 in a snapshot, or decodes the next one. Tokens are first,
 // and holders follow.
 func (l *Ledger) Code(at uint32, c *codec.Coder) {
-	holder := int64(at) > int64(len(l.tokens))
+	holder := int64(at) > int64(l.tokens.n)
 	if c.Decoding() {
 		c.Bool(&holder)
-		if int64(at) != int64(l.Records())+1 || !holder && len(l.holders) > 0 {
+		if int64(at) != int64(l.Records())+1 || !holder && l.holders.n > 0 {
 			c.Fail(fmt.Errorf("%w: record %d of tokens", codec.ErrMalformed, at))
 			return
 		}
@@ -162,9 +151,9 @@ func (l *Ledger) Code(at uint32, c *codec.Coder) {
 	}
 	c.Bool(&holder)
 	if holder {
-		l.holders[int(at)-1-len(l.tokens)].code(c)
+		l.holders.at(int(at) - 1 - l.tokens.n).code(c)
 	} else {
-		l.tokens[at-1].code(c)
+		l.tokens.at(int(at) - 1).code(c)
 	}
 }
 
@@ -172,41 +161,74 @@ func (l *Ledger) decode(holder bool, c *codec.Coder) {
 	if holder {
 		h := new(Holder)
 		h.code(c)
-		l.holders = append(l.holders, h)
+		decoded(c, &l.holders, h)
 		return
 	}
 	t := new(Token)
 	t.code(c)
-	l.tokens = append(l.tokens, t)
+	decoded(c, &l.tokens, t)
+	l.equal.put(&same{t.content(), t.Number})
+}
+
+// decoded adds a record that must follow all others.
+func decoded[K cmp.Ordered, R record[K]](c *codec.Coder, p *pages[K, R], r R) {
+	if p.n > 0 && p.at(p.n-1).key() >= r.key() {
+		c.Fail(fmt.Errorf("%w: token or application %v is out of order", codec.ErrMalformed, r.key()))
+		return
+	}
+	p.put(r)
 }
 
 // Records returns the number of records that Code encodes.
-func (l *Ledger) Records() int { return len(l.tokens) + len(l.holders) }
+func (l *Ledger) Records() int { return l.tokens.n + l.holders.n }
 
 // Check verifies that tokens and holders refer to each other. exists says whether there is an
 // application.
 func (l *Ledger) Check(exists func(app uint32) bool) error {
-	for i, t := range l.tokens {
-		switch {
-		case t.Number == 0 || t.Number > l.last || i > 0 && l.tokens[i-1].Number >= t.Number:
+	if l.equal.n != l.tokens.n {
+		return fmt.Errorf("%d of %d tokens are found by their content", l.equal.n, l.tokens.n)
+	}
+	last := uint32(0)
+	for t := range l.tokens.all() {
+		if t.Number <= last || t.Number > l.last {
 			return fmt.Errorf("%v is out of order, or newer than %d", t, l.last)
-		case t.Phase >= phases || (len(t.Apps) == 0) != (t.Phase == Ending) || t.Phase == Ending && t.Keep:
-			return fmt.Errorf("%v is %s and has %d applications", t, t.Phase, len(t.Apps))
 		}
-		for k, app := range t.Apps {
-			if h := l.Holder(app); h == nil || k > 0 && t.Apps[k-1] >= app || !slices.Contains(h.Tokens, t.Number) {
-				return fmt.Errorf("%v names application %d, which does not hold it", t, app)
-			}
+		if last = t.Number; l.equalTo(t.content()) != t {
+			return fmt.Errorf("%v is not found by its content", t)
+		}
+		if err := l.checkToken(t); err != nil {
+			return err
 		}
 	}
-	for i, h := range l.holders {
-		if !exists(h.App) || i > 0 && l.holders[i-1].App >= h.App || h.Sequence > l.sequence {
+	last = 0
+	for h := range l.holders.all() {
+		if !exists(h.App) || h.App <= last || h.Sequence > l.sequence {
 			return fmt.Errorf("application %d holds tokens and is not there, or is out of order", h.App)
 		}
-		for k, n := range h.Tokens {
-			if t := l.Token(n); t == nil || k > 0 && h.Tokens[k-1] >= n || !slices.Contains(t.Apps, h.App) {
-				return fmt.Errorf("application %d holds token %d, which does not name it", h.App, n)
-			}
+		last = h.App
+		if err := l.checkHolder(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) checkToken(t *Token) error {
+	if t.Phase >= phases || (len(t.Apps) == 0) != (t.Phase == Ending) || t.Phase == Ending && t.Keep {
+		return fmt.Errorf("%v is %s and has %d applications", t, t.Phase, len(t.Apps))
+	}
+	for k, app := range t.Apps {
+		if h := l.Holder(app); h == nil || k > 0 && t.Apps[k-1] >= app || !slices.Contains(h.Tokens, t.Number) {
+			return fmt.Errorf("%v names application %d, which does not hold it", t, app)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) checkHolder(h *Holder) error {
+	for k, n := range h.Tokens {
+		if t := l.Token(n); t == nil || k > 0 && h.Tokens[k-1] >= n || !slices.Contains(t.Apps, h.App) {
+			return fmt.Errorf("application %d holds token %d, which does not name it", h.App, n)
 		}
 	}
 	return nil

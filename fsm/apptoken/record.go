@@ -1,7 +1,7 @@
 package apptoken
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"fmt"
 
 	"rmd/internal/codec"
@@ -25,11 +25,16 @@ const (
 	phases
 )
 
+var phaseNames = [phases]string{"new", "kept", "lost", "ending"}
+
+// Phases returns the names of all phases.
+func Phases() []string { return phaseNames[:] }
+
 func (p Phase) String() string {
 	if p >= phases {
 		return fmt.Sprintf("Phase(%d)", uint8(p))
 	}
-	return [...]string{"new", "kept", "lost", "ending"}[p]
+	return phaseNames[p]
 }
 
 // Token is a token of one or more applications. Records are never changed in place: forks of the
@@ -54,12 +59,29 @@ func (t *Token) String() string {
 	return fmt.Sprintf("token %d (%s of %s)", t.Number, t.Kind, t.Service)
 }
 
-func (t *Token) equal(kind, service string, identifier, password []byte) bool {
-	return t.Kind == kind && t.Service == service && bytes.Equal(t.Identifier, identifier) && bytes.Equal(t.Password, password)
+func (t *Token) key() uint32 { return t.Number }
+
+// content identifies what makes tokens equal. Nobody can make two tokens with one content.
+func (t *Token) content() string { return contentOf(t.Kind, t.Service, t.Identifier, t.Password) }
+
+func contentOf(kind, service string, identifier, password []byte) string {
+	c := codec.NewEncoder(nil)
+	c.String(&kind)
+	c.String(&service)
+	c.Raw(&identifier)
+	c.Raw(&password)
+	sum := sha256.Sum256(c.Bytes())
+	return string(sum[:])
 }
 
 // Renewable reports whether another renewal can move the end.
 func (t *Token) Renewable() bool { return t.MaxMillis == 0 || t.EndMillis < t.MaxMillis }
+
+// Doomed reports whether the applications of the token will lose it as things are: its renewals
+// fail, or nothing has replaced it when it was time for that.
+func (t *Token) Doomed(now int64) bool {
+	return t.Phase == Lost || t.Phase == Kept && (t.Failures > 0 || !t.Renewable() && t.NextMillis <= now)
+}
 
 func (t *Token) code(c *codec.Coder) {
 	c.U32(&t.Number)
@@ -93,6 +115,8 @@ type Holder struct {
 	Sequence    uint64 // of its last replacement; 0: none
 	Credentials []byte // its new tokens, for nodes
 }
+
+func (h *Holder) key() uint32 { return h.App }
 
 func (h *Holder) code(c *codec.Coder) {
 	c.U32(&h.App)
