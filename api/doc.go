@@ -69,6 +69,7 @@
 //	GET    /v1/reservations/{id}/history                        ReservationHistory
 //	DELETE /v1/reservations/{id}?reason=                        Done
 //
+//	GET    /v1/tokens?app&state&limit&after                     AppTokens
 //	GET    /v1/forecast                                         ForecastReport
 //	GET    /v1/preemption                                       Preemption
 //	POST   /v1/preemption:preview       PreviewPreemption    →  PreemptionPreview

@@ -17,6 +17,7 @@ type (
 	ExplainedGang        = explain.Gang
 	ExplainedPlacement   = explain.Placed
 	ExplainedLease       = explain.Lease
+	ExplainedToken       = explain.Token
 )
 
 // Because says why a decision was made. It is derived from the state just before the decision.

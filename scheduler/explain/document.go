@@ -32,8 +32,19 @@ type Explanation struct {
 	Preemption *AppPreemption `json:"preemption,omitempty"`
 	Gang       *Gang          `json:"gang,omitempty"`
 	Leases     []Lease        `json:"leases,omitempty"`
+	Tokens     []Token        `json:"tokens,omitempty"` // those that it will lose as things are, or has lost
 
 	reason scheduler.Reason
+}
+
+// Token is a token that the application carries for another service, and that is not renewed.
+type Token struct {
+	Number    uint32 `json:"number"`
+	Kind      string `json:"kind"`
+	Service   string `json:"service"`
+	Lost      bool   `json:"lost,omitempty"`   // rmd makes no further call for it
+	EndMillis int64  `json:"end_ms,omitempty"` // the last known one
+	Text      string `json:"text"`
 }
 
 // Lease says that a container runs in the idle room of a reserved node. With Lends, the reservation

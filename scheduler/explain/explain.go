@@ -130,6 +130,7 @@ func (v view) explainMore(x *Explanation, a *state.App) {
 	alternatives{v}.explainIfs(x, slot, a)
 	preemptions{v}.explainPreemption(x, a)
 	v.explainLeases(x, a)
+	x.Tokens = doomed(v.st, a)
 }
 
 func (x *Explanation) because(r scheduler.Reason, format string, args ...any) {

@@ -51,7 +51,7 @@ func TestSecretsInNoAnswer(t *testing.T) {
 		&event.TokensReplaced{Apps: []uint32{3}, Tokens: secret, Credentials: []byte(clientKey)}, &event.TokenCallFailed{Token: 2, Why: "refused"})
 	paths := []string{"/v1/apps/" + app1 + "/events?count=100", "/v1/events?count=100", "/v1/audit", "/v1/log?from=1&count=50&kind=AttemptRegistered&why", "/metrics", "/jmx", "/conf",
 		"/v1/log?from=1&count=50&kind=TokensAdded&why", "/v1/log?from=1&count=50&kind=TokensReplaced", "/v1/apps/" + app3 + "/events?count=100", "/ui/apps/" + app3,
-		"/ui/", "/ui/apps", "/ui/apps/" + app1, "/ui/events"}
+		"/v1/tokens", "/ui/", "/ui/apps", "/ui/apps/" + app1, "/ui/events"}
 	for _, g := range golden {
 		paths = append(paths, g.path)
 	}

@@ -57,5 +57,5 @@ func New(cfg Config) *API {
 // Routes returns all endpoints.
 func (a *API) Routes() []route.Route {
 	return slices.Concat(a.inputs.routes(), a.apps.routes(), a.forecasts.routes(), a.nodes.routes(), a.labels.routes(), a.queues.routes(), a.reservations.routes(), a.preemptions.routes(), a.confs.routes(), a.shadows.routes(),
-		a.cluster.routes(), a.snapshots.routes(), a.access.routes(), a.events.routes(), a.past.routes(), a.logs.routes(), auditRoutes(), openAPIRoutes())
+		a.cluster.routes(), a.snapshots.routes(), a.access.routes(), a.events.routes(), a.past.routes(), a.logs.routes(), auditRoutes(), appTokenRoutes(), openAPIRoutes())
 }
