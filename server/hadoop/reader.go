@@ -2,10 +2,14 @@ package hadoop
 
 import (
 	"context"
+	"slices"
 
 	"rmd/fsm"
+	"rmd/fsm/apptoken"
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/hadoop/launcher"
+	"rmd/transport/hadoop/renewer"
 )
 
 // reader gives the ports the committed state.
@@ -30,6 +34,31 @@ func (r reader) Watch() (launcher.Watch, error) {
 		return nil, err
 	}
 	return masterWatch{s}, nil
+}
+
+// WatchTokens returns a watch on the tokens of applications in the committed state.
+func (r reader) WatchTokens() (renewer.Watch, error) {
+	s, err := r.machine.Watch(0)
+	if err != nil {
+		return nil, err
+	}
+	return tokenWatch{s}, nil
+}
+
+// tokenWatch skips batches that do not concern tokens of applications.
+type tokenWatch struct{ *fsm.Subscription }
+
+// Next implements renewer.Watch.
+func (w tokenWatch) Next(ctx context.Context) error {
+	for {
+		b, err := w.Subscription.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(b.Events, func(e event.Event) bool { return slices.Contains(apptoken.Kinds, e.Kind()) }) {
+			return nil
+		}
+	}
 }
 
 // masterWatch skips batches that do not concern an AM container.

@@ -66,3 +66,38 @@ func wakes(t *testing.T, w interface{ Next(context.Context) error }) bool {
 	}
 	return err == nil
 }
+
+// TestTokenWatch checks which entries wake the renewer of tokens.
+func TestTokenWatch(t *testing.T) {
+	m := fsm.New(fsm.Config{})
+	index := uint64(0)
+	apply := func(events ...event.Event) {
+		t.Helper()
+		index++
+		b := event.Batch{Level: event.Level, Events: events}
+		if err, failed := m.Apply(&raft.Log{Index: index, Term: 1, Data: b.Encode()}).(error); failed {
+			t.Fatal(err)
+		}
+	}
+	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
+		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
+	w, err := (reader{machine: m}).WatchTokens()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, x := range []struct {
+		wakes bool
+		e     event.Event
+	}{
+		{false, &event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", MaxAttempts: 2}},
+		{true, &event.TokensAdded{App: 1, Tokens: []event.AppToken{{Kind: "kms-dt"}}}},
+		{true, &event.TokenRenewed{Token: 1, EndMillis: 1000, NextMillis: 900}},
+		{false, &event.AttemptStarted{App: 1, Attempt: 1}},
+	} {
+		apply(x.e)
+		if woken := wakes(t, w); woken != x.wakes {
+			t.Errorf("%s: wakes the renewer: %v, want %v", event.Describe(x.e), woken, x.wakes)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"rmd/fsm/apptoken"
 	"rmd/fsm/state"
@@ -158,6 +157,6 @@ func (r *Renewer) report(ctx context.Context, in input.Input) {
 			return
 		}
 		r.cfg.Logger.Debug("result of a token's call is reported again", "error", err)
-		wait(ctx, max(r.cfg.Interval, 100*time.Millisecond))
+		wait(ctx, reportAgain)
 	}
 }

@@ -30,12 +30,27 @@ type Services interface {
 	Fetch(ctx context.Context, user string) ([]token.Token, error)
 }
 
+// Reader reads the committed state of this replica.
+type Reader interface {
+	frontend.Reader
+	// WatchTokens returns a watch on the tokens of applications from now on.
+	WatchTokens() (Watch, error)
+}
+
+// Watch signals that tokens of applications have changed.
+type Watch interface {
+	// Next returns when an entry about tokens was applied that no earlier call has returned for. After
+	// an error the renewer creates a new watch.
+	Next(ctx context.Context) error
+	Close()
+}
+
 // Config is the configuration of a Renewer.
 type Config struct {
 	// Logger, Submitter, Reader and Services are required.
 	Logger    hclog.Logger
 	Submitter frontend.Submitter
-	Reader    frontend.Reader
+	Reader    Reader
 	Services  Services
 	// Final reports whether an error of Services says that no further call can succeed.
 	Final func(err error) bool
@@ -45,20 +60,22 @@ type Config struct {
 
 	// PerSecond limits the calls to one service.
 	PerSecond int
-	// Interval is the time between two looks at the state, and before a report is tried again.
-	Interval time.Duration
+	// Pause is the shortest time between two looks at the state: the results of many calls come at
+	// once.
+	Pause time.Duration
 	// Now returns the current time.
 	Now func() time.Time
 }
 
 // Defaults sets the fields that have a default.
 func (c *Config) Defaults() {
-	c.PerSecond, c.Interval, c.Now = cmp.Or(c.PerSecond, 20), cmp.Or(c.Interval, 200*time.Millisecond), time.Now
+	c.PerSecond, c.Pause, c.Now = cmp.Or(c.PerSecond, 20), cmp.Or(c.Pause, 20*time.Millisecond), time.Now
 }
 
 // Renewer calls the services of tokens while this replica leads.
 type Renewer struct {
-	cfg Config
+	cfg   Config
+	woken chan struct{} // has an element if tokens have changed or a call has ended since the last look
 
 	mu    sync.Mutex
 	calls map[key]struct{}     // in progress
@@ -74,7 +91,7 @@ func New(cfg Config) (*Renewer, error) {
 	if cfg.Logger == nil || cfg.Submitter == nil || cfg.Reader == nil || cfg.Services == nil || cfg.Final == nil {
 		return nil, errors.New("renewer: logger, submitter, reader, services and final are required")
 	}
-	return &Renewer{cfg: cfg, calls: map[key]struct{}{}, next: map[string]time.Time{}}, nil
+	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{}}, nil
 }
 
 // Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed.
@@ -119,38 +136,102 @@ func (r *Renewer) start(ctx context.Context) (stop func()) {
 // returns, all its goroutines have ended.
 func (r *Renewer) Lead(ctx context.Context) {
 	defer r.wg.Wait()
-	for current := false; ctx.Err() == nil; {
-		if !current {
-			err := r.cfg.Reader.Current(ctx)
-			current = err == nil
+	for ctx.Err() == nil {
+		if err := r.follow(ctx); ctx.Err() == nil {
+			r.cfg.Logger.Debug("watch of tokens starts again", "error", err)
+			wait(ctx, reportAgain)
 		}
-		if current {
-			r.look(ctx, r.cfg.Reader.Fork())
-		}
-		wait(ctx, r.cfg.Interval)
 	}
 }
 
-// look begins the calls that are due, those first for which an application waits.
-func (r *Renewer) look(ctx context.Context, st *state.State) {
+// follow looks at the state now, whenever it has changed or a call has ended, and when the next call
+// is due. It creates the watch before the first look, so that it misses no change. It returns the
+// reason why it cannot continue.
+func (r *Renewer) follow(ctx context.Context) error {
+	w, err := r.cfg.Reader.WatchTokens()
+	if err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	defer w.Close()
+	if err := r.cfg.Reader.Current(ctx); err != nil {
+		return fmt.Errorf("catch up: %w", err)
+	}
+	watching, cancel := context.WithCancel(ctx)
+	failed := make(chan error, 1)
+	go func() { failed <- r.listen(watching, w) }()
+	defer func() { cancel(); <-failed }()
+	for ctx.Err() == nil {
+		next := time.NewTimer(r.look(ctx, r.cfg.Reader.Fork()))
+		select {
+		case <-r.woken:
+		case <-next.C:
+		case err := <-failed:
+			failed <- err
+			return err
+		}
+		next.Stop()
+		wait(ctx, r.cfg.Pause)
+	}
+	return ctx.Err()
+}
+
+// listen wakes the renewer whenever tokens change.
+func (r *Renewer) listen(ctx context.Context, w Watch) error {
+	for {
+		if err := w.Next(ctx); err != nil {
+			return err
+		}
+		r.wake()
+	}
+}
+
+func (r *Renewer) wake() {
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
+}
+
+// lookMost is the longest time between two looks: the clock may step meanwhile.
+const lookMost = time.Minute
+
+// look begins the calls that are due, those first for which an application waits. It returns the time
+// until the next one is due, without those that wait for the end of another call.
+func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
 	now := r.cfg.Now()
-	var due []*apptoken.Token
+	next := now.Add(lookMost)
+	due := r.due(st, now, &next)
+	for _, t := range due {
+		next = earlier(next, r.begin(key{token: t.Number}, t.Service, now, func() { r.serve(ctx, st, t) }))
+	}
+	for h := range st.AppTokens.Holders() {
+		switch at := time.UnixMilli(h.FetchMillis); {
+		case h.FetchMillis == 0:
+		case at.After(now):
+			next = earlier(next, at)
+		default:
+			next = earlier(next, r.begin(key{app: h.App}, "", now, func() { r.fetchFirst(ctx, st, h) }))
+		}
+	}
+	return next.Sub(now)
+}
+
+// due returns the tokens for which a call is due, the most urgent ones first. It lowers next to the
+// time when the first of the others is.
+func (r *Renewer) due(st *state.State, now time.Time, next *time.Time) (due []*apptoken.Token) {
 	for t := range st.AppTokens.Tokens() {
-		if t.NextMillis <= now.UnixMilli() && r.callable(t, now) {
+		switch at := time.UnixMilli(t.NextMillis); {
+		case !r.callable(t, now):
+		case at.After(now):
+			*next = earlier(*next, at)
+		default:
 			due = append(due, t)
 		}
 	}
 	slices.SortStableFunc(due, func(a, b *apptoken.Token) int {
 		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.NextMillis, b.NextMillis))
 	})
-	for _, t := range due {
-		r.begin(key{token: t.Number}, t.Service, now, func() { r.serve(ctx, st, t) })
-	}
-	for h := range st.AppTokens.Holders() {
-		if h.FetchMillis != 0 && h.FetchMillis <= now.UnixMilli() {
-			r.begin(key{app: h.App}, "", now, func() { r.fetchFirst(ctx, st, h) })
-		}
-	}
+	return due
 }
 
 // callable reports whether a call for a token can be of use. No token is renewed after its end.
@@ -171,12 +252,15 @@ func (r *Renewer) replaceable(t *apptoken.Token) bool {
 }
 
 // begin begins a call unless it is in progress, or there are too many calls, or too many of a
-// service.
-func (r *Renewer) begin(k key, service string, now time.Time, call func()) {
+// service. It returns when to try again if the service has had too many.
+func (r *Renewer) begin(k key, service string, now time.Time, call func()) (again time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, busy := r.calls[k]; busy || len(r.calls) >= r.cfg.Policy.ThreadsMax || now.Before(r.next[service]) {
-		return
+	if _, busy := r.calls[k]; busy || len(r.calls) >= r.cfg.Policy.ThreadsMax {
+		return now.Add(lookMost)
+	}
+	if at := r.next[service]; now.Before(at) {
+		return at
 	}
 	// A service may get the calls of one second at once.
 	r.next[service] = later(r.next[service], now.Add(-time.Second)).Add(time.Second / time.Duration(r.cfg.PerSecond))
@@ -191,7 +275,16 @@ func (r *Renewer) begin(k key, service string, now time.Time, call func()) {
 		r.mu.Lock()
 		delete(r.calls, k)
 		r.mu.Unlock()
+		r.wake()
 	})
+	return now.Add(lookMost)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func later(a, b time.Time) time.Time {
@@ -200,6 +293,9 @@ func later(a, b time.Time) time.Time {
 	}
 	return b
 }
+
+// reportAgain is the time before a report or a watch is tried again.
+const reportAgain = 100 * time.Millisecond
 
 // Back-off after a failed call.
 const (

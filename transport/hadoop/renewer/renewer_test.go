@@ -40,11 +40,12 @@ type world struct {
 	fault   error
 	fetched []token.Token
 	inputs  []input.Input
+	changed chan struct{} // has an element after a change
 	hold    chan struct{} // if it is not nil, calls wait for it
 }
 
 func newWorld(t *testing.T, tokens ...event.AppToken) *world {
-	w := &world{T: t, st: state.New(), now: time.UnixMilli(1_000_000), busy: map[string]int{}, renewed: map[string]int{}}
+	w := &world{T: t, st: state.New(), now: time.UnixMilli(1_000_000), busy: map[string]int{}, renewed: map[string]int{}, changed: make(chan struct{}, 1)}
 	for _, e := range []event.Event{
 		&event.TimeAdvanced{NowMillis: w.now.UnixMilli()},
 		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: event.Level},
@@ -61,7 +62,7 @@ func newWorld(t *testing.T, tokens ...event.AppToken) *world {
 				return token.Delegation{Owner: "ann", Renewer: "yarn", Sequence: 7}, nil
 			}}}
 	c.Defaults()
-	c.Interval, c.Now = time.Millisecond, func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now }
+	c.Pause, c.Now = time.Millisecond, func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now }
 	var err error
 	if w.r, err = New(c); err != nil {
 		t.Fatal(err)
@@ -72,6 +73,10 @@ func newWorld(t *testing.T, tokens ...event.AppToken) *world {
 func (w *world) apply(e event.Event) {
 	if err := w.st.Apply(e); err != nil {
 		w.Error(err)
+	}
+	select {
+	case w.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -85,6 +90,22 @@ func (w *world) Fork() *state.State {
 	return w.st.Fork()
 }
 func (w *world) Current(context.Context) error { return nil }
+
+// WatchTokens returns a watch that signals all that happens meanwhile by one element.
+func (w *world) WatchTokens() (Watch, error) { return watch(w.changed), nil }
+
+type watch chan struct{}
+
+func (watch) Close() {}
+
+func (c watch) Next(ctx context.Context) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 func (w *world) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
 	w.mu.Lock()
