@@ -68,6 +68,7 @@ func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) 
 	explainReservations(l, x)
 	explainPreemption(l, x.Preemption)
 	list(l, "leases", x.Leases, leaseText)
+	list(l, "tokens", x.Tokens, func(t api.ExplainedToken) string { return t.Text })
 	if x.Waiting && x.Of > 0 {
 		l.line("ahead", "%s", neighbors(x.Ahead, x.Position-1))
 		l.line("behind", "%s", neighbors(x.Behind, x.Of-x.Position))

@@ -124,7 +124,7 @@ var calls = []string{
 	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
 	"label list", "label status gpu", "label nodes", "label add gpu", "label remove gpu --yes", "label map n1=gpu", "label map n1 --label gpu",
 	"queue list", "queue tree", "queue status root.a", "queue place --user ann", "queue stop root.a", "queue start root.a",
-	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes", "preempt --dry-run", "preempt --over 1h", "forecast report",
+	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes", "token list", "preempt --dry-run", "preempt --over 1h", "forecast report",
 	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
 	"shadow start QUEUES", "shadow start root.a.capacity=5", "shadow status", "shadow report", "shadow stop",
 	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",

@@ -17,7 +17,7 @@ func (p *program) tree() []*cli.Command {
 	all = append(all, group("Run",
 		devVerb(), serverVerb(), initVerb(), replayVerb(), benchVerbs())...)
 	all = append(all, group("Scheduling",
-		appVerbs(), nodeVerbs(), labelVerbs(), queueVerbs(), reservationVerbs(), preemptVerb(), forecastVerbs(), confVerbs(), shadowVerbs(), topVerb(), eventsVerb())...)
+		appVerbs(), nodeVerbs(), labelVerbs(), queueVerbs(), reservationVerbs(), appTokenVerbs(), preemptVerb(), forecastVerbs(), confVerbs(), shadowVerbs(), topVerb(), eventsVerb())...)
 	all = append(all, group("Cluster",
 		clusterVerbs(), accessVerbs(), autopilotVerbs(), snapshotVerbs(), upgradeVerbs(), logVerbs(), auditVerbs(), metricsVerb())...)
 	all = append(all, group("Offline", checkVerb(), recoverVerb(), importVerbs())...)
