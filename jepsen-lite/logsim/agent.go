@@ -180,7 +180,8 @@ func (a *agent) report(in *input.NodeHeartbeat) {
 }
 
 func (a *agent) beat() {
-	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.manager.Report(), CleanupsAcked: a.clean, SignalsAcked: a.signals, Sizes: a.sizes, SizesAcked: a.sized, RemovalsAcked: a.removed()}
+	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.manager.Report(), CleanupsAcked: a.clean, SignalsAcked: a.signals, Sizes: a.sizes, SizesAcked: a.sized, RemovalsAcked: a.removed(),
+		KeepAlive: a.w.service.collecting()}
 	a.clean, a.signals, a.sizes, a.sized = nil, nil, nil, nil
 	if in.Full {
 		in.Statuses = append(in.Statuses, a.manager.All()...)

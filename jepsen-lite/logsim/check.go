@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/ledger"
 	"rmd/jepsen-lite/ledger/statediff"
+	"rmd/jepsen-lite/tokenlog"
 	"rmd/server/shadow"
 	"rmd/snapshot"
 	"rmd/yarn"
@@ -28,6 +29,7 @@ type checker struct {
 	snaps   map[uint64]uint32
 	skips   map[uint64]bool
 	ledger  *ledger.Ledger
+	tokens  *tokenlog.Judge
 	granted map[yarn.ContainerID]grantAnswer
 	told    map[toldWarning]warningAnswer
 	ids     map[yarn.ApplicationID]bool // application ids handed out before a submission
@@ -64,7 +66,7 @@ const (
 )
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(),
+	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(), tokens: new(tokenlog.Judge),
 		granted: map[yarn.ContainerID]grantAnswer{}, told: map[toldWarning]warningAnswer{}, ids: map[yarn.ApplicationID]bool{}, lostIDs: map[yarn.ContainerID]bool{}}
 }
 
@@ -203,6 +205,9 @@ func (c *checker) enter(index uint64, rec record) {
 	if rec.skipped {
 		c.w.counts.Skipped++
 		return
+	}
+	for _, wrong := range c.tokens.Batch(b.Events) {
+		c.fail("tokens", "at %d: %s", index, wrong)
 	}
 	for _, e := range b.Events {
 		c.count(e)

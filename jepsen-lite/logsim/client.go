@@ -108,6 +108,9 @@ func (c *client) submit() {
 	}
 	in.Label, in.AMLabel = w.label(), w.label()
 	in.Tags = append(in.Tags, j.gang(n)...)
+	if !j.unmanaged { // its AM registers at once
+		in.Tokens = w.service.tokens(n)
+	}
 	c.sent = in
 	w.wire.send(c, c.keyed(in))
 }

@@ -83,11 +83,9 @@ func TestSeeds(t *testing.T) {
 }
 
 // unmet are the events that no run has. The cluster already has the feature level of this build.
-// Attempts, containers and node applications are recovered only in a migrated cluster. Tokens of other
-// services are renewed only behind Kerberos; scheduler/renewal has random lives of them.
+// Attempts, containers and node applications are recovered only in a migrated cluster.
 var unmet = []event.Kind{event.KindLevelRaised, event.KindAttemptRecovered, event.KindContainerRecovered,
-	event.KindNodeApplicationRecovered, event.KindTokensAdded, event.KindTokenRenewed, event.KindTokenCallFailed, event.KindTokensReleased,
-	event.KindTokenDropped, event.KindTokensReplaced, event.KindTokenFetchFailed, event.KindTokensKept}
+	event.KindNodeApplicationRecovered}
 
 // vocabulary checks that the runs had every kind of event.
 func vocabulary(t *testing.T, events *[256]int) {

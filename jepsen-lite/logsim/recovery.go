@@ -48,6 +48,9 @@ func (w *world) awaitRecovery() {
 	if left != "" && !w.check.broken() {
 		w.check.fail("L3", "after %d rounds without a fault there is still %s", recoveryRounds, left)
 	}
+	for _, late := range w.check.tokens.Overdue(60_000) {
+		w.check.fail("tokens", "%s", late)
+	}
 	w.compareReplicas()
 }
 
@@ -105,6 +108,9 @@ func (w *world) unfinished() string {
 		if c.busy || c.live > 0 {
 			return fmt.Sprintf("client %d at work", c.id)
 		}
+	}
+	if w.leads != nil && w.leads.core.State().AppTokens.Records() > 0 {
+		return "a token of applications"
 	}
 	if w.leads == nil || !w.leads.core.Idle() {
 		return "something in flight"

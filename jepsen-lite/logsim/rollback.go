@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/jepsen-lite/ledger"
+	"rmd/jepsen-lite/tokenlog"
 	"rmd/yarn"
 )
 
@@ -36,7 +37,7 @@ func (c *checker) rollback(index uint64) {
 // follow builds a new ledger from a log and returns the container ids in the entries after an
 // index.
 func (c *checker) follow(log []record, after uint64) (given []yarn.ContainerID) {
-	c.ledger = ledger.New().UniqueNames()
+	c.ledger, c.tokens = ledger.New().UniqueNames(), new(tokenlog.Judge)
 	for i, rec := range log {
 		index := uint64(i + 1)
 		b, err := event.Decode(rec.data)
@@ -46,6 +47,9 @@ func (c *checker) follow(log []record, after uint64) (given []yarn.ContainerID) 
 		if err != nil {
 			c.fail("S1", "the ledger cannot follow index %d: %v", index, err)
 			return given
+		}
+		if err == nil && !rec.skipped {
+			c.tokens.Batch(b.Events) // it was judged when it came
 		}
 		if index > after {
 			given = append(given, c.ledger.Given()...)

@@ -35,6 +35,7 @@ type world struct {
 	jobs    []*job
 	clients []*client
 	op      *operator
+	service *services
 	check   *checker
 
 	recovering bool
@@ -139,6 +140,7 @@ func newWorld(opt Options) *world {
 		w.clients = append(w.clients, &client{w: w, id: i})
 	}
 	w.op = &operator{w: w, tree: opt.Tree, lazy: opt.Lazy}
+	w.service = newServices(w)
 	w.enroll()
 	return w
 }
@@ -187,6 +189,7 @@ func (w *world) round() {
 	w.rounds++
 	w.now += w.rng.Int64N(60)
 	w.parties[w.rng.IntN(len(w.parties))].act()
+	w.service.act()
 	for range 1 + w.rng.IntN(2) {
 		w.wire.deliver()
 	}
