@@ -72,6 +72,7 @@ var background = map[string]string{
 	"transport/hadoop/ipc/unread.go: awaitTurn":               waits,
 	"transport/hadoop/launcher/launcher.go: wait":             "am-launcher",
 	"transport/hadoop/renewer/renewer.go: wait":               "tokens",
+	"transport/hadoop/renewer/renewer.go: follow":             "tokens",
 	"transport/hadoop/tracker/service.go: Run":                "no job: what it cannot send comes again with the next heartbeat; status says that there is no leader",
 	"transport/http/metrics/watch.go: Watch":                  "event-counts",
 	"transport/http/server.go: every":                         cannotFail,

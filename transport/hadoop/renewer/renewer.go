@@ -138,6 +138,7 @@ func (r *Renewer) Lead(ctx context.Context) {
 	defer r.wg.Wait()
 	for ctx.Err() == nil {
 		if err := r.follow(ctx); ctx.Err() == nil {
+			_ = r.cfg.Job.Done(err)
 			r.cfg.Logger.Debug("watch of tokens starts again", "error", err)
 			wait(ctx, reportAgain)
 		}
