@@ -25,7 +25,8 @@ help: ## print this help
 setup: ## download the pinned modules, and what the browser and interop tests need where it can be had
 	$(GO) mod download
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -qy chromium; } || echo "no chromium: the browser tests will not run"
-	command -v mvn >/dev/null && interop/fetch && RMD_INTEROP_HADOOP=2.10.2 interop/fetch && RMD_INTEROP_HADOOP=3.5.0 interop/fetch || echo "no Maven: the interop tests will not run"
+	command -v kinit >/dev/null || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy krb5-kdc krb5-admin-server krb5-user; } || echo "no MIT Kerberos: the tests behind Kerberos will not run"
+	command -v mvn >/dev/null && interop/fetch && interop/fetch native && RMD_INTEROP_HADOOP=2.10.2 interop/fetch && RMD_INTEROP_HADOOP=3.5.0 interop/fetch || echo "no Maven: the interop tests will not run"
 
 build: ## build bin/rmd and bin/rmd-chaos
 	$(GO) build -o $(BIN) ./cmd/rmd
