@@ -41,19 +41,19 @@ var advice = map[string]map[string]string{
 	"cluster/offline/recover.go": {
 		"name only %s, start it, and join the": "a recovery with several members; the disks of the others are of before it",
 	},
-	"cmd/rmd/internal/command/init.go": {
-		"first replica only:": "rmd init has just written the first configuration",
-	},
-	"cmd/rmd/internal/command/member.go": {
+	"cmd/rmd/internal/command/admin/member.go": {
 		"rmd cluster init --addr": "an example in the help of the command",
 		"rmd cluster remove rm4":  "an example in the help of the command",
 	},
-	"cmd/rmd/internal/command/offline.go": {
-		"rmd recover --data /var/lib": "an example in the help of the command, with --dry-run",
-	},
-	"cmd/rmd/internal/command/snapshot.go": {
+	"cmd/rmd/internal/command/admin/snapshot.go": {
 		"choose another name, or use --overwrite": "the file exists; a snapshot without state, of another cluster or older than the file is refused",
 		"It restores into a new cluster, or with": "the help of the command, which needs the cluster's id and a confirmation",
+	},
+	"cmd/rmd/internal/command/replica/init.go": {
+		"first replica only:": "rmd init has just written the first configuration",
+	},
+	"cmd/rmd/internal/command/replica/offline.go": {
+		"rmd recover --data /var/lib": "an example in the help of the command, with --dry-run",
 	},
 	"config/settings.go": {
 		"create the cluster when this many": "the description of a setting",

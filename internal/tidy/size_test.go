@@ -19,22 +19,20 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"cmd/rmd/internal/command": 12_464,
-	"cluster":                  6390,
-	"fsm/state":                9680,
-	"jepsen-lite/sim":          8320,
-	"scheduler":                8901,
-	"scheduler/capacity":       5550,
-	"scheduler/planner":        5150,
-	"transport/http/ui":        6050,
+	"cluster":            6390,
+	"fsm/state":          9680,
+	"jepsen-lite/sim":    8320,
+	"scheduler":          8901,
+	"scheduler/capacity": 5550,
+	"scheduler/planner":  5150,
+	"transport/http/ui":  6050,
 
-	"cmd/rmd/internal/command.call": 104,
-	"fsm/state.State":               148,
-	"jepsen-lite/sim.driver":        89,
-	"scheduler.Scheduler":           210,
-	"scheduler.preemptionRound":     101,
-	"scheduler/capacity.reader":     98,
-	"scheduler/planner.Planner":     246,
+	"fsm/state.State":           148,
+	"jepsen-lite/sim.driver":    89,
+	"scheduler.Scheduler":       210,
+	"scheduler.preemptionRound": 101,
+	"scheduler/capacity.reader": 98,
+	"scheduler/planner.Planner": 246,
 }
 
 // sizes are the lines of files and packages, and the methods of types.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/certificate"
 	"rmd/internal/exitcode"
 )
@@ -76,7 +77,7 @@ func TestAccessTokenPrecedence(t *testing.T) {
 	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", "/dev/zero"); !strings.Contains(r.err, "/dev/zero has more than the 4096 bytes") {
 		t.Errorf("a file without end: %+v", r)
 	}
-	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", tokenMax+1)} {
+	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", verb.TokenMax+1)} {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", file(bad))
 		if r.exit == exitcode.OK || bad != "" && strings.Contains(r.err, bad) {
 			t.Errorf("%.20q is taken: %+v", bad, r)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/cmd/rmd/internal/command/trial"
 	"rmd/cmd/rmd/internal/local"
 	"rmd/config"
 	"rmd/internal/exitcode"
@@ -129,7 +130,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 func benchmarkLoad(b *testing.B, kind load.Kind, figure func(*load.Result) float64, unit string) {
 	cfg := load.DefaultConfig(kind)
 	var err error
-	if cfg.Addresses, err = addressesIn(hadoopCluster(b)); err != nil {
+	if cfg.Addresses, err = trial.AddressesIn(hadoopCluster(b)); err != nil {
 		b.Fatal(err)
 	}
 	cfg.Logger, cfg.Duration = hclog.NewNullLogger(), 5*time.Second

@@ -19,6 +19,7 @@ import (
 
 	"rmd/api"
 	"rmd/cmd/internal/argparse"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/config"
 	"rmd/contrib"
 	"rmd/internal/exitcode"
@@ -34,7 +35,7 @@ type result struct {
 func rmd(t *testing.T, env map[string]string, line ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	s := Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80, Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}
+	s := verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80, Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}
 	code := Run(t.Context(), append([]string{"rmd"}, line...), s)
 	return result{code, out.String(), errs.String()}
 }
@@ -61,8 +62,8 @@ func leaves(commands []*cli.Command, path []string) []leaf {
 // TestFlagsAfterArguments checks for every command and flag that it has the same meaning after the
 // arguments as before them.
 func TestFlagsAfterArguments(t *testing.T) {
-	p := &program{}
-	app := p.app()
+	p := &verb.Program{}
+	app := app(p)
 	all := leaves(app.Commands, nil)
 	if len(all) < 60 {
 		t.Fatalf("only %d commands", len(all))
@@ -94,8 +95,8 @@ func TestFlagsAfterArguments(t *testing.T) {
 
 // TestEveryCommandHasHelp checks that the help of every command is complete and needs no cluster.
 func TestEveryCommandHasHelp(t *testing.T) {
-	p := &program{}
-	for _, l := range leaves(p.app().Commands, nil) {
+	p := &verb.Program{}
+	for _, l := range leaves(app(p).Commands, nil) {
 		if l.cmd.Hidden {
 			continue
 		}
@@ -108,7 +109,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			t.Errorf("%s has no usage", l.path)
 		}
 		for line := range strings.Lines(r.out) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > verb.HelpWidth {
 				t.Errorf("%s: %d columns: %s", l.path, n, line)
 			}
 		}

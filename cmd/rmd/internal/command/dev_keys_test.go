@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"rmd/cmd/rmd/internal/command/replica"
 )
 
 // devScreen is a run of rmd dev in a pseudo-terminal of 80 by 24.
@@ -25,7 +27,7 @@ type devScreen struct {
 func openDev(t *testing.T, args ...string) *devScreen {
 	t.Helper()
 	outer, inner := terminal(t)
-	if err := unix.IoctlSetWinsize(int(inner.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: summaryWidth}); err != nil {
+	if err := unix.IoctlSetWinsize(int(inner.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
 		t.Fatal(err)
 	}
 	x := &devScreen{t: t, keys: outer, cmd: exec.CommandContext(t.Context(), "rmd", append([]string{"dev"}, args...)...)}
@@ -107,12 +109,12 @@ func TestDevKeys(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(regexp.MustCompile(`\x1b\[\d*[A-Za-z]`).ReplaceAllString(x.seen.text(), ""), "\n") {
 		line = strings.Trim(line, "\r")
-		if n := len([]rune(line)); n > summaryWidth && !strings.HasPrefix(line, "log file: ") { // the path depends on the machine
+		if n := len([]rune(line)); n > 80 && !strings.HasPrefix(line, "log file: ") { // the path depends on the machine
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
 	for i := range 3 {
-		if r := rmd(t, nil, "cluster", "status", "--timeout", "1", "--addr", fmt.Sprintf("127.0.0.1:%d", base+devStep*i)); r.exit == 0 {
+		if r := rmd(t, nil, "cluster", "status", "--timeout", "1", "--addr", fmt.Sprintf("127.0.0.1:%d", base+replica.DevStep*i)); r.exit == 0 {
 			t.Errorf("replica %d still runs:\n%s", i+1, r.out)
 		}
 	}

@@ -1,10 +1,10 @@
-// Package command is the command line of rmd, with one file for each command or noun.
+// Package command is the command line of rmd. program.go runs a command line and returns its exit
+// code, and tree.go lists all commands.
 //
-// program.go runs a command line and returns its exit code. verb.go has the parts of every command,
-// and tree.go lists all commands. A command reads its flags, calls the cluster through package
-// client, and prints the answer through package output. The cluster decides what is allowed.
+// The packages below have the commands, with one file for each command or noun. A command reads its
+// flags, calls the cluster through package client, and prints the answer through package output. The
+// cluster decides what is allowed.
 //
 // Each rule for all commands is in one place: the order of flags (package argparse), exit codes and
-// error lines (package clierr), formats (show.go), confirmation of destructive commands
-// (confirm.go).
+// error lines (package clierr), and all others in package verb.
 package command

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/argparse"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/exitcode"
 )
 
@@ -20,7 +21,7 @@ var manDir = filepath.Join("..", "..", "..", "..", "docs", "man")
 // TestManPagesAreCurrent checks that the manual pages in the repository match the command tree.
 // With -rewrite it writes them.
 func TestManPagesAreCurrent(t *testing.T) {
-	pages := manPages((&program{}).app())
+	pages := manPages(app((&verb.Program{})))
 	if *rewrite {
 		if r := rmd(t, nil, "docs", "man", manDir); r.exit != 0 {
 			t.Fatalf("rmd docs man %s: exit %d, want 0; stderr %q", manDir, r.exit, r.err)
@@ -64,10 +65,10 @@ func TestPlainEscapes(t *testing.T) {
 
 // TestExamples checks that every command has examples of itself with correct usage.
 func TestExamples(t *testing.T) {
-	p := &program{}
-	app := p.app()
+	p := &verb.Program{}
+	app := app(p)
 	for _, l := range leaves(app.Commands, nil) {
-		path, examples := strings.Join(l.path, " "), p.verbs[l.cmd].examples
+		path, examples := strings.Join(l.path, " "), p.Verbs[l.cmd].Examples
 		if len(examples) == 0 && !hidden(app.Commands, l.path) {
 			t.Errorf("%s has no example", path)
 		}
@@ -106,10 +107,10 @@ func split(line string) ([]string, error) {
 
 // TestEveryID checks that every command completes its IDs.
 func TestEveryID(t *testing.T) {
-	p := &program{}
-	for _, l := range leaves(p.app().Commands, nil) {
+	p := &verb.Program{}
+	for _, l := range leaves(app(p).Commands, nil) {
 		path := strings.Join(l.path, " ")
-		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") && len(p.verbs[l.cmd].complete) == 0 {
+		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") && len(p.Verbs[l.cmd].Complete) == 0 {
 			t.Errorf("%s %s is not completed", path, args)
 		}
 	}
@@ -118,7 +119,7 @@ func TestEveryID(t *testing.T) {
 // TestValuesOfFlags checks for every flag with a fixed set of values that the help, the completion,
 // the check and its error have the same values. A flag whose help lists values must be one of them.
 func TestValuesOfFlags(t *testing.T) {
-	app := (&program{}).app()
+	app := app((&verb.Program{}))
 	listed := regexp.MustCompile(`^[a-z]+(\|[a-z]+)+`)
 	tried := 0
 	for _, l := range leaves(app.Commands, nil) {
@@ -127,9 +128,9 @@ func TestValuesOfFlags(t *testing.T) {
 		}
 		path := strings.Join(l.path, " ")
 		for _, flag := range slices.Concat(l.cmd.Flags, app.Flags) {
-			f, ok := flag.(filled)
+			f, ok := flag.(verb.Filled)
 			name := "--" + flag.Names()[0]
-			if !ok || len(f.only) == 0 {
+			if !ok || len(f.Only) == 0 {
 				if d, ok := flag.(cli.DocGenerationFlag); ok && listed.MatchString(d.GetUsage()) {
 					t.Errorf("%s %s: its help lists values, but it takes any: %s", path, name, d.GetUsage())
 				}
@@ -142,19 +143,19 @@ func TestValuesOfFlags(t *testing.T) {
 				word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 				offered = append(offered, word)
 			}
-			if !slices.Equal(offered, wordsOf(f.only)) {
-				t.Errorf("%s %s completes %q, want %q", path, name, offered, wordsOf(f.only))
+			if !slices.Equal(offered, verb.WordsOf(f.Only)) {
+				t.Errorf("%s %s completes %q, want %q", path, name, offered, verb.WordsOf(f.Only))
 			}
 			r := rmd(t, nil, append(slices.Clone(l.path), name+"=@")...)
 			if r.exit != exitcode.Usage || !strings.Contains(r.err, `unknown value "@" of `+name) {
 				t.Errorf("rmd %s %s=@: exit %d, stderr %q; want exit %d and the flag in the error", path, name, r.exit, r.err, exitcode.Usage)
 			}
-			for _, v := range f.only {
-				if len(f.only) <= mostInHelp && (!strings.Contains(f.GetUsage(), v.word) || !strings.Contains(r.err, v.word)) {
-					t.Errorf("%s %s: %s is not in the help %q or not in the error %q", path, name, v.word, f.GetUsage(), r.err)
+			for _, v := range f.Only {
+				if len(f.Only) <= verb.MostInHelp && (!strings.Contains(f.GetUsage(), v.Word) || !strings.Contains(r.err, v.Word)) {
+					t.Errorf("%s %s: %s is not in the help %q or not in the error %q", path, name, v.Word, f.GetUsage(), r.err)
 				}
-				if word, err := f.find(strings.ToUpper(v.word)); err != nil || word != v.word {
-					t.Errorf("%s %s=%s is read as %q, %v", path, name, strings.ToUpper(v.word), word, err)
+				if word, err := f.Find(strings.ToUpper(v.Word)); err != nil || word != v.Word {
+					t.Errorf("%s %s=%s is read as %q, %v", path, name, strings.ToUpper(v.Word), word, err)
 				}
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/command/verb"
 )
 
 // tidyFlags removes "(default: false)" from the help.
@@ -38,7 +40,7 @@ func (h *helpWriter) flush(w io.Writer) error {
 	lines := strings.Split(strings.TrimRight(h.String(), "\n"), "\n")
 	var b strings.Builder
 	for _, line := range lines {
-		b.WriteString(fold(strings.TrimRight(line, " "), helpWidth) + "\n")
+		b.WriteString(verb.Fold(strings.TrimRight(line, " "), verb.HelpWidth) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/exitcode"
 )
 
 func TestErrorsAreFoldedOnATerminal(t *testing.T) {
 	var b strings.Builder
-	s := Streams{Err: &b, ErrTerminal: true, Width: 30}
+	s := verb.Streams{Err: &b, ErrTerminal: true, Width: 30}
 	if code := writeError(s, clierr.New(clierr.CodeFile, "do that", "something is wrong with a file")); code != exitcode.Failure {
 		t.Errorf("exit %d", code)
 	}

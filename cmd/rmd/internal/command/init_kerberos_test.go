@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/cmd/rmd/internal/command/replica"
 	"rmd/internal/exitcode"
 	"rmd/internal/gss/gsstest"
 	"rmd/internal/hadoopconf"
@@ -22,7 +23,7 @@ func TestInitKerberos(t *testing.T) {
 	if r.exit != exitcode.OK {
 		t.Fatalf("init: %+v", r)
 	}
-	check := []string{"check", "--kerberos", "--conf-dir", filepath.Join(dir, "rm1", hadoopDir), "--id", "rm1"}
+	check := []string{"check", "--kerberos", "--conf-dir", filepath.Join(dir, "rm1", replica.HadoopDir), "--id", "rm1"}
 	said := r.out + r.err
 	if !strings.Contains(said, "rmd "+strings.Join(check, " ")) {
 		t.Errorf("it does not say how to check:\n%s", said)
@@ -54,7 +55,7 @@ func TestInitKerberosFiles(t *testing.T) {
 		t.Errorf("%+v does not say %s", r, want)
 	}
 	for _, id := range []string{"rm2", "rm4"} {
-		conf, err := hadoopconf.ReadDir(filepath.Join(dir, id, hadoopDir))
+		conf, err := hadoopconf.ReadDir(filepath.Join(dir, id, replica.HadoopDir))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rmd/api"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/exitcode"
 )
 
@@ -166,7 +167,7 @@ func TestFollowReadsMissingEntries(t *testing.T) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	p := Streams{In: strings.NewReader(""), Out: writerFunc(func(b []byte) (int, error) {
+	p := verb.Streams{In: strings.NewReader(""), Out: writerFunc(func(b []byte) (int, error) {
 		if strings.Contains(string(b), `"index":15`) {
 			cancel()
 		}
@@ -201,7 +202,7 @@ func TestStopFollowing(t *testing.T) {
 				<-r.Context().Done()
 			}))
 			var errs bytes.Buffer
-			p := Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Width: 80, Env: func(string) (string, bool) { return "", false }}
+			p := verb.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Width: 80, Env: func(string) (string, bool) { return "", false }}
 			args, want := append([]string{"rmd", "--addr", s.URL}, strings.Fields(command)...), exitcode.Failure
 			if follow {
 				args, want = append(args, "--follow"), exitcode.OK

@@ -9,26 +9,27 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/exitcode"
 )
 
 // docsVerbs returns the commands that write the manual pages. Packages and the repository use it, users do not.
-func docsVerbs() verb {
-	man := verb{name: "man", usage: "write the manual pages", args: "DIR", min: 1, max: 1, run: func(c *call) error {
-		pages := manPages((&program{}).app()) // without an environment, whose values would appear as defaults
-		if err := os.MkdirAll(c.arg(0), 0o755); err != nil {
+func docsVerbs() verb.Verb {
+	man := verb.Verb{Name: "man", Usage: "write the manual pages", Args: "DIR", Min: 1, Max: 1, Run: func(c *verb.Call) error {
+		pages := manPages(app((&verb.Program{}))) // without an environment, whose values would appear as defaults
+		if err := os.MkdirAll(c.Arg(0), 0o755); err != nil {
 			return err
 		}
-		for _, name := range sorted(pages) {
-			if err := os.WriteFile(filepath.Join(c.arg(0), name), []byte(pages[name]), 0o644); err != nil {
+		for _, name := range verb.Sorted(pages) {
+			if err := os.WriteFile(filepath.Join(c.Arg(0), name), []byte(pages[name]), 0o644); err != nil {
 				return err
 			}
 		}
-		c.printMessage("%d pages in %s", len(pages), c.arg(0))
+		c.PrintMessage("%d pages in %s", len(pages), c.Arg(0))
 		return nil
 	}}
-	d := noun("docs", "what is made of the command tree", man)
-	d.hidden = true
+	d := verb.Noun("docs", "what is made of the command tree", man)
+	d.Hidden = true
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rmd/api"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/exitcode"
 )
 
@@ -56,7 +57,7 @@ func TestPreemptOver(t *testing.T) {
 		t.Errorf("off %+v, planned %+v", off, planned)
 	}
 	var out, errs bytes.Buffer
-	code := Run(t.Context(), []string{"rmd", "preempt", "--over", "1h"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
+	code := Run(t.Context(), []string{"rmd", "preempt", "--over", "1h"}, verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
 		Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
 	if code != 0 {
 		t.Fatalf("rmd preempt --over 1h on a terminal: exit %d, want 0; stderr %q", code, errs.String())

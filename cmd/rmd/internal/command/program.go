@@ -14,6 +14,7 @@ import (
 	"rmd/cmd/internal/argparse"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/exitcode"
 )
 
@@ -24,36 +25,36 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the next signal has its default effect
-	return Run(ctx, os.Args, Standard())
+	return Run(ctx, os.Args, verb.Standard())
 }
 
 // Run runs one command line and returns its exit code. The first of args is the program's name.
-func Run(ctx context.Context, args []string, s Streams) int {
-	p := &program{Streams: s, version: Version()}
+func Run(ctx context.Context, args []string, s verb.Streams) int {
+	p := &verb.Program{Streams: s, Version: Version()}
 	defer func() {
-		for _, cl := range p.clients {
+		for _, cl := range p.Clients {
 			cl.Close()
 		}
 	}()
-	app := p.app()
+	app := app(p)
 	arranged, err := argparse.Arrange(app, args)
 	if err == nil {
 		help := &helpWriter{}
 		app.Writer = help
 		err = errors.Join(app.RunContext(ctx, arranged), help.flush(s.Out))
 	}
-	if errors.Is(err, errQuietExit) {
+	if errors.Is(err, verb.ErrQuietExit) {
 		return codeOf(err)
 	}
 	code := writeError(p.Streams, err)
-	if p.lines != nil {
-		p.lines.Flush(lastLines)
+	if p.Lines != nil {
+		p.Lines.Flush(verb.LastLines)
 	}
 	return code
 }
 
 // writeError prints an error and returns its exit code. On a terminal it folds the lines.
-func writeError(s Streams, err error) int {
+func writeError(s verb.Streams, err error) int {
 	var b strings.Builder
 	code := clierr.Write(&b, err)
 	said := output.Printable(b.String()) // may contain text of other users, such as an AM's diagnostics
@@ -67,7 +68,7 @@ func writeError(s Streams, err error) int {
 		if first {
 			rest = strings.Repeat(" ", len(head)) + rest
 		}
-		text := fold(rest, max(s.Width, 2*len(head)))
+		text := verb.Fold(rest, max(s.Width, 2*len(head)))
 		if first {
 			text = head + text[len(head):]
 		}
@@ -77,14 +78,14 @@ func writeError(s Streams, err error) int {
 }
 
 // app returns the command tree.
-func (p *program) app() *cli.App {
+func app(p *verb.Program) *cli.App {
 	app := cli.NewApp()
 	app.Name, app.HelpName = "rmd", "rmd"
 	app.Usage = "a YARN ResourceManager replicated by Raft"
 	app.HideVersion, app.HideHelpCommand = true, true
 	app.Writer, app.ErrWriter, app.Reader = p.Out, p.Err, p.In
-	app.Flags = append(globalFlags(p.Env), p.tokenFileFlag())
-	app.Commands = p.tree()
+	app.Flags = append(verb.GlobalFlags(p.Env), p.TokenFileFlag())
+	app.Commands = tree(p)
 	app.Suggest = true
 	app.UseShortOptionHandling = false
 	app.ExitErrHandler = func(*cli.Context, error) {} // Run determines the exit code
@@ -116,7 +117,7 @@ func setUsageErrors(commands []*cli.Command) {
 }
 
 func codeOf(err error) int {
-	var q quietExit
+	var q verb.QuietExit
 	if errors.As(err, &q) {
 		return int(q)
 	}

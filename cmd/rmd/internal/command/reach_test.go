@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"rmd/client"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/cmd/rmd/internal/local"
 	"rmd/config"
 	"rmd/internal/certificate"
@@ -285,7 +286,7 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 		t.Skip("it runs two clusters")
 	}
 	commands := map[string]bool{}
-	for _, l := range leaves((&program{}).app().Commands, nil) {
+	for _, l := range leaves(app((&verb.Program{})).Commands, nil) {
 		name := strings.Join(l.path, " ")
 		commands[name] = true
 		if _, ok := reaches[name]; !ok {
@@ -300,7 +301,7 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
 			c := startCrew(t, secure) // one after the other: the command line's library has flags of its own, which all commands set
-			for _, name := range sorted(reaches) {
+			for _, name := range verb.Sorted(reaches) {
 				if reaches[name].not == "" {
 					c.check(t, name, reaches[name])
 				}
@@ -334,7 +335,7 @@ func (c *crew) check(t *testing.T, name string, of reach) {
 		t.Errorf("rmd %v: exit %d, says %q and %q, want %q in it", line, want.exit, want.out, want.err, says)
 		return
 	}
-	for _, kind := range sorted(c.bad) {
+	for _, kind := range verb.Sorted(c.bad) {
 		for at := range len(c.good) + 1 {
 			got := run(slices.Insert(slices.Clone(c.good), at, c.bad[kind]))
 			if !of.one {

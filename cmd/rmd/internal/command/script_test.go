@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"rmd/api"
+	"rmd/cmd/rmd/internal/command/replica"
 )
 
 // stage is the cluster for the scripts: `rmd dev` in a separate process, with three replicas, four
@@ -66,7 +67,7 @@ func (s *stage) start() error {
 		return err
 	}
 	s.base = "http://127.0.0.1:" + strconv.Itoa(port)
-	s.env = map[string]string{"RMD_ADDR": fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", port, port+devStep, port+2*devStep), "RMD_USER": "tester", "ONE": fmt.Sprintf("127.0.0.1:%d", port)}
+	s.env = map[string]string{"RMD_ADDR": fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", port, port+replica.DevStep, port+2*replica.DevStep), "RMD_USER": "tester", "ONE": fmt.Sprintf("127.0.0.1:%d", port)}
 	s.cmd = exec.Command("rmd", "dev", "--workload", "none", "--port", strconv.Itoa(port))
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	s.cmd.Dir = os.TempDir()
@@ -90,7 +91,7 @@ func freeBase(from int) (int, error) {
 	for base := from + os.Getpid()%100*40; base < from+5000; base += 17 { // below the ports of package portblock
 		free := true
 		for i := range 3 {
-			for _, p := range []int{base + devStep*i, base + devStep*i + peerPort - httpPort} {
+			for _, p := range []int{base + replica.DevStep*i, base + replica.DevStep*i + replica.PeerPort - replica.HTTPPort} {
 				l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(p))
 				if free = free && err == nil; err == nil {
 					_ = l.Close()

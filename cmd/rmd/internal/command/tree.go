@@ -1,27 +1,36 @@
 package command
 
-import "github.com/urfave/cli/v2"
+import (
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/rmd/internal/command/admin"
+	"rmd/cmd/rmd/internal/command/conf"
+	"rmd/cmd/rmd/internal/command/replica"
+	"rmd/cmd/rmd/internal/command/trial"
+	"rmd/cmd/rmd/internal/command/verb"
+	"rmd/cmd/rmd/internal/command/work"
+)
 
 // tree returns all commands in the order of the help.
-func (p *program) tree() []*cli.Command {
+func tree(p *verb.Program) []*cli.Command {
 	var all []*cli.Command
-	group := func(category string, verbs ...verb) []*cli.Command {
+	group := func(category string, verbs ...verb.Verb) []*cli.Command {
 		var out []*cli.Command
 		for _, v := range verbs {
-			c := p.command(v)
+			c := p.Command(v)
 			c.Category = category
 			out = append(out, c)
 		}
 		return out
 	}
 	all = append(all, group("Run",
-		devVerb(), serverVerb(), initVerb(), replayVerb(), benchVerbs())...)
+		replica.DevVerb(), replica.ServerVerb(), replica.InitVerb(), trial.ReplayVerb(), trial.BenchVerbs())...)
 	all = append(all, group("Scheduling",
-		appVerbs(), nodeVerbs(), labelVerbs(), queueVerbs(), reservationVerbs(), appTokenVerbs(), preemptVerb(), forecastVerbs(), confVerbs(), shadowVerbs(), topVerb(), eventsVerb())...)
+		work.AppVerbs(), work.NodeVerbs(), work.LabelVerbs(), work.QueueVerbs(), work.ReservationVerbs(), work.AppTokenVerbs(), trial.PreemptVerb(), work.ForecastVerbs(), conf.ConfVerbs(), trial.ShadowVerbs(), work.TopVerb(), work.EventsVerb())...)
 	all = append(all, group("Cluster",
-		clusterVerbs(), accessVerbs(), autopilotVerbs(), snapshotVerbs(), upgradeVerbs(), logVerbs(), auditVerbs(), metricsVerb())...)
-	all = append(all, group("Offline", checkVerb(), recoverVerb(), importVerbs())...)
+		admin.ClusterVerbs(), admin.AccessVerbs(), admin.AutopilotVerbs(), admin.SnapshotVerbs(), admin.UpgradeVerbs(), work.LogVerbs(), work.AuditVerbs(), work.MetricsVerb())...)
+	all = append(all, group("Offline", replica.CheckVerb(), replica.RecoverVerb(), replica.ImportVerbs())...)
 	all = append(all, group("Other", versionVerb(), completionVerb())...)
-	all = append(all, p.complete(), p.command(docsVerbs()))
+	all = append(all, complete(p), p.Command(docsVerbs()))
 	return all
 }

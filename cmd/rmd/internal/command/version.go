@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"rmd/cmd/internal/output"
+	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/release"
 )
 
@@ -33,25 +34,25 @@ func Commit() string {
 	return ""
 }
 
-func versionVerb() verb {
-	return verb{name: "version", usage: "show the version of this program and the commit that it was built from",
-		examples: []string{"rmd version -o json"},
-		run: func(c *call) error {
-			if f := c.format(); f != output.Table && f != output.Wide && f != output.Name {
+func versionVerb() verb.Verb {
+	return verb.Verb{Name: "version", Usage: "show the version of this program and the commit that it was built from",
+		Examples: []string{"rmd version -o json"},
+		Run: func(c *verb.Call) error {
+			if f := c.Format(); f != output.Table && f != output.Wide && f != output.Name {
 				doc, err := json.Marshal(map[string]string{"version": Version(), "commit": Commit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 				if err != nil {
 					return err
 				}
 				if f == output.JSONL {
-					return writeCompact(c.p.Out, doc)
+					return verb.WriteCompact(c.Program.Out, doc)
 				}
-				return output.WriteDocument(c.p.Out, f, doc)
+				return output.WriteDocument(c.Program.Out, f, doc)
 			}
-			if c.format() == output.Name || c.quiet() {
-				_, err := fmt.Fprintln(c.p.Out, Version())
+			if c.Format() == output.Name || c.Quiet() {
+				_, err := fmt.Fprintln(c.Program.Out, Version())
 				return err
 			}
-			return output.WriteFacts(c.p.Out, []output.Fact{
+			return output.WriteFacts(c.Program.Out, []output.Fact{
 				{Name: "rmd", Value: Version()}, {Name: "commit", Value: Commit()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
 			})
 		}}

@@ -1,0 +1,96 @@
+package replica
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"rmd/workload"
+	"rmd/workload/trace"
+)
+
+// key does what a key of the screen asks for. It returns true if the command must end.
+func (s *summary) key(ctx context.Context, k byte) (end bool) {
+	switch k {
+	case 'q', 'Q', 3, 4: // in raw mode, Ctrl-C and Ctrl-D arrive as characters
+		return true
+	case 'k':
+		s.killLeader(ctx)
+	case 'b':
+		s.bringBack()
+	case 'n':
+		s.switchNode()
+	case 'j':
+		s.d.work.Control.Submit(s.d.largeJob())
+		s.say("job whole-node is submitted to %s: it gets a node, or reserves one", s.d.largeQueue)
+	case 'w':
+		s.pages = !s.pages
+	}
+	return false
+}
+
+// killLeader starts a kill, unless one is being measured.
+func (s *summary) killLeader(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		return
+	}
+	s.busy, s.kill, s.note, s.lost = true, nil, "", s.work.Lost
+	go func() {
+		err := s.d.killLeader(ctx, s.told)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy, s.due = false, time.Now().Add(lostWithin)
+		if err != nil {
+			s.note = "not killed: " + err.Error()
+		}
+	}()
+}
+
+// told records what is known about a kill.
+func (s *summary) told(k devKill) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.lost = s.work.Lost - s.lost
+	s.kill = &k
+}
+
+// bringBack starts the replicas that do not run.
+func (s *summary) bringBack() {
+	var ids []string
+	for _, r := range s.d.replicas.down() {
+		if err := r.start(); err != nil {
+			s.say("replica %s does not start: %v", r.id, err)
+			return
+		}
+		ids = append(ids, r.id)
+	}
+	if len(ids) == 0 {
+		s.say("all replicas run")
+		return
+	}
+	s.say("%s starts again with its disk", strings.Join(ids, " and "))
+}
+
+// switchNode takes the power from the last node, or gives it back.
+func (s *summary) switchNode() {
+	nodes := s.d.work.Nodes
+	if s.down != "" {
+		s.d.work.Control.StartNode(s.down)
+		s.say("%s starts again, without containers", s.down)
+		s.down = ""
+		return
+	}
+	s.down = nodes[len(nodes)-1].Name
+	s.d.work.Control.StopNode(s.down)
+	s.say("%s has no power: lost after %s without a heartbeat; n: power on", s.down, devNodeExpiry)
+}
+
+// largeJob is an application with one container that needs a node which is almost empty. It leaves
+// room for AMs.
+func (d *devCluster) largeJob() trace.Job {
+	size := workload.Largest(d.work.Nodes)
+	return trace.Job{Name: "whole-node", User: "you", Queue: d.largeQueue, Tasks: []trace.TaskGroup{
+		{Count: 1, MemoryMB: size.MemoryMB * 5 / 6, VCores: max(size.VCores*11/12, 1), GPUs: size.GPUs, Duration: time.Duration(10 * float64(time.Second) * d.work.Speed), Priority: 1, After: -1}}}
+}

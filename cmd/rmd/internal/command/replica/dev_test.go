@@ -1,0 +1,265 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rmd/api"
+	"rmd/client"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner"
+	"rmd/workload"
+	"rmd/workload/mixed"
+	"rmd/workload/trace"
+)
+
+// rewrite makes TestDevPictureIsCurrent write the picture.
+var rewrite = flag.Bool("rewrite", false, "write the picture again")
+
+// devPicture is the data of a screen: a demonstration after the leader was killed.
+func devPicture() picture {
+	resource := func(gpus int64) api.Resource {
+		return api.Resource{"memory-mb": gpus * 40960, "vcores": gpus * 11, "yarn.io/gpu": gpus}
+	}
+	queue := func(name string, share float64, used, held, pending int64, apps, waiting int32) api.Queue {
+		q := api.Queue{Path: "root." + name, Name: name, Leaf: true, Apps: apps, PendingApps: waiting}
+		q.AbsCapacity, q.Used, q.Reserved, q.Pending = share, resource(used+held), resource(held), resource(pending)
+		return q
+	}
+	p := picture{height: 24, speed: 300, up: 71 * time.Second, keys: true,
+		work: workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214, PerSecond: 4},
+		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1, kept: 1, running: 29}}
+	p.cluster.Verdict = api.Verdict{Status: "degraded", InStep: 2, CanLose: 0}
+	p.cluster.Leader, p.cluster.Term, p.cluster.Members = "rm3", 3, make([]api.Member, 3)
+	p.cluster.Totals = api.Totals{Running: 11, Waiting: 2, Ended: 85, Nodes: 4, UsableNodes: 4, Containers: 29, Reservations: 1, Figures: api.Figures{Total: resource(32)}}
+	p.reservations = api.Reservations{Reservations: []api.Reservation{{ID: "r12", Node: "sim-04:45454", AgeMillis: 2300}}, Fulfilled: 8, Cancelled: map[string]uint64{"ask-gone": 3}}
+	p.queues.Root = &api.Queue{Path: "root", Name: "root", Apps: 13, Children: []api.Queue{
+		queue("adhoc", 10, 2, 0, 0, 2, 0), queue("batch", 20, 5, 0, 1, 3, 0), queue("online", 40, 10, 0, 2, 5, 1), queue("train", 30, 6, 2, 8, 3, 1)}}
+	p.queues.Root.AbsCapacity, p.queues.Root.Used, p.queues.Root.Reserved, p.queues.Root.Pending = 100, resource(25), resource(2), resource(11)
+	return p
+}
+
+// TestDevFitsTerminal checks that a terminal of 80 by 24 shows every picture of rmd dev without
+// folding a line or scrolling.
+func TestDevFitsTerminal(t *testing.T) {
+	s := newSummary(&devCluster{})
+	many, large, page, failed := devPicture(), devPicture(), devPicture(), devPicture()
+	for i := range 60 {
+		many.queues.Root.Children = append(many.queues.Root.Children, api.Queue{Name: fmt.Sprint("a-queue-with-a-long-name-", i)})
+	}
+	large.kill = &devKill{victim: "rm7", leader: "rm7", led: 59_999 * time.Millisecond, gap: 59_999 * time.Millisecond, reserved: 1000, kept: 1000, lost: 99_999, running: 99_999}
+	large.cluster.Term, large.up, large.cluster.Totals.Containers, large.work.Granted = 12345, 99*time.Hour, 123_456, 123_456_789
+	large.cluster.Totals.Ended, large.note = 12_345_678, "sim-04 has no power: lost after 10s without a heartbeat; n: power on"
+	large.cluster.Verdict.Status = "not-initialized"
+	page.pages = []string{"http://127.0.0.1:28088/ui/", "http://127.0.0.1:28188/ui/", "http://127.0.0.1:28288/ui/",
+		"bin/rmd cluster status --addr 127.0.0.1:28088", "bin/rmd app list --addr 127.0.0.1:28088",
+		"bin/rmd reservation list --addr 127.0.0.1:28088", "bin/rmd events --follow --addr 127.0.0.1:28088"}
+	failed.kill = &devKill{victim: "rm1", err: fmt.Errorf("no container within %s", killPatience)}
+	for name, p := range map[string]picture{"usual": devPicture(), "many queues": many, "large numbers": large, "addresses": page, "failed": failed} {
+		lines := s.picture(p)
+		if len(lines) > 23 {
+			t.Errorf("%s: %d lines, want at most 23:\n%s", name, len(lines), strings.Join(lines, "\n"))
+		}
+		for _, l := range lines {
+			if n := len([]rune(l)); n > summaryWidth {
+				t.Errorf("%s: %d columns, want at most %d: %q", name, n, summaryWidth, l)
+			}
+		}
+	}
+}
+
+// TestDevKillLines checks what a kill says as long as it is not complete, and when something is lost.
+func TestDevKillLines(t *testing.T) {
+	k := devKill{victim: "rm1", reserved: 2, running: 29}
+	if got := strings.Join(k.lines(), "|"); got != "kill -9 rm1: no leader yet|" {
+		t.Errorf("before there is a leader: %q", got)
+	}
+	k.leader, k.led, k.gap, k.kept, k.lost = "rm2", 12*time.Millisecond, 1500*time.Millisecond, 1, 3
+	want := "kill -9 rm1: rm2 leads after 12 ms, next container after 1500 ms|             reservations kept 1 of 2, containers lost 3 of 29"
+	if got := strings.Join(k.lines(), "|"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestDevPictureIsCurrent checks that docs/dev.svg is a picture of the screen as it is now. With
+// -rewrite it writes the picture.
+func TestDevPictureIsCurrent(t *testing.T) {
+	name := filepath.Join("..", "..", "..", "..", "..", "docs", "dev.svg")
+	want := terminalPicture("rmd dev, after the key k: the leader is killed, and the next container follows", append([]string{"$ make dev", ""}, newSummary(&devCluster{}).picture(devPicture())...))
+	if *rewrite {
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(name); err != nil || string(have) != want {
+		t.Errorf("%s is not a picture of the screen (%v): go test ./cmd/rmd/internal/command/replica -run TestDevPicture -rewrite", name, err)
+	}
+}
+
+// terminalPicture draws lines of text as a terminal, in SVG.
+func terminalPicture(title string, lines []string) string {
+	const row, column, left, top = 18, 8.4, 16, 48
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14">
+<title>%s</title>
+<rect width="100%%" height="100%%" rx="8" fill="#14171c"/>
+<circle cx="18" cy="16" r="5" fill="#e5706b"/><circle cx="36" cy="16" r="5" fill="#e0b64f"/><circle cx="54" cy="16" r="5" fill="#6cc26f"/>
+`, 2*left+int(summaryWidth*column), top+row*len(lines), html.EscapeString(title))
+	bright := regexp.MustCompile(`(next container after [\d,]+ ms|reservations kept \d+ of \d+|containers lost \d+ of \d+)`)
+	for i, l := range lines {
+		if l == "" {
+			continue
+		}
+		color := "#c9d1d9"
+		if strings.HasPrefix(l, "$") || strings.HasPrefix(l, "queue ") || strings.HasPrefix(l, devKeys[0]) || strings.HasPrefix(l, devKeys[1]) {
+			color = "#8b949e"
+		}
+		text := bright.ReplaceAllString(html.EscapeString(l), `<tspan fill="#6cc26f">$1</tspan>`)
+		fmt.Fprintf(&b, `<text x="%d" y="%d" xml:space="preserve" textLength="%.1f" lengthAdjust="spacingAndGlyphs" fill="%s">%s</text>`+"\n",
+			left, top+row*i, float64(len([]rune(l)))*column, color, text)
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// plannerAlone is a cluster without replicas, in virtual time.
+type plannerAlone struct {
+	*planner.Planner
+	now int64
+}
+
+func (p *plannerAlone) Do(_ context.Context, in input.Input) (input.Reply, error) {
+	reply, _ := p.Plan(p.now, input.Request{Input: in})
+	return reply, nil
+}
+
+// TestDevWorkloadStaysAlive plays the workload of rmd dev in virtual time with twice the work that the
+// cluster can do, as on a machine where everything takes longer. No long line may form, and in each
+// hour applications must end.
+func TestDevWorkloadStaysAlive(t *testing.T) {
+	p, err := planner.New(state.New(), planner.Options{Eager: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rm := &plannerAlone{p, time.Hour.Milliseconds()}
+	in := &input.InitCluster{ClusterID: "dev", ClusterTimestamp: rm.now}
+	for _, k := range (&devCluster{trace: &trace.Trace{}}).queues() {
+		in.Properties = append(in.Properties, input.Property{Name: k.Name, Value: k.Value})
+	}
+	if reply, _ := rm.Do(t.Context(), in); reply.Refused() != nil {
+		t.Fatal(reply.Refused())
+	}
+	w := workload.DefaultConfig()
+	w.Nodes, w.Submitter, w.Limit = mixed.Nodes(4), rm, 400
+	w.Heartbeat, w.ProgressEvery = time.Minute, time.Hour
+	w.Advance = func(to time.Duration) { rm.now = (time.Hour + to).Milliseconds() }
+	if err := mixedWork(&w, 1, 2*devLoad); err != nil {
+		t.Fatal(err)
+	}
+	most, ended, idle := int64(0), int64(0), 0
+	w.OnProgress = func(p workload.Progress) {
+		most = max(most, p.Running)
+		if p.Running > 0 && p.Finished == ended {
+			idle++
+		}
+		ended = p.Finished
+	}
+	if _, err := workload.Simulate(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if most > int64(devAppsPerNode*len(w.Nodes)) || ended != 400 || idle > 0 {
+		t.Errorf("at most %d live applications, %d of 400 ended, none in %d hours; want at most %d live ones, and some to end in every hour",
+			most, ended, idle, devAppsPerNode*len(w.Nodes))
+	}
+	t.Logf("at most %d live applications", most)
+}
+
+// TestDevKillCounts gives the log and the state of the survivors to a kill. A container of the old
+// leader that arrives late ends no gap, a reservation that was decided meanwhile is kept, and one that
+// vanished without a decision is not.
+func TestDevKillCounts(t *testing.T) {
+	var index uint64
+	survivor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(api.HeaderIndex, strconv.FormatUint(index, 10))
+		if r.URL.Path == "/v1/cluster" {
+			_, _ = w.Write([]byte(`{"leader":"rm2","term":3}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"reservations":[{"id":"r2"},{"id":"r9"}]}`))
+	}))
+	defer survivor.Close()
+	cl, err := client.New(client.Config{Addrs: []string{survivor.URL}, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &killed{cl: cl, term: 2, before: map[string]bool{"r1": true, "r2": true, "r3": true, "r4": true}}
+	allocated, fulfilled, cancelled := api.Event{Kind: "ContainerAllocated"}, api.Event{Kind: "ReservationFulfilled", Reservation: "r1"}, api.Event{Kind: "ReservationCancelled", Reservation: "r3"}
+	entry := func(at, term uint64, e ...api.Event) error {
+		return k.entry(t.Context(), api.EventBatch{Index: at, Term: term, Events: e})
+	}
+	index = 14
+	if err := entry(10, 3, allocated); err != nil || k.gap != 0 {
+		t.Errorf("before the kill: gap %s, %v", k.gap, err)
+	}
+	at := time.Now().Add(-time.Second)
+	k.at.Store(&at)
+	if err := entry(11, 2, fulfilled, allocated); err != nil || k.gap != 0 || k.led != 0 {
+		t.Errorf("an entry of the old leader: gap %s, led %s, %v", k.gap, k.led, err)
+	}
+	if err := entry(12, 3, api.Event{Kind: "NodeHeard"}); err != nil || k.led < time.Second || k.gap != 0 {
+		t.Errorf("the first entry of the next leader: gap %s, led %s, %v", k.gap, k.led, err)
+	}
+	if err := entry(13, 3, allocated); err != nil || k.gap < k.led || k.leader != "rm2" {
+		t.Errorf("its first container: gap %s, led %s by %q, %v", k.gap, k.led, k.leader, err)
+	}
+	if err := entry(14, 3, cancelled); !errors.Is(err, client.Stop()) {
+		t.Errorf("the entry with the state that was read: %v, want the end", err)
+	}
+	if k.kept != 3 || len(k.before) != 1 || !k.before["r4"] {
+		t.Errorf("%d kept, not accounted for %v; want 3 and r4: r1 and r3 were decided, r2 stands", k.kept, k.before)
+	}
+}
+
+// TestFollowParent checks that a replica of rmd dev gets the token, and stops when rmd dev has ended,
+// however that ended.
+func TestFollowParent(t *testing.T) {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	defer signal.Stop(stopped)
+	r, w := io.Pipe()
+	go func() { _, _ = io.WriteString(w, "secret\n") }() // the test fails if the token does not arrive
+	token, err := followParent(r)
+	if err != nil || token != "secret" {
+		t.Fatalf("followParent: %q, %v; want the token", token, err)
+	}
+	select {
+	case <-stopped:
+		t.Error("it stops while rmd dev runs")
+	default:
+	}
+	_ = w.Close()
+	select {
+	case <-stopped:
+	case <-time.After(time.Minute):
+		t.Error("it does not stop after rmd dev")
+	}
+	if _, err := followParent(strings.NewReader("")); err == nil {
+		t.Error("followParent without a token: nil, want an error")
+	}
+}

@@ -1,0 +1,41 @@
+package verb
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"rmd/cmd/internal/clierr"
+)
+
+// YesFlag is the flag of destructive commands.
+func YesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
+}
+
+// Confirm asks the user before a destructive change. On a terminal the user has to type the word,
+// which is an id if the change is hard to undo. Without a terminal, --yes is required.
+func (c *Call) Confirm(word, format string, args ...any) error {
+	if c.Bool("yes") {
+		return nil
+	}
+	what := fmt.Sprintf(format, args...)
+	if !c.Program.InTerminal || !c.Program.ErrTerminal {
+		return clierr.New(clierr.CodeNeedsYes, "add --yes", "not done, no terminal to confirm on: %s", what)
+	}
+	fmt.Fprintf(c.Program.Err, "%s? Type %q to confirm: ", strings.ToUpper(what[:1])+what[1:], word)
+	line, err := bufio.NewReader(c.Program.In).ReadString('\n')
+	if strings.TrimSpace(line) == word {
+		return nil
+	}
+	if err != nil && line == "" {
+		fmt.Fprintln(c.Program.Err)
+	}
+	return clierr.New(clierr.CodeStopped, "", "not confirmed; nothing was done")
+}
+
+func compact(b *bytes.Buffer, doc []byte) error { return json.Compact(b, doc) }
