@@ -63,7 +63,7 @@ func leaves(commands []*cli.Command, path []string) []leaf {
 // arguments as before them.
 func TestFlagsAfterArguments(t *testing.T) {
 	p := &verb.Program{}
-	app := app(p)
+	app := newApp(p)
 	all := leaves(app.Commands, nil)
 	if len(all) < 60 {
 		t.Fatalf("only %d commands", len(all))
@@ -96,7 +96,7 @@ func TestFlagsAfterArguments(t *testing.T) {
 // TestEveryCommandHasHelp checks that the help of every command is complete and needs no cluster.
 func TestEveryCommandHasHelp(t *testing.T) {
 	p := &verb.Program{}
-	for _, l := range leaves(app(p).Commands, nil) {
+	for _, l := range leaves(newApp(p).Commands, nil) {
 		if l.cmd.Hidden {
 			continue
 		}

@@ -65,7 +65,7 @@ func TestComposeFile(t *testing.T) {
 	}
 	for _, id := range []string{"rm1", "rm2", "rm3"} {
 		s := file.Services[id]
-		if _, err := argparse.Arrange(app((&verb.Program{})), append([]string{"rmd"}, s.Command...)); err != nil || len(s.Command) != 3 {
+		if _, err := argparse.Arrange(newApp(&verb.Program{}), append([]string{"rmd"}, s.Command...)); err != nil || len(s.Command) != 3 {
 			t.Fatalf("the command of %s is %q: %v, want 3 words that are a valid command line", id, s.Command, err)
 		}
 		l, err := config.Load(config.Source{File: strings.Replace(s.Command[2], etc, here, 1), Files: 1 << 20})
@@ -135,7 +135,7 @@ func TestDockerfile(t *testing.T) {
 		}
 		line = append(line, part...)
 	}
-	if _, err := argparse.Arrange(app((&verb.Program{})), line); err != nil || len(line) < 3 {
+	if _, err := argparse.Arrange(newApp(&verb.Program{}), line); err != nil || len(line) < 3 {
 		t.Errorf("the image runs %q: %v, want a valid command line", line, err)
 	}
 	ports := strings.Fields(strings.Join(steps["EXPOSE"], " "))

@@ -21,7 +21,7 @@ var manDir = filepath.Join("..", "..", "..", "..", "docs", "man")
 // TestManPagesAreCurrent checks that the manual pages in the repository match the command tree.
 // With -rewrite it writes them.
 func TestManPagesAreCurrent(t *testing.T) {
-	pages := manPages(app((&verb.Program{})))
+	pages := manPages(newApp(&verb.Program{}))
 	if *rewrite {
 		if r := rmd(t, nil, "docs", "man", manDir); r.exit != 0 {
 			t.Fatalf("rmd docs man %s: exit %d, want 0; stderr %q", manDir, r.exit, r.err)
@@ -66,7 +66,7 @@ func TestPlainEscapes(t *testing.T) {
 // TestExamples checks that every command has examples of itself with correct usage.
 func TestExamples(t *testing.T) {
 	p := &verb.Program{}
-	app := app(p)
+	app := newApp(p)
 	for _, l := range leaves(app.Commands, nil) {
 		path, examples := strings.Join(l.path, " "), p.Verbs[l.cmd].Examples
 		if len(examples) == 0 && !hidden(app.Commands, l.path) {
@@ -108,7 +108,7 @@ func split(line string) ([]string, error) {
 // TestEveryID checks that every command completes its IDs.
 func TestEveryID(t *testing.T) {
 	p := &verb.Program{}
-	for _, l := range leaves(app(p).Commands, nil) {
+	for _, l := range leaves(newApp(p).Commands, nil) {
 		path := strings.Join(l.path, " ")
 		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") && len(p.Verbs[l.cmd].Complete) == 0 {
 			t.Errorf("%s %s is not completed", path, args)
@@ -119,7 +119,7 @@ func TestEveryID(t *testing.T) {
 // TestValuesOfFlags checks for every flag with a fixed set of values that the help, the completion,
 // the check and its error have the same values. A flag whose help lists values must be one of them.
 func TestValuesOfFlags(t *testing.T) {
-	app := app((&verb.Program{}))
+	app := newApp(&verb.Program{})
 	listed := regexp.MustCompile(`^[a-z]+(\|[a-z]+)+`)
 	tried := 0
 	for _, l := range leaves(app.Commands, nil) {

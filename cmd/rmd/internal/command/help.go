@@ -29,7 +29,7 @@ func init() {
 	cli.FlagStringer = func(f cli.Flag) string { return listWord.ReplaceAllString(written(f), "...") }
 }
 
-// helpWriter collects a help text. flush folds the lines to helpWidth.
+// helpWriter collects a help text. flush folds the lines to verb.HelpWidth.
 type helpWriter struct{ bytes.Buffer }
 
 // flush writes the collected text.

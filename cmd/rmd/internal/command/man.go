@@ -16,7 +16,7 @@ import (
 // docsVerbs returns the commands that write the manual pages. Packages and the repository use it, users do not.
 func docsVerbs() verb.Verb {
 	man := verb.Verb{Name: "man", Usage: "write the manual pages", Args: "DIR", Min: 1, Max: 1, Run: func(c *verb.Call) error {
-		pages := manPages(app((&verb.Program{}))) // without an environment, whose values would appear as defaults
+		pages := manPages(newApp(&verb.Program{})) // without an environment, whose values would appear as defaults
 		if err := os.MkdirAll(c.Arg(0), 0o755); err != nil {
 			return err
 		}

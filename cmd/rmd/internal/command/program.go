@@ -36,7 +36,7 @@ func Run(ctx context.Context, args []string, s verb.Streams) int {
 			cl.Close()
 		}
 	}()
-	app := app(p)
+	app := newApp(p)
 	arranged, err := argparse.Arrange(app, args)
 	if err == nil {
 		help := &helpWriter{}
@@ -77,8 +77,8 @@ func writeError(s verb.Streams, err error) int {
 	return code
 }
 
-// app returns the command tree.
-func app(p *verb.Program) *cli.App {
+// newApp returns the command tree.
+func newApp(p *verb.Program) *cli.App {
 	app := cli.NewApp()
 	app.Name, app.HelpName = "rmd", "rmd"
 	app.Usage = "a YARN ResourceManager replicated by Raft"

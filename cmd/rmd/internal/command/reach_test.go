@@ -286,7 +286,7 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 		t.Skip("it runs two clusters")
 	}
 	commands := map[string]bool{}
-	for _, l := range leaves(app((&verb.Program{})).Commands, nil) {
+	for _, l := range leaves(newApp(&verb.Program{}).Commands, nil) {
 		name := strings.Join(l.path, " ")
 		commands[name] = true
 		if _, ok := reaches[name]; !ok {

@@ -11,7 +11,7 @@ import (
 	"rmd/internal/nearest"
 )
 
-// Filled is a flag whose value a shell can complete. If only is not empty, the flag takes no other
+// Filled is a flag whose value a shell can complete. If Only is not empty, the flag takes no other
 // values: the help, the completion, the check and its error all read this list.
 type Filled struct {
 	anyFlag
@@ -113,7 +113,7 @@ func (c *Call) checkValues() error {
 	return nil
 }
 
-// Chosen returns the values of a flag of manyOf.
+// Chosen returns the values of a flag of ManyOf.
 func (c *Call) Chosen(name string) ([]string, error) {
 	var out []string
 	f, _ := flagNamed(c.Command.Flags, name).(Filled)

@@ -19,11 +19,11 @@ type Verb struct {
 	Aliases  []string
 	Usage    string // one line
 	Args     string // as in the help: "ID"
-	Min, Max int    // number of arguments; max < 0: any number
+	Min, Max int    // number of arguments; Max < 0: any number
 	Long     string
 	Flags    []cli.Flag
 	Examples []string // for the help and the manual page
-	Complete []Source // of each argument; the last one repeats if max < 0
+	Complete []Source // of each argument; the last one repeats if Max < 0
 	Hidden   bool
 	Run      func(*Call) error
 	subs     []Verb // of a noun, which has only a name and a usage otherwise
