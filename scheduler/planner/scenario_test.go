@@ -210,6 +210,7 @@ func verbs() map[string]verb {
 		"idle": doIdle, "refresh": doRefresh, "adopt": doAdopt, "manage": doManage, // scenario_dynamicqueue_test.go
 		"gang":     doGang,                       // scenario_gang_test.go
 		"failover": doFailover, "steps": doSteps, // scenario_failover_test.go
+		"tokens": doTokens, // scenario_token_test.go
 	}
 }
 
