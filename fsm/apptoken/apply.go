@@ -80,7 +80,7 @@ func (w *writer) holder(h *Holder, change func(h *Holder)) {
 	next := *h
 	change(&next)
 	w.holders = append(w.holders, &next)
-	w.l.holders.put(&next)
+	w.l.hold(&next)
 }
 
 func (w *writer) added(e *event.TokensAdded) string {
@@ -93,7 +93,7 @@ func (w *writer) added(e *event.TokensAdded) string {
 	}
 	h.Waits = !w.l.Ready(h)
 	w.holders = append(w.holders, h)
-	w.l.holders.put(h)
+	w.l.hold(h)
 	return ""
 }
 
@@ -176,7 +176,7 @@ func (w *writer) released(e *event.TokensReleased) string {
 	for _, n := range h.Tokens {
 		w.leave(w.l.Token(n), h.App, !e.Rejected)
 	}
-	w.l.holders.remove(h.App)
+	w.l.unhold(h)
 	return ""
 }
 
@@ -225,7 +225,7 @@ func (w *writer) replace(e *event.TokensReplaced) string {
 			w.enter(&h, &e.Tokens[i], nil, keep)
 		}
 		w.holders = append(w.holders, &h)
-		w.l.holders.put(&h)
+		w.l.hold(&h)
 	}
 	w.letStart(e.Apps)
 	return ""
@@ -248,5 +248,5 @@ func (l *Ledger) Ended(app uint32, now int64) {
 	}
 	next := *h
 	next.Waits, next.FetchMillis, next.LeaveMillis = false, 0, now+h.DelayMillis
-	l.holders.put(&next)
+	l.hold(&next)
 }

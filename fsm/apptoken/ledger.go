@@ -20,6 +20,8 @@ type Ledger struct {
 	tokens   pages[uint32, *Token]
 	holders  pages[uint32, *Holder]
 	equal    pages[string, *same] // derived from tokens
+	leaving  int                  // derived from holders, as replaced
+	replaced int
 }
 
 // same finds the token with a content.
@@ -32,6 +34,12 @@ func (s *same) key() string { return s.content }
 
 // Len returns the number of tokens.
 func (l *Ledger) Len() int { return l.tokens.n }
+
+// Leaving returns the number of ended applications that still have tokens.
+func (l *Ledger) Leaving() int { return l.leaving }
+
+// Replaced returns the number of applications with new tokens for nodes.
+func (l *Ledger) Replaced() int { return l.replaced }
 
 // Sequence counts the replacements of tokens. A node with another number lacks some.
 func (l *Ledger) Sequence() uint64 { return l.sequence }
@@ -89,6 +97,30 @@ func (l *Ledger) add(t *Token) {
 func (l *Ledger) drop(t *Token) {
 	l.tokens.remove(t.Number)
 	l.equal.remove(t.content())
+}
+
+// hold adds or replaces a holder.
+func (l *Ledger) hold(h *Holder) {
+	if old := l.Holder(h.App); old != nil {
+		l.count(old, -1)
+	}
+	l.count(h, 1)
+	l.holders.put(h)
+}
+
+// unhold removes a holder.
+func (l *Ledger) unhold(h *Holder) {
+	l.count(h, -1)
+	l.holders.remove(h.App)
+}
+
+func (l *Ledger) count(h *Holder, n int) {
+	if h.LeaveMillis != 0 {
+		l.leaving += n
+	}
+	if len(h.Credentials) > 0 {
+		l.replaced += n
+	}
 }
 
 // Never is the time of a deadline that does not come.
@@ -161,6 +193,7 @@ func (l *Ledger) decode(holder bool, c *codec.Coder) {
 	if holder {
 		h := new(Holder)
 		h.code(c)
+		l.count(h, 1)
 		decoded(c, &l.holders, h)
 		return
 	}
@@ -201,6 +234,7 @@ func (l *Ledger) Check(exists func(app uint32) bool) error {
 		}
 	}
 	last = 0
+	sums := Ledger{}
 	for h := range l.holders.all() {
 		if !exists(h.App) || h.App <= last || h.Sequence > l.sequence {
 			return fmt.Errorf("application %d holds tokens and is not there, or is out of order", h.App)
@@ -209,6 +243,10 @@ func (l *Ledger) Check(exists func(app uint32) bool) error {
 		if err := l.checkHolder(h); err != nil {
 			return err
 		}
+		sums.count(h, 1)
+	}
+	if sums.leaving != l.leaving || sums.replaced != l.replaced {
+		return fmt.Errorf("%d applications leave and %d have new tokens, and %d and %d are counted", sums.leaving, sums.replaced, l.leaving, l.replaced)
 	}
 	return nil
 }

@@ -16,13 +16,10 @@ func tokenSequence(st *state.State) int64 { return firstSequence + int64(st.AppT
 // tokenNeeds returns the number of the replaced tokens that nodes must have, 0 if there are none, and
 // whether an ended application still has tokens.
 func tokenNeeds(st *state.State) (sequence int64, releases bool) {
-	for h := range st.AppTokens.Holders() {
-		if len(h.Credentials) > 0 {
-			sequence = tokenSequence(st)
-		}
-		releases = releases || h.LeaveMillis != 0
+	if st.AppTokens.Replaced() > 0 {
+		sequence = tokenSequence(st)
 	}
-	return sequence, releases
+	return sequence, st.AppTokens.Leaving() > 0
 }
 
 // systemCredentials returns the new tokens of all applications. A node replaces all that it had.
