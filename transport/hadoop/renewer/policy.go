@@ -120,9 +120,10 @@ func (p *Policy) Of(sub *proto.ApplicationSubmissionContextProto) (input.AppToke
 	return out, nil
 }
 
-// describe returns YARN's text about a token, without its secrets.
+// describe returns YARN's text about a token, without its secrets. YARN shows the bytes of an
+// identifier that it cannot decode.
 func (p *Policy) describe(t token.Token) string {
-	text := fmt.Sprintf("% x", t.Identifier)
+	text := "unknown"
 	if id, err := p.Identify(t); err == nil {
 		text = fmt.Sprintf("%s token %d for %s with renewer %s", t.Kind, id.Sequence, id.Owner, id.Renewer)
 	}

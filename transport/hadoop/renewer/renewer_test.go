@@ -233,6 +233,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestIdentifierIsNotShown: the text about a token is in diagnostics and in REST.
+func TestIdentifierIsNotShown(t *testing.T) {
+	p := Policy{Identify: identify}
+	if got := p.describe(token.Token{Kind: "kms-dt", Service: "kms:1", Identifier: []byte("bytes")}); got != "Kind: kms-dt, Service: kms:1, Ident: (unknown)" {
+		t.Error(got)
+	}
+}
+
 func TestRateOfAService(t *testing.T) {
 	w := newWorld(t, hdfs(1))
 	w.r.cfg.Policy.ThreadsMax = 1000
