@@ -6,7 +6,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -15,7 +14,7 @@ import (
 // the leaf, the limits allow one in any case.
 func (s *Scheduler) Activate(i int32) {
 	for slot := range s.activatable(i) {
-		s.Emit(&event.AttemptActivated{App: s.st.Apps.Get(slot).ID.Seq})
+		s.Emit(&event.AttemptActivated{App: s.State.Apps.Get(slot).ID.Seq})
 		s.AsksMore(slot)
 	}
 }
@@ -24,22 +23,22 @@ func (s *Scheduler) Activate(i int32) {
 // judged after the caller has activated the one before.
 func (s *Scheduler) activatable(i int32) iter.Seq[state.AppSlot] {
 	return func(yield func(state.AppSlot) bool) {
-		v := &s.queues[i]
-		if len(v.pending) == 0 {
+		v := &s.Queues[i]
+		if len(v.Pending) == 0 {
 			return
 		}
-		s.refreshCapacities()
+		s.RefreshCapacities()
 		if s.amShareSpent(i) {
 			return // none of them can start
 		}
-		users := s.usersOf(i) // computed once, as in YARN: an activation here changes no user's share
+		users := s.UsersOf(i) // computed once, as in YARN: an activation here changes no user's share
 		type share struct {
 			user  state.UserSlot
 			label state.LabelSlot
 		}
 		refused := map[share]yarn.Resource{} // the smallest refused AM, by user and partition; never iterated
-		for _, slot := range slices.Clone(v.pending) {
-			a := s.st.Apps.Get(slot)
+		for _, slot := range slices.Clone(v.Pending) {
+			a := s.State.Apps.Get(slot)
 			if least, ok := refused[share{a.UserSlot, a.AMLabel}]; ok && !a.Unmanaged && least.Within(a.AM) {
 				continue
 			}
@@ -68,11 +67,11 @@ func (s *Scheduler) ActivatedNext(i int32) state.AppSlot {
 // MayStart reports whether ActivateAll or StartNonRunnable would start an application now. Without
 // nodes, applications wait for the first one.
 func (s *Scheduler) MayStart() bool {
-	if !s.cfg.Calculator.AnyAboveZero(s.st.Meta.Cluster) {
+	if !s.Config.Calculator.AnyAboveZero(s.State.Meta.Cluster) {
 		return false
 	}
-	for i := range s.queues {
-		if s.cfg.Queues[i].Leaf {
+	for i := range s.Queues {
+		if s.Config.Queues[i].Leaf {
 			for range s.activatable(int32(i)) {
 				return true
 			}
@@ -84,37 +83,27 @@ func (s *Scheduler) MayStart() bool {
 // amShareSpent reports whether even the smallest AM exceeds the AM limit of a leaf. It saves time
 // when thousands of applications wait.
 func (s *Scheduler) amShareSpent(i int32) bool {
-	q, calc := s.Queue(i), s.cfg.Calculator
-	v := s.view(s.partitions[0])
-	return len(s.partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.queues[i].unmanaged == 0 &&
-		!calc.FitsIn(q.AMUsed.Add(s.cfg.MinAlloc), v.AMLimit(i))
-}
-
-// usersOf returns the number of users among whom the AM limit of a leaf is divided.
-func (s *Scheduler) usersOf(i int32) int64 {
-	leaf := s.Queue(i)
-	return int64(leaf.ActiveUsers + leaf.WaitingUsers)
+	q, calc := s.Queue(i), s.Config.Calculator
+	v := s.On(s.Partitions[0])
+	return len(s.Partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.Queues[i].Unmanaged == 0 &&
+		!calc.FitsIn(q.AMUsed.Add(s.Config.MinAlloc), v.AMLimit(i))
 }
 
 // mayActivate returns the limit that prevents the activation of an application, or NoReason. users
 // is the number of users that share the leaf.
 func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
-	v := s.view(s.partitions[a.AMLabel])
-	return v.amRefusal(i, a, users)
-}
-
-func (v *View) amRefusal(i int32, a *state.App, users int64) Reason {
-	q, calc := v.Queue(i), v.cfg.Calculator
+	v := s.On(s.Partitions[a.AMLabel])
+	q, calc := v.Queue(i), v.Config.Calculator
 	if a.Unmanaged {
 		return NoReason
 	}
-	limit, amUsed := v.AMLimit(i), v.amUsed(i)
+	limit, amUsed := v.AMLimit(i), v.AMUsed(i)
 	first := q.ActiveApps < 1 || !calc.AnyAboveZero(amUsed)
 	if !first && !calc.FitsIn(amUsed.Add(a.AM), limit) {
 		return AMLimitQueue
 	}
-	u := v.st.UserUse(a.UserSlot, v.at.label)
-	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), v.userAMLimit(i, a.UserSlot, limit, users)) {
+	u := v.State.UserUse(a.UserSlot, v.At.Label)
+	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), v.UserAMLimitAmong(i, a.UserSlot, limit, users)) {
 		return AMLimitUser
 	}
 	return NoReason
@@ -124,38 +113,14 @@ func (v *View) amRefusal(i int32, a *state.App, users int64) Reason {
 // NoReason.
 func (s *Scheduler) WhyNotActivated(a *state.App) Reason {
 	i := s.LeafOf(a)
-	return s.mayActivate(i, a, s.usersOf(i))
-}
-
-// AMLimit returns how much the AMs of a leaf may use now.
-func (v *View) AMLimit(i int32) yarn.Resource {
-	usable := v.at.tree.Capacities[i].EffMin
-	if v.at.label == 0 { // for a label, YARN uses only the guarantee
-		usable = capacity.AMUsable(v.cfg.Calculator, v.currentLimit(i), usable)
-	}
-	return capacity.AMLimit(v.cfg.Calculator, usable, v.at.cfg.Queues[i].MaxAMPercent, v.cfg.MinAlloc)
-}
-
-// UserAMLimit returns how much the AMs of one user of a leaf may use now.
-func (v *View) UserAMLimit(i int32, user state.UserSlot) yarn.Resource {
-	return v.userAMLimit(i, user, v.AMLimit(i), v.usersOf(i))
-}
-
-func (v *View) userAMLimit(i int32, user state.UserSlot, queueLimit yarn.Resource, users int64) yarn.Resource {
-	q := &v.at.cfg.Queues[i]
-	return capacity.UserAMLimit(capacity.UserAMLimitInput{
-		Calculator: v.cfg.Calculator, Total: v.st.Meta.Cluster, EffMin: v.at.tree.Capacities[i].EffMin,
-		AMLimit: queueLimit, MinAlloc: v.cfg.MinAlloc, AMPercent: q.MaxAMPercent,
-		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
-		Weight: v.users[user].weight, ActiveUsers: users,
-	})
+	return s.mayActivate(i, a, s.UsersOf(i))
 }
 
 // StartAttempt starts an application's next attempt. If a limit on parallel applications is
 // reached, the attempt is non-runnable. Otherwise it waits for activation, and StartAttempt emits
 // the ask for its AM at once, so that the AM counts as pending.
 func (s *Scheduler) StartAttempt(app state.AppSlot) {
-	a := s.st.Apps.Get(app)
+	a := s.State.Apps.Get(app)
 	nonRunnable := !s.mayRun(a)
 	s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt + 1, NonRunnable: nonRunnable})
 	if !nonRunnable {
@@ -167,8 +132,8 @@ func (s *Scheduler) StartAttempt(app state.AppSlot) {
 // activation, as in YARN, so it does not make its user one of the active users by which the AM
 // limits are divided.
 func (s *Scheduler) askForAM(app state.AppSlot) {
-	s.ActivateArrival(s.LeafOf(s.st.Apps.Get(app)))
-	a := s.st.Apps.Get(app)
+	s.ActivateArrival(s.LeafOf(s.State.Apps.Get(app)))
+	a := s.State.Apps.Get(app)
 	if a.Unmanaged {
 		if !a.Activated() { // there are no nodes yet; an AM that needs no container may register nevertheless
 			s.Emit(&event.AttemptActivated{App: a.ID.Seq})
@@ -177,7 +142,7 @@ func (s *Scheduler) askForAM(app state.AppSlot) {
 		return
 	}
 	s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
-	if label := s.st.Labels.Name(a.AMLabel); label != "" {
+	if label := s.State.Labels.Name(a.AMLabel); label != "" {
 		s.Emit(&event.AskLabelled{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Label: label})
 	}
 	places := a.Details().AMPlaces
@@ -188,7 +153,7 @@ func (s *Scheduler) askForAM(app state.AppSlot) {
 		}
 		s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
 	}
-	if s.st.Apps.Get(app).Activated() {
+	if s.State.Apps.Get(app).Activated() {
 		s.AsksMore(app)
 	}
 }
@@ -196,7 +161,7 @@ func (s *Scheduler) askForAM(app state.AppSlot) {
 // ActivateArrival calls Activate for a leaf with a new application, if the cluster has nodes.
 // Without nodes the application waits for the first one, as in YARN.
 func (s *Scheduler) ActivateArrival(leaf int32) {
-	if s.cfg.Calculator.AnyAboveZero(s.st.Meta.Cluster) {
+	if s.Config.Calculator.AnyAboveZero(s.State.Meta.Cluster) {
 		s.Activate(leaf)
 	}
 }
@@ -216,23 +181,16 @@ type ParallelLimit struct {
 // ReachedParallelLimit returns the first limit on parallel applications that blocks an application,
 // if there is one.
 func (s *Scheduler) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached bool) {
-	user := s.st.Names.Text(a.User)
-	if most, runs := s.cfg.MaxParallelAppsOf(user), int64(s.RunnableOf(a.User)); most >= 0 && runs >= most {
+	user := s.State.Names.Text(a.User)
+	if most, runs := s.Config.MaxParallelAppsOf(user), int64(s.RunnableOf(a.User)); most >= 0 && runs >= most {
 		return ParallelLimit{User: user, Running: runs, Most: most}, true
 	}
-	for i := s.LeafOf(a); i >= 0; i = s.queues[i].parent {
-		if most, runs := s.cfg.Queues[i].MaxParallelApps, int64(s.Queue(i).Runnable); most >= 0 && runs >= most {
-			return ParallelLimit{Queue: s.cfg.Queues[i].Path, Running: runs, Most: most}, true
+	for i := s.LeafOf(a); i >= 0; i = s.Queues[i].Parent {
+		if most, runs := s.Config.Queues[i].MaxParallelApps, int64(s.Queue(i).Runnable); most >= 0 && runs >= most {
+			return ParallelLimit{Queue: s.Config.Queues[i].Path, Running: runs, Most: most}, true
 		}
 	}
 	return ParallelLimit{}, false
-}
-
-func (s *Scheduler) RunnableOf(user state.NameSlot) int32 {
-	if int(user) < len(s.runnable) {
-		return s.runnable[user]
-	}
-	return 0
 }
 
 // StartNonRunnable starts non-runnable applications that may run now, in start order. It is called
@@ -240,10 +198,10 @@ func (s *Scheduler) RunnableOf(user state.NameSlot) int32 {
 func (s *Scheduler) StartNonRunnable() {
 	nonRunnable := s.mayBecomeRunnable()
 	slices.SortFunc(nonRunnable, func(x, y state.AppSlot) int {
-		return int(int64(s.st.Apps.Get(x).ID.Seq) - int64(s.st.Apps.Get(y).ID.Seq))
+		return int(int64(s.State.Apps.Get(x).ID.Seq) - int64(s.State.Apps.Get(y).ID.Seq))
 	})
 	for _, slot := range nonRunnable {
-		if a := s.st.Apps.Get(slot); s.mayRun(a) {
+		if a := s.State.Apps.Get(slot); s.mayRun(a) {
 			s.Emit(&event.AttemptStarted{App: a.ID.Seq, Attempt: a.Attempt})
 			s.askForAM(slot)
 		}
@@ -256,7 +214,7 @@ func (s *Scheduler) mayBecomeRunnable() (slots []state.AppSlot) {
 	if !s.anyNonRunnable() {
 		return nil
 	}
-	s.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
+	s.State.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		if a.AttemptState == state.AttemptNonRunnable && s.mayRun(a) {
 			slots = append(slots, slot)
 		}
@@ -266,8 +224,8 @@ func (s *Scheduler) mayBecomeRunnable() (slots []state.AppSlot) {
 }
 
 func (s *Scheduler) anyNonRunnable() bool {
-	for i := range s.queues {
-		if s.cfg.Queues[i].Leaf && s.Queue(int32(i)).NonRunnableApps > 0 {
+	for i := range s.Queues {
+		if s.Config.Queues[i].Leaf && s.Queue(int32(i)).NonRunnableApps > 0 {
 			return true
 		}
 	}
@@ -276,8 +234,8 @@ func (s *Scheduler) anyNonRunnable() bool {
 
 // ActivateAll tries activations in all leaves after the size of the cluster has changed.
 func (s *Scheduler) ActivateAll() {
-	for i := range s.queues {
-		if s.cfg.Queues[i].Leaf {
+	for i := range s.Queues {
+		if s.Config.Queues[i].Leaf {
 			s.Activate(int32(i))
 		}
 	}

@@ -43,7 +43,7 @@ type decision struct {
 // stateAllocated, stateReserved, stateAppSkipped and stateQueueSkipped.
 func (p *pass) offer(app state.AppSlot, node state.NodeSlot, l *Limits) decision {
 	why := NoAsks
-	for ask := range p.st.Asks.Of(p.st.Apps.Get(app)) {
+	for ask := range p.State.Asks.Of(p.State.Apps.Get(app)) {
 		d := p.offerKey(app, ask, node, l)
 		if d.state != statePrioritySkipped {
 			return d
@@ -58,99 +58,99 @@ func (p *pass) offer(app state.AppSlot, node state.NodeSlot, l *Limits) decision
 // the count of such an ask never grows, so it is never served. The commit of an allocation updates
 // the count.
 func (p *pass) offerKey(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, l *Limits) decision {
-	a, k, n := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node)
+	a, k, n := p.State.Apps.Get(app), p.State.Asks.Get(ask), p.State.Nodes.Get(node)
 	refuse := func(state allocationState, why Reason) decision {
 		return decision{state: state, app: app, ask: ask, key: k.Key, why: why}
 	}
 	switch {
 	case k.Count == 0 || k.Label != p.LabelServed(n):
 		return refuse(statePrioritySkipped, NoAsks)
-	case p.loan.lends() && !p.mayLease(a, k, n):
+	case p.Loan.Lends() && !p.mayLease(a, k, n):
 		return refuse(statePrioritySkipped, NodeReservedByOther)
-	case p.st.Gangs.HoldsBack(k):
+	case p.State.Gangs.HoldsBack(k):
 		return p.offerGang(app, ask, node, l)
 	case p.leavesOut(k, node):
 		return refuse(statePrioritySkipped, NoReason)
-	case p.lending && !p.borrower(k):
+	case p.Lending && !p.s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
-	case k.IncreaseOf != 0 && !p.reachOf(k, node).usable():
+	case k.IncreaseOf != 0 && !p.s.reachOf(k, node).usable():
 		// YARN would block the leaf on every node if the queue has too little room for the
 		// increase.
 		return refuse(statePrioritySkipped, LocalityDelay)
-	case !p.cfg.ContinueLooking && !p.needsMore(a, k):
+	case !p.Config.ContinueLooking && !p.s.needsMore(a, k):
 		return refuse(statePrioritySkipped, HoldsReservations)
 	case !p.withinHeadroom(a, k, l):
 		return refuse(stateQueueSkipped, QueueMaxCapacity)
 	}
 	d := decision{state: stateAppSkipped, app: app, ask: ask, key: k.Key}
 	switch {
-	case p.lending && !p.mayBorrow(k, p.missed(k)):
+	case p.Lending && !p.s.mayBorrow(k, p.missed(k)):
 		d.why = OwnPartitionFirst
 	case a.Blacklisted(n):
 		d.why = Blacklisted
 	default:
 		d = p.place(app, ask, node, l, false)
 		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && p.counts(k) && !p.trial {
-			p.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+			p.s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
 		}
 	}
 	if d.state < stateAllocated && p.countsMisses(k) && !p.trial {
-		p.updateMisses(a, k.Key, k.Missed+1)
+		p.s.updateMisses(a, k.Key, k.Missed+1)
 	}
 	return d
 }
 
 // assignAt decides whether to allocate, to reserve, or to skip one locality.
 func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, at yarn.Locality, l *Limits, fulfillment bool) decision {
-	a, k, n, calc := p.st.Apps.Get(app), p.st.Asks.Get(ask), p.st.Nodes.Get(node), p.cfg.Calculator
+	a, k, n, calc := p.State.Apps.Get(app), p.State.Asks.Get(ask), p.State.Nodes.Get(node), p.Config.Calculator
 	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask waited for its rack before it reserved a node there. Its fulfillment does not
 	// wait again.
 	waits := !fulfillment || (at == yarn.RackLocal && k.Relax)
-	if waits && !p.delayOf(k, p.opportunities(k)).allows(at, fulfillment) {
+	if waits && !p.s.delayOf(k, p.opportunities(k)).allows(at, fulfillment) {
 		return skip(LocalityDelay)
 	}
 	if !calc.FitsIn(k.Size, n.Total) {
 		return skip(NodeTooSmall)
 	}
-	if !fulfillment && k.Count <= p.preemptedFor(a, k) {
+	if !fulfillment && k.Count <= p.PreemptedFor(a, k) {
 		return skip(HoldsReservations)
 	}
-	need := calc.Max(p.st.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
+	need := calc.Max(p.State.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
-	more := fulfillment || p.needsMore(a, k)
+	more := fulfillment || p.s.needsMore(a, k)
 	if calc.FitsIn(k.Size, n.Unallocated()) {
-		if !fulfillment && p.cfg.ContinueLooking && (!more || mustFree) {
+		if !fulfillment && p.Config.ContinueLooking && (!more || mustFree) {
 			why := HoldsReservations
 			if mustFree {
 				why = limitToFree(k.Size.Sub(l.headroom), l.needUnreserve, calc)
 			} else {
 				need = k.Size
 			}
-			if p.loan.lends() { // lent room may be recalled, so no reservation is given up for it
+			if p.Loan.Lends() { // lent room may be recalled, so no reservation is given up for it
 				return skip(why)
 			}
 			if d.exchanged = p.exchanged(a, k, need, mustFree); d.exchanged == 0 {
 				return skip(why)
 			}
-			d.reservation = p.st.Reservations.Get(d.exchanged).Number
+			d.reservation = p.State.Reservations.Get(d.exchanged).Number
 		}
 		d.state = stateAllocated
 		return d
 	}
 	switch {
-	case !more, p.cfg.ContinueLooking && mustFree:
+	case !more, p.Config.ContinueLooking && mustFree:
 		return skip(NodeTooSmallFree)
-	case !fulfillment && !p.mayReserve(a, k, n):
+	case !fulfillment && !p.s.MayReserve(a, k, n):
 		return skip(NodeTooSmallFree)
 	}
 	d.state = stateReserved
-	if p.backfills && !fulfillment && p.limitOn(&d, nil) != NoReason { // usedNow omits reservations; this check counts them
+	if p.Backfills && !fulfillment && p.limitOn(&d, nil) != NoReason { // UsedNow omits reservations; this check counts them
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
-	if p.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && p.limitOn(&d, nil) == NoReason { // else accept refuses it
+	if p.s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && p.limitOn(&d, nil) == NoReason { // else accept refuses it
 		d.node = p.earliestNode(a, ask, node, at)
 	}
 	return d
@@ -163,4 +163,14 @@ func limitToFree(queue, user yarn.Resource, calc yarn.Calculator) Reason {
 		return QueueMaxCapacity
 	}
 	return UserLimit
+}
+
+// withinHeadroom reports whether a container fits into the headroom of the queue plus the
+// application's reservations.
+func (p *pass) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
+	room := l.headroom
+	if p.Config.ContinueLooking {
+		room = room.Add(p.ReservedIn(a))
+	}
+	return p.Config.Calculator.FitsIn(k.Size, room)
 }

@@ -19,13 +19,13 @@ type preference struct {
 
 // avoids reports whether an ask prefers other nodes.
 func (s *Scheduler) avoids(k *state.Ask, node state.NodeSlot) bool {
-	return k.IncreaseOf == 0 && s.st.Avoided.Avoids(s.st.Apps.Get(k.App).ID.Seq, k.Key, node, s.now)
+	return k.IncreaseOf == 0 && s.State.Avoided.Avoids(s.State.Apps.Get(k.App).ID.Seq, k.Key, node, s.now)
 }
 
 // preferOthers runs the eager passes without asks on nodes that they avoid, and records the
 // applications of these asks for passes on any node.
 func (r *eagerRun) preferOthers() {
-	if len(r.st.Avoided) == 0 {
+	if len(r.State.Avoided) == 0 {
 		return
 	}
 	r.prefer = &preference{}
@@ -51,7 +51,7 @@ func (p *preference) lookAt(st *state.State, node state.NodeSlot) {
 // leavesOut reports whether the pass must not serve an ask on a node, because other nodes are tried
 // first.
 func (p *pass) leavesOut(k *state.Ask, node state.NodeSlot) bool {
-	if p.prefer == nil || !p.prefer.here || !p.avoids(k, node) {
+	if p.prefer == nil || !p.prefer.here || !p.s.avoids(k, node) {
 		return false
 	}
 	p.prefer.note(k.App, node)

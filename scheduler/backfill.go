@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -25,39 +26,28 @@ import (
 // The nodes of gangs lend nothing, and gangs borrow nothing. Borrowed room counts in all limits, as
 // any other allocation.
 
-// loan is the room that a pass lends. The zero value lends nothing.
-type loan struct {
-	reservation uint64
-	size        yarn.Resource // of the reservation
-	leaf        int32         // the leaf to which the reservation is charged
-	until       int64         // the earliest time at which the reservation can be fulfilled
-}
-
-// lends reports whether there is room of a reserved node to lend.
-func (l loan) lends() bool { return l.reservation != 0 }
-
 // lendReserved runs a pass that offers the idle room of a reserved node. It lends nothing while the
 // reservation waits only for its own leases and for containers that are about to end.
 func (p *pass) lendReserved(node state.NodeSlot) *decision {
 	lending := *p
-	if lending.loan = p.loanOf(node); !lending.loan.lends() {
+	if lending.Loan = p.s.loanOf(node); !lending.Loan.Lends() {
 		return nil
 	}
 	return lending.offerNode(node)
 }
 
 // loanOf returns what a pass on a reserved node lends.
-func (s *Scheduler) loanOf(node state.NodeSlot) loan {
-	n := s.st.Nodes.Get(node)
-	if !s.backfills || n.Reservation == 0 || !s.hasRoom(n) {
-		return loan{}
+func (s *Scheduler) loanOf(node state.NodeSlot) views.Loan {
+	n := s.State.Nodes.Get(node)
+	if !s.Backfills || n.Reservation == 0 || !s.HasRoom(n) {
+		return views.Loan{}
 	}
-	r := s.st.Reservations.Get(n.Reservation)
-	room := s.roomOn(r.Node)
-	if r.Members != 0 || s.cfg.Calculator.FitsIn(r.Size, room) {
-		return loan{}
+	r := s.State.Reservations.Get(n.Reservation)
+	room := s.RoomOn(r.Node)
+	if r.Members != 0 || s.Config.Calculator.FitsIn(r.Size, room) {
+		return views.Loan{}
 	}
-	return loan{r.Number, r.Size, s.LeafOf(s.st.Apps.Get(r.App)), s.earliest(r, room)}
+	return views.Loan{Reservation: r.Number, Size: r.Size, Leaf: s.LeafOf(s.State.Apps.Get(r.App)), Until: s.earliest(r, room)}
 }
 
 // earliest returns the earliest time at which a reservation can be fulfilled if its node now has
@@ -65,10 +55,10 @@ func (s *Scheduler) loanOf(node state.NodeSlot) loan {
 // declared, or is warned.
 func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 	return s.enoughAt(r, room, func(slot state.ContainerSlot, c *state.Container) int64 {
-		if s.st.Preemptions.Has(slot) {
+		if s.State.Preemptions.Has(slot) {
 			return s.now
 		}
-		return s.st.Apps.Get(c.App).DeclaredEnd(c.AllocatedMillis, c.AM)
+		return s.State.Apps.Get(c.App).DeclaredEnd(c.AllocatedMillis, c.AM)
 	})
 }
 
@@ -77,8 +67,8 @@ func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 // increase does not end.
 func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot state.ContainerSlot, c *state.Container) int64) int64 {
 	ends := s.ends[:0]
-	for slot, c := range s.st.Containers.On(s.st.Nodes.Get(r.Node)) {
-		if c.State.Live() && !s.st.Leases.Has(slot) && slot != r.IncreaseOf {
+	for slot, c := range s.State.Containers.On(s.State.Nodes.Get(r.Node)) {
+		if c.State.Live() && !s.State.Leases.Has(slot) && slot != r.IncreaseOf {
 			ends = append(ends, containerEnd{max(endOf(slot, c), s.now), c.Size})
 		}
 	}
@@ -91,28 +81,28 @@ func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf fun
 func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 {
 	slices.SortFunc(ends, func(a, b containerEnd) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range ends {
-		if room = room.Add(e.size); s.cfg.Calculator.FitsIn(size, room) {
+		if room = room.Add(e.size); s.Config.Calculator.FitsIn(size, room) {
 			return e.at
 		}
 	}
-	return never
+	return Never
 }
 
 // lease returns the deadline of the lease that an ask would get in this view. ok is false if
 // it gets none. AMs get no lease, because the recall of an AM would end its application.
-func (v *View) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
-	policy := v.cfg.Queues[v.LeafOf(a)].Backfill
+func (v *pass) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
+	policy := v.Config.Queues[v.LeafOf(a)].Backfill
 	switch {
-	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.st.Gangs.HoldsBack(k) || !v.cfg.Calculator.FitsIn(k.Size, n.Unallocated()):
+	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.State.Gangs.HoldsBack(k) || !v.Config.Calculator.FitsIn(k.Size, n.Unallocated()):
 		return 0, false
 	case v.fitsBeside(k.Size, n):
 		return event.NoLease, true
 	case k.AM:
 		return 0, false
 	}
-	end := a.DeclaredEnd(v.now, false)
-	if end > v.now && end <= v.loan.until {
-		return v.loan.until, true
+	end := a.DeclaredEnd(v.s.now, false)
+	if end > v.s.now && end <= v.Loan.Until {
+		return v.Loan.Until, true
 	}
 	return 0, policy == capacity.BackfillPreemptable && !v.tooLong(end)
 }
@@ -121,24 +111,24 @@ func (v *View) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64,
 // fulfilled, according to the declared lifetimes. The recall of such a container would only lose
 // its work. If the reservation may be fulfilled at any moment, no container is too long, because
 // nothing is known about the containers for which it waits.
-func (v *View) tooLong(end int64) bool {
-	return end > v.loan.until && v.loan.until > v.now
+func (v *pass) tooLong(end int64) bool {
+	return end > v.Loan.Until && v.Loan.Until > v.s.now
 }
 
 // fitsBeside reports whether a container takes nothing for which the reservation waits: of every
 // resource that the container uses, the node then still has as much as the reservation needs. Such
 // a container may run forever.
-func (v *View) fitsBeside(size yarn.Resource, n *state.Node) bool {
+func (v *pass) fitsBeside(size yarn.Resource, n *state.Node) bool {
 	left := n.Unallocated().Sub(size)
-	for i := range v.kindsThatCount() {
-		if size[i] > 0 && left[i] < v.loan.size[i] {
+	for i := range v.KindsThatCount() {
+		if size[i] > 0 && left[i] < v.Loan.Size[i] {
 			return false
 		}
 	}
 	return true
 }
 
-func (v *View) mayLease(a *state.App, k *state.Ask, n *state.Node) bool {
+func (v *pass) mayLease(a *state.App, k *state.Ask, n *state.Node) bool {
 	_, ok := v.lease(a, k, n)
 	return ok
 }
@@ -146,16 +136,16 @@ func (v *View) mayLease(a *state.App, k *state.Ask, n *state.Node) bool {
 // recall recalls leases when the reservation waits only for them. Borrowers without a deadline end
 // now. The others have as long as preempted containers have.
 func (s *Scheduler) recall(r *state.Reservation) {
-	if s.st.Leases.Len() == 0 {
+	if s.State.Leases.Len() == 0 {
 		return
 	}
-	room := s.roomOn(r.Node)
-	if !s.cfg.Calculator.FitsIn(r.Size, room) {
+	room := s.RoomOn(r.Node)
+	if !s.Config.Calculator.FitsIn(r.Size, room) {
 		return
 	}
-	queue := s.cfg.Queues[s.LeafOf(s.st.Apps.Get(r.App))].Path
+	queue := s.Config.Queues[s.LeafOf(s.State.Apps.Get(r.App))].Path
 	for _, slot := range s.needed(r, room) {
-		s.recallLease(slot, queue, s.now+s.cfg.Preemption.MaxWaitMillis)
+		s.recallLease(slot, queue, s.now+s.Config.Preemption.MaxWaitMillis)
 	}
 }
 
@@ -163,20 +153,20 @@ func (s *Scheduler) recall(r *state.Reservation) {
 // recalled yet. It spares those with a deadline first, and of these the oldest.
 func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []state.ContainerSlot {
 	var leased []state.ContainerSlot
-	for slot := range s.st.LeasedFrom(r) {
-		if !s.st.Preemptions.Has(slot) {
+	for slot := range s.State.LeasedFrom(r) {
+		if !s.State.Preemptions.Has(slot) {
 			leased = append(leased, slot)
 		}
 	}
 	slices.SortFunc(leased, func(a, b state.ContainerSlot) int {
-		x, y := s.st.Leases.Get(a), s.st.Leases.Get(b)
-		c, d := s.st.Containers.Get(a), s.st.Containers.Get(b)
-		return cmp.Or(cmp.Compare(boolToInt(x.DeadlineMillis == 0), boolToInt(y.DeadlineMillis == 0)),
+		x, y := s.State.Leases.Get(a), s.State.Leases.Get(b)
+		c, d := s.State.Containers.Get(a), s.State.Containers.Get(b)
+		return cmp.Or(compareBools(x.DeadlineMillis == 0, y.DeadlineMillis == 0),
 			cmp.Compare(c.AllocatedMillis, d.AllocatedMillis), cmp.Compare(c.App, d.App), cmp.Compare(c.Number, d.Number))
 	})
 	return slices.DeleteFunc(leased, func(slot state.ContainerSlot) bool {
-		less := room.Sub(s.st.Containers.Get(slot).Size)
-		if !s.cfg.Calculator.FitsIn(r.Size, less) {
+		less := room.Sub(s.State.Containers.Get(slot).Size)
+		if !s.Config.Calculator.FitsIn(r.Size, less) {
 			return false
 		}
 		room = less
@@ -187,7 +177,7 @@ func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []state.Con
 // recallLease warns the container of a lease that it will end at the given time, or at its own
 // deadline if that is earlier.
 func (s *Scheduler) recallLease(slot state.ContainerSlot, queue string, at int64) {
-	l := *s.st.Leases.Get(slot)
+	l := *s.State.Leases.Get(slot)
 	if l.DeadlineMillis == 0 {
 		at = s.now
 	} else {
@@ -211,8 +201,8 @@ func (s *Scheduler) TakeRecalled() []state.ContainerSlot {
 // of the lease. It returns the largest number if the lease has no deadline.
 func (s *Scheduler) leaseEnd(slot state.ContainerSlot, l *state.Lease) int64 {
 	switch {
-	case s.st.Preemptions.Has(slot):
-		return s.st.Preemptions.Get(slot).DeadlineMillis
+	case s.State.Preemptions.Has(slot):
+		return s.State.Preemptions.Get(slot).DeadlineMillis
 	case l.DeadlineMillis == 0:
 		return math.MaxInt64
 	}
@@ -223,7 +213,7 @@ func (s *Scheduler) leaseEnd(slot state.ContainerSlot, l *state.Lease) int64 {
 // largest number if none must.
 func (s *Scheduler) FirstLeaseEnd() int64 {
 	first := int64(math.MaxInt64)
-	s.st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
+	s.State.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		first = min(first, s.leaseEnd(slot, l))
 		return true
 	})
@@ -237,9 +227,9 @@ func (s *Scheduler) EndLeases() {
 		warned bool
 	}
 	var over []due
-	s.st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
+	s.State.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		if s.leaseEnd(slot, l) <= s.now {
-			over = append(over, due{slot, s.st.Preemptions.Has(slot)})
+			over = append(over, due{slot, s.State.Preemptions.Has(slot)})
 		}
 		return true
 	})
@@ -248,7 +238,7 @@ func (s *Scheduler) EndLeases() {
 			s.recalled = append(s.recalled, d.slot)
 			continue
 		}
-		r := s.st.Reservations.Get(s.st.Reservations.Find(s.st.Leases.Get(d.slot).Reservation))
-		s.recallLease(d.slot, s.cfg.Queues[s.LeafOf(s.st.Apps.Get(r.App))].Path, s.now)
+		r := s.State.Reservations.Get(s.State.Reservations.Find(s.State.Leases.Get(d.slot).Reservation))
+		s.recallLease(d.slot, s.Config.Queues[s.LeafOf(s.State.Apps.Get(r.App))].Path, s.now)
 	}
 }

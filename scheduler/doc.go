@@ -4,14 +4,15 @@
 //
 // The package is deterministic: it reads no clock, starts no goroutine and does no I/O. It changes
 // its state only by the events that it emits, and these events go into the log. All else that it
-// keeps (the orders of queues and applications, sums for the limits, the index of free nodes)
-// follows from the state, so a new leader can derive it again.
+// keeps follows from the state, so a new leader can derive it again. Package views has that: the
+// orders of queues and applications, the sums for the limits, the index of free nodes.
 //
 // A pass offers one node to the queues. Begin reading with these files:
 //
 //	HeartbeatPass, eager passes      pass.go, eager.go   which nodes are served, and how often
-//	assignParent, assignLeaf         pass.go, order.go   down the queues to an application, in order
-//	queue, user and AM limits        limits.go, activation.go
+//	assignParent, assignLeaf         pass.go             down the queues to an application, in order
+//	queue and user limits            views/limits.go     also those of preemption and explanations
+//	AM limits                        activation.go       which applications start
 //	offer, offerKey                  allocator.go        the application's keys, in order
 //	reachOf, place                   locality.go         which nodes an ask may use, and when
 //	assignAt                         allocator.go        allocate, reserve, or nothing
@@ -22,7 +23,7 @@
 // explain says why an application waits. Package capacity has the queue tree and the formulas of
 // its limits.
 //
-// Each label makes a partition with views of its own (partition.go). Nodes of a label that is not
-// exclusive are lent to asks without a label (lending.go). Preemption runs in separate rounds
-// (preemption_round.go).
+// Each label makes a partition with views of its own (views/partition.go). Nodes of a label that is
+// not exclusive are lent to asks without a label (lending.go). Preemption runs in separate rounds,
+// above this package (package preemption).
 package scheduler

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -64,7 +65,7 @@ func (r *eagerRun) run() {
 
 // pass runs eagerPass within the bounds.
 func (r *eagerRun) pass(node state.NodeSlot) bool {
-	if r.spent() || !r.st.Nodes.Has(node) || !r.st.Nodes.Get(node).TakesContainers() || r.prefer.leftOut(node) {
+	if r.spent() || !r.State.Nodes.Has(node) || !r.State.Nodes.Get(node).TakesContainers() || r.prefer.leftOut(node) {
 		return false
 	}
 	granted := r.eagerPass(node, r.prefer)
@@ -82,21 +83,21 @@ func (r *eagerRun) pass(node state.NodeSlot) bool {
 func (s *Scheduler) EagerPass(node state.NodeSlot) bool { return s.eagerPass(node, nil) }
 
 func (s *Scheduler) eagerPass(node state.NodeSlot, prefer *preference) bool {
-	n := s.st.Nodes.Get(node)
+	n := s.State.Nodes.Get(node)
 	if !n.TakesContainers() {
 		return false
 	}
 	p := s.passOn(n)
 	p.prefer = prefer
-	prefer.lookAt(s.st, node)
+	prefer.lookAt(s.State, node)
 	reserved := n.Reservation
-	return p.serve(node) || reserved != 0 && s.st.Nodes.Get(node).Reservation != reserved
+	return p.serve(node) || reserved != 0 && s.State.Nodes.Get(node).Reservation != reserved
 }
 
 // servePending runs passes on the nodes that the order of nodes gives for an application's asks,
 // until the application has everything that it can get now or the budget is spent.
 func (r *eagerRun) servePending(app state.AppSlot) {
-	for _, p := range r.partitions {
+	for _, p := range r.Partitions {
 		for !r.spent() && r.servePendingOn(p, app) {
 		}
 	}
@@ -105,12 +106,12 @@ func (r *eagerRun) servePending(app state.AppSlot) {
 // servePendingOn runs a pass for the first ask of an application that nodes of a partition can
 // serve now. It reports whether a pass allocated or reserved something. If there is no room for an
 // ask, it runs a pass that may reserve a node.
-func (r *eagerRun) servePendingOn(p *partition, app state.AppSlot) bool {
-	if !r.st.Apps.Has(app) || !r.st.Apps.Get(app).Activated() {
+func (r *eagerRun) servePendingOn(p *views.Partition, app state.AppSlot) bool {
+	if !r.State.Apps.Has(app) || !r.State.Apps.Get(app).Activated() {
 		return false
 	}
-	for ask, k := range r.st.Asks.Of(r.st.Apps.Get(app)) {
-		if k.Count == 0 || k.IncreaseOf != 0 || k.Label != p.label && !(p.lends && r.mayBorrow(k, k.Missed)) {
+	for ask, k := range r.State.Asks.Of(r.State.Apps.Get(app)) {
+		if k.Count == 0 || k.IncreaseOf != 0 || k.Label != p.Label && !(p.Lends && r.mayBorrow(k, k.Missed)) {
 			continue
 		}
 		if r.serveAsk(p, ask) {
@@ -126,11 +127,11 @@ func (r *eagerRun) servePendingOn(p *partition, app state.AppSlot) bool {
 // serveAsk runs passes for one ask: on the first node of the order or, if no node has room, on
 // reserved nodes that lend, and last on a node that the ask may reserve. It reports whether a pass
 // allocated or reserved something.
-func (r *eagerRun) serveAsk(p *partition, ask state.AskSlot) bool {
+func (r *eagerRun) serveAsk(p *views.Partition, ask state.AskSlot) bool {
 	if free := r.nodesFor(p, ask, false, 1); len(free) > 0 {
 		return r.pass(free[0].node)
 	}
-	if r.backfills {
+	if r.Backfills {
 		for _, lent := range slices.Clone(r.nodesFor(p, ask, true, eagerMisses)) {
 			if r.pass(lent.node) {
 				return true
@@ -142,10 +143,10 @@ func (r *eagerRun) serveAsk(p *partition, ask state.AskSlot) bool {
 }
 
 // nodeToReserve returns the emptiest node that an ask may reserve, or 0 if there is none.
-func (s *Scheduler) nodeToReserve(p *partition, ask state.AskSlot) state.NodeSlot {
-	k := s.st.Asks.Get(ask)
-	a := s.st.Apps.Get(k.App)
-	if !s.needsMore(a, k) || s.st.Gangs.HoldsBack(k) {
+func (s *Scheduler) nodeToReserve(p *views.Partition, ask state.AskSlot) state.NodeSlot {
+	k := s.State.Asks.Get(ask)
+	a := s.State.Apps.Get(k.App)
+	if !s.needsMore(a, k) || s.State.Gangs.HoldsBack(k) {
 		return 0
 	}
 	for node := range s.reservableNodes(p, a, ask, yarn.OffSwitch) {

@@ -36,35 +36,35 @@ const (
 // mayCompareGangs reports whether a pass on a node may search for a gang now. It allows about the
 // given number of passes per second.
 func (s *Scheduler) mayCompareGangs(node state.NodeSlot, passes int) bool {
-	every := int64(s.st.Nodes.Len() / passes)
+	every := int64(s.State.Nodes.Len() / passes)
 	return s.gangsCompared < gangComparisons && (every <= 1 || (int64(node)+s.now/1000)%every == 0)
 }
 
 // offerGang is offerKey for a gang's ask.
 func (p *pass) offerGang(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, l *Limits) decision {
-	g := p.st.Gangs.Get(app)
+	g := p.State.Gangs.Get(app)
 	skip := func(state allocationState, why Reason) decision {
 		return decision{state: state, app: app, ask: ask, key: g.Key, why: why}
 	}
 	switch {
-	case p.lending:
+	case p.Lending:
 		return skip(statePrioritySkipped, OwnPartitionFirst)
 	case g.State == state.GangAsking:
 		return skip(statePrioritySkipped, GangIncomplete)
 	}
-	d := p.demandOf(app, ask)
+	d := p.s.demandOf(app, ask)
 	switch why := p.gangLimit(&d); {
-	case why == QueueMaxCapacity && p.now-g.SinceMillis >= p.usualLength() && p.gangFitsQueue(&d):
+	case why == QueueMaxCapacity && p.s.now-g.SinceMillis >= p.s.usualLength() && p.gangFitsQueue(&d):
 		return skip(stateQueueSkipped, why) // as for any ask, room that the queue gets back goes to this application
 	case why != NoReason:
 		return skip(statePrioritySkipped, why)
 	}
-	if p.mayCompareGangs(node, gangFitPasses) {
+	if p.s.mayCompareGangs(node, gangFitPasses) {
 		if d, ok := p.startGang(&d, ask, l); ok {
 			return d
 		}
 	}
-	if p.mayCompareGangs(node, gangHoldPasses) {
+	if p.s.mayCompareGangs(node, gangHoldPasses) {
 		if d, ok := p.holdGang(&d, ask); ok {
 			return d
 		}
@@ -74,35 +74,35 @@ func (p *pass) offerGang(app state.AppSlot, ask state.AskSlot, node state.NodeSl
 
 // startGang looks for room for all members of a gang that no limit prevents from starting.
 func (p *pass) startGang(d *gangDemand, ask state.AskSlot, l *Limits) (decision, bool) {
-	if !p.gangFitsIn(0, d) || !p.cfg.Calculator.FitsIn(d.size, l.headroom) {
+	if !p.gangFitsIn(0, d) || !p.Config.Calculator.FitsIn(d.size, l.headroom) {
 		return decision{}, false
 	}
 	members := p.gangRoom(d.app, ask)
-	return decision{state: stateAllocated, app: d.app, ask: ask, key: p.st.Gangs.Get(d.app).Key, gang: members}, members != nil
+	return decision{state: stateAllocated, app: d.app, ask: ask, key: p.State.Gangs.Get(d.app).Key, gang: members}, members != nil
 }
 
 // holdGang looks for nodes to hold for such a gang, if it holds none and has waited long enough.
 func (p *pass) holdGang(d *gangDemand, ask state.AskSlot) (decision, bool) {
-	if members, _ := p.st.GangReserved(d.app); members > 0 || !p.gangMayReserve(d) {
+	if members, _ := p.State.GangReserved(d.app); members > 0 || !p.gangMayReserve(d) {
 		return decision{}, false
 	}
-	g, h := p.st.Gangs.Get(d.app), p.gangHold(d.app, ask)
+	g, h := p.State.Gangs.Get(d.app), p.s.gangHold(d.app, ask)
 	return decision{state: stateReserved, app: d.app, ask: ask, key: g.Key, gang: h.members, expected: h.at},
-		h.due(p.now, g.SinceMillis, p.usualLength()) && p.moreReservations(p.st.Apps.Get(d.app), p.st.Asks.Get(ask), int64(len(h.members)))
+		h.due(p.s.now, g.SinceMillis, p.s.usualLength()) && p.s.moreReservations(p.State.Apps.Get(d.app), p.State.Asks.Get(ask), int64(len(h.members)))
 }
 
 // GangPass starts the waiting gang of an application, or reserves nodes for it, if a pass on some
 // node would do so. It does not check whether another application comes first.
 func (s *Scheduler) GangPass(app state.AppSlot, start bool) {
-	a, g := s.st.Apps.Get(app), s.st.Gangs.Get(app)
+	a, g := s.State.Apps.Get(app), s.State.Gangs.Get(app)
 	if g.State != state.GangWaiting {
 		return
 	}
-	ask, leaf := s.st.Asks.Find(a, g.Key), s.LeafOf(a)
-	p := pass{View: s.In(s.st.Asks.Get(ask).Label, false)}
-	l := Limits{limit: p.currentLimit(leaf)}
+	ask, leaf := s.State.Asks.Find(a, g.Key), s.LeafOf(a)
+	p := pass{View: s.In(s.State.Asks.Get(ask).Label, false), s: s}
+	l := Limits{limit: p.CurrentLimit(leaf)}
 	var ok bool
-	if ok, l.headroom = p.queueLimit(leaf, l.limit, p.reservedIn(a)); !ok {
+	if ok, l.headroom = p.QueueLimit(leaf, l.limit, p.ReservedIn(a)); !ok {
 		return
 	}
 	d := s.demandOf(app, ask)
@@ -131,18 +131,18 @@ type gangDemand struct {
 }
 
 func (s *Scheduler) demandOf(app state.AppSlot, ask state.AskSlot) gangDemand {
-	a, member := s.st.Apps.Get(app), s.st.Asks.Get(ask).Size
-	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.st.Gangs.Get(app).Spec.Count)}
+	a, member := s.State.Apps.Get(app), s.State.Asks.Get(ask).Size
+	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.State.Gangs.Get(app).Spec.Count)}
 }
 
 // gangLimit returns which limit, of the user or of a queue, prevents all members of a gang from
 // starting together, regardless of the free room on nodes. It returns NoReason if none does.
-func (v *View) gangLimit(d *gangDemand) Reason {
+func (v *pass) gangLimit(d *gangDemand) Reason {
 	if !v.gangFitsUser(d) {
 		return UserLimit
 	}
-	for i := d.leaf; i >= 0; i = v.queues[i].parent {
-		if !v.mayUseAllNodes(i) && !v.gangFitsIn(i, d) {
+	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
+		if !v.MayUseAllNodes(i) && !v.gangFitsIn(i, d) {
 			return QueueMaxCapacity
 		}
 	}
@@ -151,25 +151,25 @@ func (v *View) gangLimit(d *gangDemand) Reason {
 
 // gangFitsUser reports whether the last member is within the limit of its user. The limit grows
 // with the use of the members before it.
-func (v *View) gangFitsUser(d *gangDemand) bool {
-	calc, before, used := v.cfg.Calculator, d.size.Sub(d.member), *v.userUsed(d.user)
-	in := v.userLimitInput(d.leaf)
+func (v *pass) gangFitsUser(d *gangDemand) bool {
+	calc, before, used := v.Config.Calculator, d.size.Sub(d.member), *v.UserUsed(d.user)
+	in := v.UserLimitInput(d.leaf)
 	in.ActiveUsed = in.ActiveUsed.Add(before)
 	in.DominantUsed = in.DominantUsed.Sub(capacity.DominantPart(calc, in.Label, used)).Add(capacity.DominantPart(calc, in.Label, used.Add(before)))
-	return calc.Compare(v.st.Meta.Cluster, used.Add(before), v.weighted(capacity.UserLimit(in), d.user)) <= 0
+	return calc.Compare(v.State.Meta.Cluster, used.Add(before), v.Weighted(capacity.UserLimit(in), d.user)) <= 0
 }
 
 // gangFitsIn reports whether all members fit into the maximum of a queue, in addition to its
 // present use.
-func (v *View) gangFitsIn(queue int32, d *gangDemand) bool {
-	return v.cfg.Calculator.FitsIn(v.used(queue).Add(d.size), v.at.tree.Capacities[queue].EffMax)
+func (v *pass) gangFitsIn(queue int32, d *gangDemand) bool {
+	return v.Config.Calculator.FitsIn(v.Used(queue).Add(d.size), v.At.Tree.Capacities[queue].EffMax)
 }
 
 // gangFitsQueue reports whether all members together fit into the maxima of the queues if nothing
 // else runs there.
-func (v *View) gangFitsQueue(d *gangDemand) bool {
-	for i := d.leaf; i >= 0; i = v.queues[i].parent {
-		if !v.cfg.Calculator.FitsIn(d.size, v.at.tree.Capacities[i].EffMax) {
+func (v *pass) gangFitsQueue(d *gangDemand) bool {
+	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
+		if !v.Config.Calculator.FitsIn(d.size, v.At.Tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -178,27 +178,27 @@ func (v *View) gangFitsQueue(d *gangDemand) bool {
 
 // gangMayReserve reports whether the queues have room for a gang in addition to the gangs that hold
 // nodes. Those do not count as used before they start.
-func (v *View) gangMayReserve(d *gangDemand) bool {
-	v.gangsCompared += 1 + int64(v.st.Reservations.Len())
-	held := make([]yarn.Resource, v.cfg.Queues[d.leaf].Depth+1) // by depth, for the queues of this gang
-	v.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
+func (v *pass) gangMayReserve(d *gangDemand) bool {
+	v.s.gangsCompared += 1 + int64(v.State.Reservations.Len())
+	held := make([]yarn.Resource, v.Config.Queues[d.leaf].Depth+1) // by depth, for the queues of this gang
+	v.State.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if r.Members != 0 {
-			a := v.st.Apps.Get(r.App)
-			k := v.st.Asks.Get(v.st.Asks.Find(a, r.Key))
-			for i := v.LeafOf(a); i >= 0 && k.Label == v.at.label; i = v.queues[i].parent {
-				if v.holds(i, d.leaf) {
-					held[v.cfg.Queues[i].Depth] = held[v.cfg.Queues[i].Depth].Add(k.Size.Times(int64(r.Members)))
+			a := v.State.Apps.Get(r.App)
+			k := v.State.Asks.Get(v.State.Asks.Find(a, r.Key))
+			for i := v.LeafOf(a); i >= 0 && k.Label == v.At.Label; i = v.Queues[i].Parent {
+				if v.Holds(i, d.leaf) {
+					held[v.Config.Queues[i].Depth] = held[v.Config.Queues[i].Depth].Add(k.Size.Times(int64(r.Members)))
 				}
 			}
 		}
 		return true
 	})
-	for i := d.leaf; i >= 0; i = v.queues[i].parent {
-		charged := held[v.cfg.Queues[i].Depth].Add(d.size)
-		if !v.mayUseAllNodes(i) {
-			charged = charged.Add(*v.used(i))
+	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
+		charged := held[v.Config.Queues[i].Depth].Add(d.size)
+		if !v.MayUseAllNodes(i) {
+			charged = charged.Add(*v.Used(i))
 		}
-		if !v.cfg.Calculator.FitsIn(charged, v.at.tree.Capacities[i].EffMax) {
+		if !v.Config.Calculator.FitsIn(charged, v.At.Tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -209,14 +209,14 @@ func (v *View) gangMayReserve(d *gangDemand) bool {
 func (s *Scheduler) commitGang(d *decision) {
 	if d.state == stateReserved {
 		for _, m := range d.gang {
-			a := s.st.Apps.Get(d.app)
-			s.Emit(&event.GangReserved{Reservation: s.st.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.st.Meta.NextNumber(a),
+			a := s.State.Apps.Get(d.app)
+			s.Emit(&event.GangReserved{Reservation: s.State.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.State.Meta.NextNumber(a),
 				Node: m.node, Members: uint32(m.count), ExpectedMillis: d.expected})
 		}
 		return
 	}
 	s.cancelGang(d.app, yarn.CancelGangStarted)
-	s.Emit(&event.GangStarted{App: s.st.Apps.Get(d.app).ID.Seq})
+	s.Emit(&event.GangStarted{App: s.State.Apps.Get(d.app).ID.Seq})
 	for _, m := range d.gang {
 		for range m.count {
 			s.startMember(d.app, d.key, m.node)
@@ -227,9 +227,9 @@ func (s *Scheduler) commitGang(d *decision) {
 
 // startMember allocates one member of a gang.
 func (s *Scheduler) startMember(app state.AppSlot, key yarn.SchedulerKey, node state.NodeSlot) {
-	a := s.st.Apps.Get(app)
-	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.st.Meta.NextNumber(a), Key: key, Node: node,
-		Locality: s.localityOn(s.st.Asks.Get(s.st.Asks.Find(a, key)), node)})
+	a := s.State.Apps.Get(app)
+	s.Emit(&event.ContainerAllocated{App: a.ID.Seq, Number: s.State.Meta.NextNumber(a), Key: key, Node: node,
+		Locality: s.localityOn(s.State.Asks.Get(s.State.Asks.Find(a, key)), node)})
 }
 
 // localityOn returns the locality at which an ask would next use a node.
@@ -247,28 +247,28 @@ func (s *Scheduler) localityOn(k *state.Ask, node state.NodeSlot) yarn.Locality 
 // nodes of the gang have the room.
 func (p *pass) fulfillGang(r *state.Reservation) {
 	app := r.App
-	ask := p.st.Asks.Find(p.st.Apps.Get(app), r.Key)
-	if !p.wanted(ask, r.Node) {
-		p.cancel(r.Number, yarn.CancelAskGone)
+	ask := p.State.Asks.Find(p.State.Apps.Get(app), r.Key)
+	if !p.s.wanted(ask, r.Node) {
+		p.s.Cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
-	g := p.st.Gangs.Get(app)
+	g := p.State.Gangs.Get(app)
 	switch made := r.MadeMillis; {
-	case g.Spec.OneRack && p.heldRacks(app) > 1: // a node has registered again in another rack
-		p.cancelGang(app, yarn.CancelGangBroken)
+	case g.Spec.OneRack && p.s.heldRacks(app) > 1: // a node has registered again in another rack
+		p.s.cancelGang(app, yarn.CancelGangBroken)
 	case p.heldSuffice(r):
-		p.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: p.heldRoom(app)})
-	case p.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
-		p.cancelGang(app, yarn.CancelGangLate)
+		p.s.commitGang(&decision{state: stateAllocated, app: app, key: g.Key, gang: p.s.heldRoom(app)})
+	case p.s.now-g.ExpectedMillis > max(gangPatienceMillis, g.ExpectedMillis-made):
+		p.s.cancelGang(app, yarn.CancelGangLate)
 	}
 }
 
 // heldSuffice reports whether the nodes that a gang has reserved have the room for all members, within
 // the limits.
-func (v *View) heldSuffice(r *state.Reservation) bool {
-	ask := v.st.Asks.Find(v.st.Apps.Get(r.App), r.Key)
-	d := v.demandOf(r.App, ask)
-	return v.heldMembers(r.App, ask) == v.st.Gangs.Get(r.App).Spec.Count && v.gangLimit(&d) == NoReason && v.gangFitsIn(0, &d)
+func (v *pass) heldSuffice(r *state.Reservation) bool {
+	ask := v.State.Asks.Find(v.State.Apps.Get(r.App), r.Key)
+	d := v.s.demandOf(r.App, ask)
+	return v.s.heldMembers(r.App, ask) == v.State.Gangs.Get(r.App).Spec.Count && v.gangLimit(&d) == NoReason && v.gangFitsIn(0, &d)
 }
 
 // gangPatienceMillis is the shortest delay after which a gang gives up its nodes. If the nodes were
@@ -278,8 +278,8 @@ const gangPatienceMillis = 10_000
 // heldRacks returns the number of racks of the nodes that a gang holds.
 func (s *Scheduler) heldRacks(app state.AppSlot) int {
 	var racks []state.NameSlot
-	for _, r := range s.st.GangReservations(app) {
-		racks = append(racks, s.st.Nodes.Get(r.Node).RackID)
+	for _, r := range s.State.GangReservations(app) {
+		racks = append(racks, s.State.Nodes.Get(r.Node).RackID)
 	}
 	slices.Sort(racks)
 	return len(slices.Compact(racks))
@@ -289,8 +289,8 @@ func (s *Scheduler) heldRacks(app state.AppSlot) int {
 // allows there now.
 func (s *Scheduler) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) {
 	r := s.roomsFor(app, ask)
-	for _, res := range s.st.GangReservations(app) {
-		r.add(res.Node, s.st.Nodes.Get(res.Node).Unallocated())
+	for _, res := range s.State.GangReservations(app) {
+		r.add(res.Node, s.State.Nodes.Get(res.Node).Unallocated())
 		if last := len(r.rooms) - 1; last >= 0 && r.rooms[last].node == res.Node && r.rooms[last].count >= int64(res.Members) {
 			r.rooms[last].count = int64(res.Members)
 			n += int64(res.Members)
@@ -304,7 +304,7 @@ func (s *Scheduler) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) 
 
 // heldRoom returns the placement of the members on the held nodes.
 func (s *Scheduler) heldRoom(app state.AppSlot) (members []gangMembers) {
-	for _, r := range s.st.GangReservations(app) {
+	for _, r := range s.State.GangReservations(app) {
 		members = append(members, gangMembers{node: r.Node, count: int64(r.Members)})
 	}
 	return members
@@ -325,35 +325,35 @@ func (s *Scheduler) breakGang(app state.AppSlot, cause yarn.CancelCause) {
 // EndGang ends an application's gang. After that its ask is served container by container.
 func (s *Scheduler) EndGang(app state.AppSlot, cause yarn.GangEnd) {
 	s.cancelGang(app, yarn.CancelGangBroken)
-	s.Emit(&event.GangEnded{App: s.st.Apps.Get(app).ID.Seq, Cause: cause})
+	s.Emit(&event.GangEnded{App: s.State.Apps.Get(app).ID.Seq, Cause: cause})
 	s.AsksMore(app)
 }
 
 // DeclareGang sets the gang of an application. It replaces an earlier one.
 func (s *Scheduler) DeclareGang(app state.AppSlot, g yarn.Gang) {
 	s.cancelWhere(app, yarn.CancelGangBroken, func(r *state.Reservation) bool { return r.Members != 0 || r.IncreaseOf == 0 && g.IsOf(r.Key) })
-	s.Emit(&event.GangDeclared{App: s.st.Apps.Get(app).ID.Seq, Gang: g})
+	s.Emit(&event.GangDeclared{App: s.State.Apps.Get(app).ID.Seq, Gang: g})
 	s.AsksMore(app)
 }
 
 // gangComplete reports whether an ask does not belong to a gang that lacks asks for some of its
 // members.
 func (s *Scheduler) gangComplete(k *state.Ask) bool {
-	g := s.st.Gangs.Of(k)
+	g := s.State.Gangs.Of(k)
 	return g == nil || g.State != state.GangAsking
 }
 
 // GangMayFit reports whether a queue could ever run this many of the smallest containers together
 // on the nodes of the cluster. It returns true while the cluster has no nodes.
 func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
-	s.refreshCapacities()
-	size, nodes := s.cfg.MinAlloc.Times(count), false
-	for _, p := range s.partitions {
-		if p.total.IsZero() {
+	s.RefreshCapacities()
+	size, nodes := s.Config.MinAlloc.Times(count), false
+	for _, p := range s.Partitions {
+		if p.Total.IsZero() {
 			continue
 		}
 		nodes = true
-		if s.cfg.Calculator.FitsIn(size, p.tree.Capacities[leaf].EffMax) {
+		if s.Config.Calculator.FitsIn(size, p.Tree.Capacities[leaf].EffMax) {
 			return true
 		}
 	}
@@ -365,8 +365,8 @@ func (s *Scheduler) sizeFor(r *state.Reservation) yarn.Resource {
 	if r.Members == 0 {
 		return r.Size
 	}
-	if ask := s.st.Asks.Find(s.st.Apps.Get(r.App), r.Key); ask != 0 {
-		return s.st.Asks.Get(ask).Size
+	if ask := s.State.Asks.Find(s.State.Apps.Get(r.App), r.Key); ask != 0 {
+		return s.State.Asks.Get(ask).Size
 	}
 	return r.Size
 }

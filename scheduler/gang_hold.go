@@ -37,7 +37,7 @@ const (
 	unknownLengthMillis = 60_000
 )
 
-const never = math.MaxInt64
+const Never = math.MaxInt64
 
 // roomAt says that a node has room for more members from a time on.
 type roomAt struct {
@@ -49,14 +49,14 @@ type roomAt struct {
 // starts on them.
 func (s *Scheduler) gangHold(app state.AppSlot, ask state.AskSlot) gangSet {
 	r := s.roomsFor(app, ask)
-	ends := lengthGuesses{s: s}
+	ends := lengthGuesses{s: s, now: s.now}
 	var rooms []roomAt
 	compared := int64(0)
-	for node := state.NodeSlot(1); node < s.st.Nodes.Cap() && compared < gangNodesMax && (compared < gangNodes || r.found < 2*r.g.Count); node++ {
+	for node := state.NodeSlot(1); node < s.State.Nodes.Cap() && compared < gangNodesMax && (compared < gangNodes || r.found < 2*r.g.Count); node++ {
 		if s.mayHoldNode(app, ask, node) {
 			compared++
 			r.rooms = r.rooms[:0]
-			if r.add(node, s.st.Nodes.Get(node).Total); len(r.rooms) > 0 {
+			if r.add(node, s.State.Nodes.Get(node).Total); len(r.rooms) > 0 {
 				rooms = ends.roomsOn(rooms, r.rooms[0], r)
 			}
 		}
@@ -67,11 +67,11 @@ func (s *Scheduler) gangHold(app state.AppSlot, ask state.AskSlot) gangSet {
 
 // mayHoldNode reports whether a gang may hold a node in its present state.
 func (s *Scheduler) mayHoldNode(app state.AppSlot, ask state.AskSlot, node state.NodeSlot) bool {
-	if !s.st.Nodes.Has(node) {
+	if !s.State.Nodes.Has(node) {
 		return false
 	}
-	n, k := s.st.Nodes.Get(node), s.st.Asks.Get(ask)
-	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.st.ReservationBans.Forbids(n, app, k.Key)
+	n, k := s.State.Nodes.Get(node), s.State.Asks.Get(ask)
+	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.State.ReservationBans.Forbids(n, app, k.Key)
 }
 
 // firstSet returns the set of nodes that first has room for all members.
@@ -121,6 +121,7 @@ func until(rooms []roomAt, rack state.NameSlot) (sum []gangMembers) {
 // lengthGuesses estimates when containers end. It caches the history for the last application.
 type lengthGuesses struct {
 	s        *Scheduler
+	now      int64
 	compared int64 // containers
 	app      state.AppSlot
 	lengths  *state.Lengths
@@ -135,17 +136,17 @@ type containerEnd struct {
 // roomsOn appends the times at which a node gets room for more members, up to most.count members in
 // total.
 func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) []roomAt {
-	n := e.s.st.Nodes.Get(most.node)
+	n := e.s.State.Nodes.Get(most.node)
 	e.ends = e.ends[:0]
-	for _, c := range e.s.st.Containers.On(n) {
+	for _, c := range e.s.State.Containers.On(n) {
 		e.compared++
-		if at := e.endOf(c); at != never {
+		if at := e.endOf(c); at != Never {
 			e.ends = append(e.ends, containerEnd{at, c.Size})
 		}
 	}
 	slices.SortStableFunc(e.ends, func(x, y containerEnd) int { return cmp.Compare(x.at, y.at) })
 	free, have := n.Unallocated(), int64(0)
-	for i, at := 0, e.s.now; ; i++ {
+	for i, at := 0, e.now; ; i++ {
 		if fit := r.g.OnNode(min(e.s.membersIn(free, r.size), most.count), most.count); fit > have {
 			m := most
 			m.count = fit - have
@@ -162,28 +163,28 @@ func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) 
 // otherwise the median remaining length of similar containers at its age, but never after the end
 // of its application's lifetime. An AM ends only with its application's lifetime.
 func (e *lengthGuesses) endOf(c *state.Container) int64 {
-	a := e.s.st.Apps.Get(c.App)
-	end := int64(never)
+	a := e.s.State.Apps.Get(c.App)
+	end := int64(Never)
 	switch {
 	case !c.State.Live():
-		return e.s.now
+		return e.now
 	case c.AM:
-	case a.DeclaredLifetime() > e.s.now-c.AllocatedMillis:
+	case a.DeclaredLifetime() > e.now-c.AllocatedMillis:
 		end = c.AllocatedMillis + a.DeclaredLifetime()
 	default:
 		if e.app != c.App {
-			e.app, e.lengths = c.App, e.s.st.LengthsOf(a)
+			e.app, e.lengths = c.App, e.s.State.LengthsOf(a)
 		}
-		end = c.AllocatedMillis + medianLength(e.lengths, e.s.now-c.AllocatedMillis)
+		end = c.AllocatedMillis + medianLength(e.lengths, e.now-c.AllocatedMillis)
 	}
 	if a.LifetimeMillis > 0 {
 		end = min(end, a.SubmittedMillis+a.LifetimeMillis)
 	}
-	return max(end, e.s.now)
+	return max(end, e.now)
 }
 
 // usualLength returns the median length of all containers.
-func (s *Scheduler) usualLength() int64 { return medianLength(s.st.Lengths.OfAll(), 0) }
+func (s *Scheduler) usualLength() int64 { return medianLength(s.State.Lengths.OfAll(), 0) }
 
 // medianLength returns the median of those lengths of a history that are longer than age. If there
 // are none, it returns twice the age, but at least unknownLengthMillis.
@@ -208,5 +209,5 @@ func medianLength(l *state.Lengths, age int64) int64 {
 			return (max(from, age) + to) / 2
 		}
 	}
-	return never // unreachable: the weights add up to sum
+	return Never // unreachable: the weights add up to sum
 }

@@ -69,24 +69,24 @@ func takeMembers(g *yarn.Gang, rooms []gangMembers, limits nameLimits) (members 
 // gangRoom returns where all members of a gang can start now, or nil if there is too little room.
 // It prefers nodes that the gang holds, then nodes that its ask names, then nodes in
 // the order of nodes.
-func (v *View) gangRoom(app state.AppSlot, ask state.AskSlot) []gangMembers {
-	r := v.roomsFor(app, ask)
-	for slot := range v.st.GangReservations(app) {
-		r.add(v.st.Reservations.Get(slot).Node, v.st.Nodes.Get(v.st.Reservations.Get(slot).Node).Unallocated())
+func (v *pass) gangRoom(app state.AppSlot, ask state.AskSlot) []gangMembers {
+	r := v.s.roomsFor(app, ask)
+	for slot := range v.State.GangReservations(app) {
+		r.add(v.State.Reservations.Get(slot).Node, v.State.Nodes.Get(v.State.Reservations.Get(slot).Node).Unallocated())
 	}
-	index := v.freeNodes(v.at, false, shapeOrder(v.nodeOrder(v.at, v.st.Apps.Get(app))))
-	for node := range index.Walk(index.Layout.BoundsFor(r.size.Times(max(r.g.PerNode, 1)), v.kindsThatCount())) {
-		r.add(node, v.st.Nodes.Get(node).Unallocated())
+	index := v.FreeNodes(v.At, false, ShapeOrder(v.s.NodeOrder(v.At, v.State.Apps.Get(app), v.s.now)))
+	for node := range index.Walk(index.Layout.BoundsFor(r.size.Times(max(r.g.PerNode, 1)), v.KindsThatCount())) {
+		r.add(node, v.State.Nodes.Get(node).Unallocated())
 		if r.found >= r.g.Count && !r.g.OneRack && !r.named {
 			break
 		}
 	}
-	v.gangsCompared += r.compared
+	v.s.gangsCompared += r.compared
 	if r.found < r.g.Count {
 		return nil
 	}
 	if r.named {
-		slices.SortStableFunc(r.rooms, func(x, y gangMembers) int { return int(boolToInt(y.local) - boolToInt(x.local)) })
+		slices.SortStableFunc(r.rooms, func(x, y gangMembers) int { return compareBools(y.local, x.local) })
 	}
 	return chooseMembers(&r.g, r.rooms, r.limits)
 }
@@ -107,21 +107,21 @@ type gangRooms struct {
 }
 
 func (s *Scheduler) roomsFor(app state.AppSlot, ask state.AskSlot) *gangRooms {
-	k := s.st.Asks.Get(ask)
-	return &gangRooms{s: s, g: s.st.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameSlot]int{}}
+	k := s.State.Asks.Get(ask)
+	return &gangRooms{s: s, g: s.State.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameSlot]int{}}
 }
 
 // add adds a node with the given free room, if a member may run there.
 func (r *gangRooms) add(node state.NodeSlot, free yarn.Resource) {
 	r.compared++
-	if n := r.s.st.Nodes.Get(node); n.TakesContainers() && !r.s.st.Apps.Get(r.app).Blacklisted(n) {
+	if n := r.s.State.Nodes.Get(node); n.TakesContainers() && !r.s.State.Apps.Get(r.app).Blacklisted(n) {
 		r.addRoom(node, free)
 	}
 }
 
 // addRoom is add for a node that takes containers or may do so later.
 func (r *gangRooms) addRoom(node state.NodeSlot, free yarn.Resource) {
-	n, k := r.s.st.Nodes.Get(node), r.s.st.Asks.Get(r.ask)
+	n, k := r.s.State.Nodes.Get(node), r.s.State.Asks.Get(r.ask)
 	at := r.s.reachOf(k, node)
 	if !at.usable() {
 		return
@@ -146,7 +146,7 @@ func (r *gangRooms) limitFor(k *state.Ask, n *state.Node, at reach) int {
 	}
 	i, known := r.limitOf[name]
 	if !known {
-		r.limits = append(r.limits, r.s.st.Locations.Get(r.s.st.Location(k, name)).Count)
+		r.limits = append(r.limits, r.s.State.Locations.Get(r.s.State.Location(k, name)).Count)
 		i = len(r.limits)
 		r.limitOf[name] = i
 	}
@@ -156,8 +156,8 @@ func (r *gangRooms) limitFor(k *state.Ask, n *state.Node, at reach) int {
 // membersIn returns how many containers of a size fit into free. It is 0 if any resource is
 // over-committed.
 func (s *Scheduler) membersIn(free, size yarn.Resource) int64 {
-	if !s.cfg.Calculator.FitsIn(yarn.Resource{}, free) {
+	if !s.Config.Calculator.FitsIn(yarn.Resource{}, free) {
 		return 0
 	}
-	return s.cfg.Calculator.AvailableContainers(free, size)
+	return s.Config.Calculator.AvailableContainers(free, size)
 }

@@ -15,13 +15,13 @@ type GangWait struct {
 func (s *Scheduler) WhyGangWaits(app state.AppSlot, ask state.AskSlot) GangWait {
 	d := s.demandOf(app, ask)
 	now, ever := s.roomsFor(app, ask), s.roomsFor(app, ask)
-	k := s.st.Asks.Get(ask)
-	v := s.view(s.partitions[k.Label])
-	s.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+	k := s.State.Asks.Get(ask)
+	v := pass{View: s.On(s.Partitions[k.Label]), s: s}
+	s.State.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Label != k.Label {
 			return true
 		}
-		if n.Reservation == 0 || s.st.Reservations.Get(n.Reservation).App == app {
+		if n.Reservation == 0 || s.State.Reservations.Get(n.Reservation).App == app {
 			now.add(slot, n.Unallocated())
 		}
 		switch {
@@ -34,7 +34,7 @@ func (s *Scheduler) WhyGangWaits(app state.AppSlot, ask state.AskSlot) GangWait 
 	})
 	w := GangWait{Reason: GangWaits, Fit: now.found}
 	switch {
-	case s.st.Gangs.Get(app).State == state.GangAsking:
+	case s.State.Gangs.Get(app).State == state.GangAsking:
 		w.Reason = GangIncomplete
 	case s.NeverWithin(d.leaf, k.Label, d.size) || chooseMembers(&ever.g, ever.rooms, ever.limits) == nil:
 		w.Reason, w.Never = GangNever, true

@@ -13,23 +13,15 @@ import (
 //
 // Source: Hadoop 3.4.2, RegularContainerAllocator.preCheckForNodeCandidateSet.
 
-// LabelServed returns the label of the asks to which this view offers a node.
-func (v *View) LabelServed(n *state.Node) state.LabelSlot {
-	if v.lending {
-		return 0
-	}
-	return n.Label
-}
-
 // borrower reports whether an ask may ever use a node of another label. AMs may not, unless
 // configured, because the loss of the node would end an application.
 func (s *Scheduler) borrower(k *state.Ask) bool {
-	return k.Label == 0 && (!k.AM || s.cfg.LabelSettings.AMNonExclusive)
+	return k.Label == 0 && (!k.AM || s.Config.LabelSettings.AMNonExclusive)
 }
 
 // lendsTo reports whether a node may be lent to an ask once the ask has missed enough offers.
 func (s *Scheduler) lendsTo(n *state.Node, k *state.Ask) bool {
-	return s.partitionOf(n).lends && s.borrower(k)
+	return s.PartitionOf(n).Lends && s.borrower(k)
 }
 
 // mayBorrow reports whether an ask that has missed some offers may use nodes of other labels. The
@@ -47,12 +39,12 @@ func (p *pass) missed(k *state.Ask) uint32 {
 }
 
 // OffersToMiss returns how many offers an ask must miss before it may borrow.
-func (s *Scheduler) OffersToMiss() uint32 { return uint32(s.st.Meta.UsableNodes) }
+func (s *Scheduler) OffersToMiss() uint32 { return uint32(s.State.Meta.UsableNodes) }
 
 // countsMisses reports whether the current offer counts as a missed offer of an ask. YARN continues
 // to count after there are enough.
 func (p *pass) countsMisses(k *state.Ask) bool {
-	return p.counting && p.lends && k.IncreaseOf == 0 && p.borrower(k) && k.Missed < p.OffersToMiss()
+	return p.counting && p.Lends && k.IncreaseOf == 0 && p.s.borrower(k) && k.Missed < p.s.OffersToMiss()
 }
 
 // missedAfter updates the count of missed offers after an allocation or reservation. A node without
@@ -60,13 +52,13 @@ func (p *pass) countsMisses(k *state.Ask) bool {
 func (p *pass) missedAfter(d *decision, missed uint32, counts bool) {
 	after := missed
 	switch {
-	case p.at.label == 0:
+	case p.At.Label == 0:
 		after = 0
 	case counts:
 		after++
 	}
-	if a := p.st.Apps.Get(d.app); after != missed && p.st.Asks.Find(a, d.key) != 0 {
-		p.updateMisses(a, d.key, after)
+	if a := p.State.Apps.Get(d.app); after != missed && p.State.Asks.Find(a, d.key) != 0 {
+		p.s.updateMisses(a, d.key, after)
 	}
 }
 

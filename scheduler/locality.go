@@ -16,9 +16,9 @@ func (r reach) usable() bool { return r.host || r.rack || r.any }
 // container's node.
 func (s *Scheduler) reachOf(k *state.Ask, node state.NodeSlot) reach {
 	if k.IncreaseOf != 0 {
-		return reach{host: s.st.Containers.Get(k.IncreaseOf).Node == node}
+		return reach{host: s.State.Containers.Get(k.IncreaseOf).Node == node}
 	}
-	n := s.st.Nodes.Get(node)
+	n := s.State.Nodes.Get(node)
 	if k.Label != n.Label && !s.lendsTo(n, k) {
 		return reach{}
 	}
@@ -27,9 +27,9 @@ func (s *Scheduler) reachOf(k *state.Ask, node state.NodeSlot) reach {
 
 // placesOf is reachOf without regard to labels.
 func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
-	r := reach{host: s.st.Location(k, n.Host) != 0, any: k.Relax}
-	if rack := s.st.Location(k, n.RackID); rack != 0 {
-		r.rack = s.st.Locations.Get(rack).Relax
+	r := reach{host: s.State.Location(k, n.Host) != 0, any: k.Relax}
+	if rack := s.State.Location(k, n.RackID); rack != 0 {
+		r.rack = s.State.Locations.Get(rack).Relax
 		r.any = r.any && r.rack
 	}
 	return r
@@ -37,19 +37,19 @@ func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
 
 // MayUse reports whether an ask may be served on a node, regardless of locality delays.
 func (s *Scheduler) MayUse(ask state.AskSlot, node state.NodeSlot) bool {
-	return s.reachOf(s.st.Asks.Get(ask), node).usable()
+	return s.reachOf(s.State.Asks.Get(ask), node).usable()
 }
 
 // OtherLabel reports whether only the node's label prevents an ask from using a node.
 func (s *Scheduler) OtherLabel(ask state.AskSlot, node state.NodeSlot) bool {
-	k, n := s.st.Asks.Get(ask), s.st.Nodes.Get(node)
+	k, n := s.State.Asks.Get(ask), s.State.Nodes.Get(node)
 	return k.IncreaseOf == 0 && k.Label != n.Label && !s.lendsTo(n, k) && s.placesOf(k, n).usable()
 }
 
 // place tries the localities at which an ask may use a node, from node-local to off-switch.
 func (p *pass) place(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, l *Limits, fulfillment bool) decision {
-	k := p.st.Asks.Get(ask)
-	at := p.reachOf(k, node)
+	k := p.State.Asks.Get(ask)
+	at := p.s.reachOf(k, node)
 	none := decision{state: statePrioritySkipped, app: app, ask: ask, key: k.Key, why: LocalityDelay}
 	if at.host {
 		d := p.assignAt(app, ask, node, yarn.NodeLocal, l, fulfillment)
@@ -99,9 +99,9 @@ func (s *Scheduler) delayOf(k *state.Ask, opportunities uint32) delay {
 		opportunities: int64(opportunities),
 		outstanding:   k.Count,
 		entries:       int64(k.Entries),
-		nodes:         int64(s.st.Meta.UsableNodes),
-		nodeDelay:     s.cfg.NodeLocalityDelay,
-		rackDelay:     s.cfg.RackLocalityAdditionalDelay,
+		nodes:         int64(s.State.Meta.UsableNodes),
+		nodeDelay:     s.Config.NodeLocalityDelay,
+		rackDelay:     s.Config.RackLocalityAdditionalDelay,
 	}
 }
 

@@ -14,7 +14,7 @@ const maxAskNames = 1 << 19
 func (s *Scheduler) AdmitNames(user state.NameSlot, n int) func(name string) bool {
 	left, counted := 0, false
 	return func(name string) bool {
-		if s.st.Names.Find(name) != 0 {
+		if s.State.Names.Find(name) != 0 {
 			return true
 		}
 		if !counted {
@@ -27,7 +27,7 @@ func (s *Scheduler) AdmitNames(user state.NameSlot, n int) func(name string) boo
 
 // newNames returns how many of n new names the applications of a user may add to the state.
 func (s *Scheduler) newNames(user state.NameSlot, n int) int {
-	return MayAdd(n, s.st.Names.Len(), maxAskNames, func() int { return s.namesOf(user) })
+	return MayAdd(n, s.State.Names.Len(), maxAskNames, func() int { return s.namesOf(user) })
 }
 
 // MayAdd returns how many of n entries a user may add to a table that has used of at most most
@@ -43,10 +43,10 @@ func MayAdd(n, used, most int, has func() int) int {
 
 // namesOf returns the number of hosts and racks in the asks and blacklists of a user's applications.
 func (s *Scheduler) namesOf(user state.NameSlot) (n int) {
-	s.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
+	s.State.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.User == user {
 			n += len(a.Blacklist)
-			for _, k := range s.st.Asks.Of(a) {
+			for _, k := range s.State.Asks.Of(a) {
 				n += int(k.Entries) - 1
 			}
 		}

@@ -2,12 +2,14 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/nodeindex"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -38,98 +40,21 @@ const (
 	walkedNodes = 512
 )
 
-// nodeIndexes has the indexes that were used, by order of shapes. The others are nil.
-type nodeIndexes [len(nodeindex.Layouts)]*nodeindex.Index
-
-func (x *nodeIndexes) mark(node state.NodeSlot) {
-	for _, index := range x {
-		if index != nil {
-			index.Mark(node)
-		}
-	}
-}
-
-// refreshNode records that a node has changed.
-func (s *Scheduler) refreshNode(slot state.NodeSlot) {
-	n := s.st.Nodes.Get(slot) // a zero record if the node was forgotten
-	p := s.partitionOf(n)
-	p.nodes.mark(slot)
-	p.lent.mark(slot)
-	s.refreshHost(slot, n.Host)
-}
-
-// refreshHost keeps the lists of the nodes on each host.
-func (s *Scheduler) refreshHost(slot state.NodeSlot, host state.NameSlot) {
-	for int(slot) >= len(s.hostOf) {
-		s.hostOf = append(s.hostOf, 0)
-	}
-	old := s.hostOf[slot]
-	if old == host {
-		return
-	}
-	s.hostOf[slot] = host
-	if old != 0 {
-		s.nodesOn[old] = slices.DeleteFunc(s.nodesOn[old], func(n state.NodeSlot) bool { return n == slot })
-	}
-	if host != 0 {
-		at, _ := slices.BinarySearch(s.nodesOn[host], slot)
-		s.nodesOn[host] = slices.Insert(s.nodesOn[host], at, slot)
-	}
-}
-
-// Replaced reports whether the host of an inactive node has another node that sends heartbeats, or
-// that registered later.
-func (s *Scheduler) Replaced(slot state.NodeSlot) bool {
-	n := s.st.Nodes.Get(slot)
-	others := s.nodesOn[n.Host]
-	for i := len(others) - 1; i >= 0; i-- { // the newest is probably the last
-		if o := s.st.Nodes.Get(others[i]); others[i] != slot && (o.Heard() || o.Registered > n.Registered || o.Registered == n.Registered && others[i] > slot) {
-			return true
-		}
-	}
-	return false
-}
-
-// freeNodes returns the index of the nodes of a partition that may take containers: those without a
-// reservation, or the reserved ones that may lend their room.
-func (s *Scheduler) freeNodes(p *partition, lent bool, order int) *nodeindex.Index {
-	indexes := &p.nodes
-	if lent {
-		indexes = &p.lent
-	}
-	x := indexes[order]
-	if x == nil {
-		x = nodeindex.New(order)
-		indexes[order] = x
-		s.st.Nodes.Each(func(slot state.NodeSlot, _ *state.Node) bool { x.Mark(slot); return true })
-	}
-	x.Refresh(func(slot state.NodeSlot) nodeindex.Shape { return s.shapeIn(p, lent, &x.Layout, s.st.Nodes.Get(slot)) })
-	return x
-}
-
-// shapeIn returns the shape of a node in an index of a partition, or 0 if the node is not in it.
-func (s *Scheduler) shapeIn(p *partition, lent bool, l *nodeindex.Layout, n *state.Node) nodeindex.Shape {
-	if n.Label != p.label || !n.TakesContainers() || (n.Reservation != 0) != lent || !s.hasRoom(n) {
-		return 0
-	}
-	return l.ShapeOf(n.Total, n.Unallocated(), s.kindsThatCount())
-}
-
-// nodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
+// NodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
 // where auto is replaced by the order that it now means.
-func (s *Scheduler) nodeOrder(p *partition, a *state.App) capacity.NodeOrder {
-	order := p.cfg.Queues[s.LeafOf(a)].NodeOrder
+func (s *Scheduler) NodeOrder(p *views.Partition, a *state.App, now int64) capacity.NodeOrder {
+	order := p.Config.Queues[s.LeafOf(a)].NodeOrder
 	if order != capacity.NodeOrderAuto {
 		return order
 	}
-	if at := s.st.LargeContainers.AllocatedAt(p.label); at != 0 && s.now-at < packLargeMillis {
+	if at := s.State.LargeContainers.AllocatedAt(p.Label); at != 0 && now-at < packLargeMillis {
 		return capacity.NodeOrderPack
 	}
 	return capacity.NodeOrderSpread
 }
 
-// shapeOrder returns the order of shapes in which an order of nodes begins.
-func shapeOrder(o capacity.NodeOrder) int {
+// ShapeOrder returns the order of shapes in which an order of nodes begins.
+func ShapeOrder(o capacity.NodeOrder) int {
 	if o == capacity.NodeOrderSpread {
 		return nodeindex.Emptiest
 	}
@@ -157,23 +82,43 @@ type nodeRank struct {
 }
 
 func (r nodeRank) compare(other nodeRank) int {
-	return cmp.Or(int(boolToInt(r.avoided)-boolToInt(other.avoided)), cmp.Compare(r.locality, other.locality), cmp.Compare(r.prolongs, other.prolongs),
+	return cmp.Or(compareBools(r.avoided, other.avoided), cmp.Compare(r.locality, other.locality), cmp.Compare(r.prolongs, other.prolongs),
 		cmp.Compare(r.shape, other.shape), cmp.Compare(r.node, other.node))
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // nodesFor returns the nodes of a partition on which an ask could be served now, the first of the
 // order first, up to most.
-func (s *Scheduler) nodesFor(p *partition, ask state.AskSlot, lent bool, most int) []nodeRank {
-	return s.nodesAfter(p, ask, s.st.Asks.Get(ask).Opportunities, lent, most)
+func (s *Scheduler) nodesFor(p *views.Partition, ask state.AskSlot, lent bool, most int) []nodeRank {
+	return s.nodesAfter(p, ask, s.State.Asks.Get(ask).Opportunities, lent, most)
+}
+
+// FreeNode returns the first node of the order on which an ask could be served now if it waits for no
+// locality, or 0 if there is none.
+func (s *Scheduler) FreeNode(p *views.Partition, ask state.AskSlot) state.NodeSlot {
+	for _, r := range s.nodesAfter(p, ask, math.MaxUint32, false, 1) {
+		return r.node
+	}
+	return 0
 }
 
 // nodesAfter returns what nodesFor returns once an ask has had some opportunities.
-func (s *Scheduler) nodesAfter(p *partition, ask state.AskSlot, opportunities uint32, lent bool, most int) []nodeRank {
-	k := s.st.Asks.Get(ask)
-	a := s.st.Apps.Get(k.App)
-	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, opportunities), order: s.nodeOrder(p, a), found: s.ranks[:0]}
-	c.index = s.freeNodes(p, lent, shapeOrder(c.order))
-	within := c.index.Layout.BoundsFor(k.Size, s.kindsThatCount())
+func (s *Scheduler) nodesAfter(p *views.Partition, ask state.AskSlot, opportunities uint32, lent bool, most int) []nodeRank {
+	k := s.State.Asks.Get(ask)
+	a := s.State.Apps.Get(k.App)
+	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, opportunities), order: s.NodeOrder(p, a, s.now), found: s.ranks[:0]}
+	c.index = s.FreeNodes(p, lent, ShapeOrder(c.order))
+	within := c.index.Layout.BoundsFor(k.Size, s.KindsThatCount())
 	c.lookAtHosts()
 	if !slices.ContainsFunc(c.found, func(r nodeRank) bool { return !r.avoided }) {
 		c.walk(within, most)
@@ -191,8 +136,8 @@ func (c *nodeChoice) lookAtHosts() {
 	if c.ask.Entries <= 1 {
 		return
 	}
-	for _, l := range c.s.st.Locations.Of(c.ask) {
-		for _, node := range c.s.nodesOn[l.Name] {
+	for _, l := range c.s.State.Locations.Of(c.ask) {
+		for _, node := range c.s.NodesOn[l.Name] {
 			if at, ok := c.localityOn(node); ok && at == yarn.NodeLocal {
 				c.add(node, at)
 			}
@@ -214,8 +159,9 @@ func (c *nodeChoice) walk(within nodeindex.Bounds, most int) {
 	walked := 0
 	for node := range c.index.Walk(within) {
 		if at, ok := c.localityOn(node); ok && at != yarn.NodeLocal {
-			r := c.add(node, at)
-			most -= int(boolToInt(at == narrowest && !r.avoided))
+			if r := c.add(node, at); at == narrowest && !r.avoided {
+				most--
+			}
 		}
 		if walked++; most <= 0 || walked == walkedNodes {
 			return
@@ -233,8 +179,8 @@ func (c *nodeChoice) add(node state.NodeSlot, at yarn.Locality) nodeRank {
 // localityOn returns the best locality at which the ask could be served on a node now. ok is false
 // if it could not.
 func (c *nodeChoice) localityOn(node state.NodeSlot) (at yarn.Locality, ok bool) {
-	n := c.s.st.Nodes.Get(node)
-	if !c.index.Has(node) || c.app.Blacklisted(n) || !c.s.cfg.Calculator.FitsIn(c.ask.Size, n.Unallocated()) {
+	n := c.s.State.Nodes.Get(node)
+	if !c.index.Has(node) || c.app.Blacklisted(n) || !c.s.Config.Calculator.FitsIn(c.ask.Size, n.Unallocated()) {
 		return 0, false
 	}
 	switch r := c.s.reachOf(c.ask, node); {
@@ -249,7 +195,7 @@ func (c *nodeChoice) localityOn(node state.NodeSlot) (at yarn.Locality, ok bool)
 
 // compareLifetimes sets for all nodes found how much longer the container would keep them in use.
 func (c *nodeChoice) compareLifetimes() {
-	guesses := lengthGuesses{s: c.s}
+	guesses := lengthGuesses{s: c.s, now: c.s.now}
 	end := guesses.endOfNew(c.app, c.ask)
 	for i := range c.found {
 		c.found[i].prolongs = prolongs(end, guesses.lastEnd(c.found[i].node))
@@ -262,7 +208,7 @@ func prolongs(end, last int64) int {
 	switch {
 	case end <= last:
 		return 0
-	case end == never:
+	case end == Never:
 		return 64
 	}
 	return 1 + bits.Len64(uint64(end-last)/60_000)
@@ -270,8 +216,8 @@ func prolongs(end, last int64) int {
 
 // lastEnd returns when the last container of a node is expected to end.
 func (e *lengthGuesses) lastEnd(node state.NodeSlot) int64 {
-	last := e.s.now
-	for _, c := range e.s.st.Containers.On(e.s.st.Nodes.Get(node)) {
+	last := e.now
+	for _, c := range e.s.State.Containers.On(e.s.State.Nodes.Get(node)) {
 		last = max(last, e.endOf(c))
 	}
 	return last
@@ -279,5 +225,5 @@ func (e *lengthGuesses) lastEnd(node state.NodeSlot) int64 {
 
 // endOfNew estimates when a container would end that an ask gets now.
 func (e *lengthGuesses) endOfNew(a *state.App, k *state.Ask) int64 {
-	return e.endOf(&state.Container{App: k.App, AM: k.AM, AllocatedMillis: e.s.now, State: yarn.ContainerAllocated})
+	return e.endOf(&state.Container{App: k.App, AM: k.AM, AllocatedMillis: e.now, State: yarn.ContainerAllocated})
 }

@@ -46,9 +46,9 @@ const (
 // NodeChoice returns which node of a label the order of nodes puts first for an ask at the time of
 // the state. With lent, it is for the room that reserved nodes lend.
 func (s *Scheduler) NodeChoice(label state.LabelSlot, ask state.AskSlot, lent bool) NodeChoice {
-	s.now = s.st.Meta.NowMillis
-	p, a := s.partitions[label], s.st.Apps.Get(s.st.Asks.Get(ask).App)
-	order := s.nodeOrder(p, a)
+	s.now = s.State.Meta.NowMillis
+	p, a := s.Partitions[label], s.State.Apps.Get(s.State.Asks.Get(ask).App)
+	order := s.NodeOrder(p, a, s.now)
 	first := slices.Clone(s.nodesFor(p, ask, lent, 2))
 	out := NodeChoice{Order: order}
 	if len(first) == 0 {
@@ -58,14 +58,14 @@ func (s *Scheduler) NodeChoice(label state.LabelSlot, ask state.AskSlot, lent bo
 	out.First, out.At = best.node, best.locality
 	if len(first) > 1 {
 		out.Next = first[1].node
-		out.Lead, out.Kind = best.leadOver(first[1], &nodeindex.Layouts[shapeOrder(order)])
+		out.Lead, out.Kind = best.leadOver(first[1], &nodeindex.Layouts[ShapeOrder(order)])
 	}
 	for _, r := range s.nodesFor(p, ask, lent, CountedNodes) {
 		if r.avoided != best.avoided || r.locality != best.locality {
 			continue
 		}
 		out.Nodes++
-		if r.node != best.node && s.st.Nodes.Get(r.node).Containers == 0 {
+		if r.node != best.node && s.State.Nodes.Get(r.node).Containers == 0 {
 			out.Whole = r.node
 		}
 	}
@@ -95,19 +95,19 @@ func (r nodeRank) leadOver(next nodeRank, l *nodeindex.Layout) (lead Lead, kind 
 // ExpectedRoom returns when a node is expected to have room for an ask, in Unix milliseconds. known
 // is false if nothing says when.
 func (s *Scheduler) ExpectedRoom(ask state.AskSlot, node state.NodeSlot) (atMillis int64, known bool) {
-	s.now = s.st.Meta.NowMillis
-	at := s.expectedRoom(s.st.Asks.Get(ask), node)
-	return at, at != never
+	s.now = s.State.Meta.NowMillis
+	at := s.RoomExpectedAt(s.State.Asks.Get(ask), node, s.now)
+	return at, at != Never
 }
 
 // ExpectedFirst returns the widest locality at which an ask could reserve no other node that is
 // expected to have room before the given node. It returns 0 if there is none.
 func (s *Scheduler) ExpectedFirst(ask state.AskSlot, node state.NodeSlot) yarn.Locality {
-	s.now = s.st.Meta.NowMillis
-	k := s.st.Asks.Get(ask)
-	v := s.view(s.partitionOf(s.st.Nodes.Get(node)))
+	s.now = s.State.Meta.NowMillis
+	k := s.State.Asks.Get(ask)
+	v := s.passOn(s.State.Nodes.Get(node))
 	for at := yarn.OffSwitch; at >= s.localityOn(k, node); at-- {
-		if v.earliestNode(s.st.Apps.Get(k.App), ask, node, at) == node {
+		if v.earliestNode(s.State.Apps.Get(k.App), ask, node, at) == node {
 			return at
 		}
 	}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"rmd/fsm/state"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -25,7 +26,8 @@ type outcome struct {
 // A pass offers one node to the queues, and allocates or reserves there. It is a value: what tries a
 // pass to answer a question makes one of its own.
 type pass struct {
-	View
+	views.View
+	s        *Scheduler
 	counting bool        // the pass is for a heartbeat: its offers count for locality delays
 	trial    bool        // the pass only answers a question: it emits nothing
 	prefer   *preference // nil: asks may use nodes that they avoid
@@ -33,14 +35,14 @@ type pass struct {
 
 // passOn returns a pass on a node.
 func (s *Scheduler) passOn(n *state.Node) pass {
-	s.refreshCapacities()
-	return pass{View: s.view(s.partitionOf(n))}
+	s.RefreshCapacities()
+	return pass{View: s.On(s.PartitionOf(n)), s: s}
 }
 
 // HeartbeatPass serves a node that has sent a heartbeat. The offers that it makes count toward
 // locality delays and re-reservations.
 func (s *Scheduler) HeartbeatPass(node state.NodeSlot) {
-	n := s.st.Nodes.Get(node)
+	n := s.State.Nodes.Get(node)
 	if !n.TakesContainers() {
 		return
 	}
@@ -55,7 +57,7 @@ func (s *Scheduler) HeartbeatPass(node state.NodeSlot) {
 // allocated or reserved anything.
 func (p *pass) serve(node state.NodeSlot) bool {
 	var grants, offSwitch int64
-	reserved := p.st.Nodes.Get(node).Reservation != 0
+	reserved := p.State.Nodes.Get(node).Reservation != 0
 	if reserved {
 		p.fulfill(node)
 	}
@@ -68,8 +70,8 @@ func (p *pass) serve(node state.NodeSlot) bool {
 		if d.locality == yarn.OffSwitch {
 			offSwitch++
 		}
-		if d.state == stateReserved || !p.cfg.MultipleAssignments || offSwitch >= p.cfg.MaxOffSwitch ||
-			(p.cfg.MaxAssignments >= 0 && grants >= p.cfg.MaxAssignments) {
+		if d.state == stateReserved || !p.Config.MultipleAssignments || offSwitch >= p.Config.MaxOffSwitch ||
+			(p.Config.MaxAssignments >= 0 && grants >= p.Config.MaxAssignments) {
 			return true
 		}
 	}
@@ -86,11 +88,11 @@ func (p *pass) next(node state.NodeSlot, reserved bool) *decision {
 // passOnNode runs one pass on a node that is not reserved. It returns what the pass has allocated or
 // reserved, or nil.
 func (p *pass) passOnNode(node state.NodeSlot) *decision {
-	n := p.st.Nodes.Get(node)
-	if !n.TakesContainers() || !p.hasRoom(n) {
+	n := p.State.Nodes.Get(node)
+	if !n.TakesContainers() || !p.HasRoom(n) {
 		return nil
 	}
-	if d := p.offerNode(node); d != nil || !p.at.lends {
+	if d := p.offerNode(node); d != nil || !p.At.Lends {
 		return d
 	}
 	return p.lend(node)
@@ -107,24 +109,19 @@ func (p *pass) offerNode(node state.NodeSlot) *decision {
 
 // decide returns what a pass on a node would allocate or reserve, or nil.
 func (p *pass) decide(node state.NodeSlot) *decision {
-	return p.assign(0, node, &Limits{limit: p.at.total}).decided
+	return p.assign(0, node, &Limits{limit: p.At.Total}).decided
 }
 
 // lend offers a node of a label that is not exclusive to asks without a label.
 func (p *pass) lend(node state.NodeSlot) *decision {
 	lending := *p
-	lending.lending = true
+	lending.Lending = true
 	return lending.offerNode(node)
-}
-
-// hasRoom reports whether the free resources of a node can take a container.
-func (s *Scheduler) hasRoom(n *state.Node) bool {
-	return s.cfg.Calculator.HasRoom(n.Unallocated(), s.cfg.MinAlloc)
 }
 
 // assign offers a node to a queue.
 func (p *pass) assign(i int32, node state.NodeSlot, l *Limits) outcome {
-	if p.cfg.Queues[i].Leaf {
+	if p.Config.Queues[i].Leaf {
 		return p.assignLeaf(i, node, l)
 	}
 	return p.assignParent(i, node, l)
@@ -133,31 +130,31 @@ func (p *pass) assign(i int32, node state.NodeSlot, l *Limits) outcome {
 func (p *pass) assignParent(i int32, node state.NodeSlot, l *Limits) outcome {
 	q := p.Queue(i)
 	pending, reserved := &q.Pending, &q.Reserved
-	if p.at.label != 0 {
-		u := p.labelUse(p.at.uses[i])
+	if p.At.Label != 0 {
+		u := p.LabelUse(p.At.Uses[i])
 		pending, reserved = &u.Pending, &u.Reserved
 	}
-	if p.lending {
+	if p.Lending {
 		pending = &q.Pending
 	}
 	if pending.IsZero() {
 		return outcome{}
 	}
-	if ok, headroom := p.queueLimit(i, l.limit, *reserved); !ok {
+	if ok, headroom := p.QueueLimit(i, l.limit, *reserved); !ok {
 		l.headroom = headroom
 		return outcome{}
 	}
 	var limited bool
 	var cl Limits // declared once: in the loop it would be allocated
-	for _, child := range p.children(i) {
-		cl = Limits{limit: p.childLimit(i, child, l)}
+	for _, child := range p.Children(i) {
+		cl = Limits{limit: p.ChildLimit(i, child, l.limit, l.blocked)}
 		a := p.assign(child, node, &cl)
 		if a.decided != nil {
 			return a
 		}
 		if a.queueLimit {
 			limited = true
-			l.blocked = l.blocked.Add(p.blockedBy(child, &cl))
+			l.blocked = l.blocked.Add(p.s.blockedBy(child, &cl))
 		}
 	}
 	return outcome{queueLimit: limited}
@@ -165,29 +162,29 @@ func (p *pass) assignParent(i int32, node state.NodeSlot, l *Limits) outcome {
 
 // blockedBy returns the room that later siblings may not use because a child is blocked.
 func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
-	if !s.cfg.Queues[child].Leaf {
+	if !s.Config.Queues[child].Leaf {
 		return cl.blocked
 	}
-	return s.cfg.Calculator.Max(s.st.Meta.Cluster, cl.headroom, yarn.Resource{})
+	return s.Config.Calculator.Max(s.State.Meta.Cluster, cl.headroom, yarn.Resource{})
 }
 
 func (p *pass) assignLeaf(i int32, node state.NodeSlot, l *Limits) outcome {
-	users, active := p.userLimits(&p.at.queues[i]), p.Active(i)
-	if users.refused == p.queues[i].changes {
+	users, active := p.UserLimits(&p.At.Queues[i]), p.Active(i)
+	if users.Refused == p.Queues[i].Changes {
 		return outcome{} // any other node would have the same result
 	}
 	check, refused := true, 0
 	for _, slot := range active {
-		a := p.st.Apps.Get(slot)
+		a := p.State.Apps.Get(slot)
 		if check {
-			ok, headroom := p.queueLimit(i, l.limit, p.reservedIn(a))
+			ok, headroom := p.QueueLimit(i, l.limit, p.ReservedIn(a))
 			l.headroom = headroom
 			if !ok {
 				return outcome{}
 			}
-			check = !p.reservedIn(a).IsZero() && p.cfg.ContinueLooking
+			check = !p.ReservedIn(a).IsZero() && p.Config.ContinueLooking
 		}
-		ok, need := p.userCheck(i, a)
+		ok, need := p.UserCheck(i, a)
 		if !ok {
 			refused++
 			continue
@@ -202,12 +199,12 @@ func (p *pass) assignLeaf(i int32, node state.NodeSlot, l *Limits) outcome {
 			if d.gang == nil && !p.accept(&d) {
 				return outcome{}
 			}
-			p.decided = d
-			return outcome{decided: &p.decided}
+			p.s.decided = d
+			return outcome{decided: &p.s.decided}
 		}
 	}
 	if refused == len(active) {
-		users.refused = p.queues[i].changes
+		users.Refused = p.Queues[i].Changes
 	}
 	return outcome{}
 }

@@ -22,28 +22,59 @@ import (
 
 // reserve makes a reservation. accept has already checked the limits.
 func (s *Scheduler) reserve(d *decision, am bool) {
-	next := s.st.Meta.NextReservation + 1
+	next := s.State.Meta.NextReservation + 1
 	if d.increaseOf != 0 {
-		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.st.Apps.Ref(s.st.Containers.Get(d.increaseOf))})
+		s.Emit(&event.ResizeReserved{Reservation: next, Container: s.State.Apps.Ref(s.State.Containers.Get(d.increaseOf))})
 		return
 	}
-	a := s.st.Apps.Get(d.app)
-	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.st.Meta.NextNumber(a), Key: d.key, Node: d.node, AM: am})
+	a := s.State.Apps.Get(d.app)
+	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.State.Meta.NextNumber(a), Key: d.key, Node: d.node, AM: am})
 }
 
-// mayReserve reports whether an ask may have another reservation, and no operator has cancelled one
+// A Place is what an ask could get on a node, whatever the limits are: the node as a reservation, a
+// container, or nothing.
+type Place struct {
+	decision
+	am bool
+}
+
+// FindPlace returns what an ask could get on a node, as the pass does that fulfills a reservation.
+func (s *Scheduler) FindPlace(app state.AppSlot, ask state.AskSlot, node state.NodeSlot) Place {
+	p := s.passOn(s.State.Nodes.Get(node))
+	return Place{p.place(app, ask, node, &Limits{}, true), s.State.Asks.Get(ask).AM}
+}
+
+// None reports whether the ask can have neither the node nor a container there.
+func (p *Place) None() bool { return p.state < stateAllocated }
+
+// Allocates reports whether the node has the room for a container now.
+func (p *Place) Allocates() bool { return p.state == stateAllocated }
+
+// ReservePlace reserves a node.
+func (s *Scheduler) ReservePlace(p *Place) { s.reserve(&p.decision, p.am) }
+
+// AllocatePlace allocates room that a cancelled reservation held. The next pass would begin with the
+// application that is first in the order of queues. That may be the one that held the reservation: it
+// would reserve again, and each round of preemption would cancel what the pass before it has made.
+func (s *Scheduler) AllocatePlace(p *Place) {
+	if on := s.passOn(s.State.Nodes.Get(p.node)); on.accept(&p.decision) {
+		on.commit(&p.decision)
+	}
+}
+
+// MayReserve reports whether an ask may have another reservation, and no operator has cancelled one
 // for the same key on the node.
-func (s *Scheduler) mayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
-	return s.moreReservations(a, k, 1) && !s.st.ReservationBans.Forbids(n, k.App, k.Key)
+func (s *Scheduler) MayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
+	return s.moreReservations(a, k, 1) && !s.State.ReservationBans.Forbids(n, k.App, k.Key)
 }
 
 // moreReservations reports whether the limits on reservations, which YARN does not have, allow an ask
 // some more of them.
 func (s *Scheduler) moreReservations(a *state.App, k *state.Ask, more int64) bool {
 	within := func(count, limit int64) bool { return limit < 0 || count+more <= limit }
-	return within(int64(k.Reservations), s.cfg.MaxReservationsPerKey) &&
-		within(int64(s.queues[s.LeafOf(a)].reserving), s.cfg.MaxReservationsPerQueue) &&
-		within(int64(s.st.Reservations.Len()), s.cfg.MaxReservationsPerCluster)
+	return within(int64(k.Reservations), s.Config.MaxReservationsPerKey) &&
+		within(int64(s.Queues[s.LeafOf(a)].Reserving), s.Config.MaxReservationsPerQueue) &&
+		within(int64(s.State.Reservations.Len()), s.Config.MaxReservationsPerCluster)
 }
 
 // needsMore reports whether a key may reserve another node. A container reserves further nodes the
@@ -55,10 +86,10 @@ func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
 		reserved:       int64(k.Reservations),
 		reReservations: int64(k.ReReservations),
 		size:           k.Size,
-		minAlloc:       s.cfg.MinAlloc,
-		maxAlloc:       s.cfg.Queues[s.LeafOf(a)].MaxAlloc,
+		minAlloc:       s.Config.MinAlloc,
+		maxAlloc:       s.Config.Queues[s.LeafOf(a)].MaxAlloc,
 	}
-	return c.needsMore(s.cfg.Calculator)
+	return c.needsMore(s.Config.Calculator)
 }
 
 // claim has the data that decide how many nodes a key may reserve.
@@ -125,42 +156,37 @@ func part(a, b int64) yarn.Fraction {
 // exchanged returns the newest reservation of a key that covers need, to be given up for an
 // allocation elsewhere, or 0 if there is none. If limits is set, the exchange must reduce the use
 // of these nodes, so the reservation must be on one of them.
-func (v *View) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) state.ReservationSlot {
-	for slot, r := range v.st.Reservations.Of(a) {
-		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.cfg.Calculator.FitsIn(need, r.Size) && (!limits || v.here(r)) && !v.hasPreempted(r) {
+func (v *pass) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) state.ReservationSlot {
+	for slot, r := range v.State.Reservations.Of(a) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.Config.Calculator.FitsIn(need, r.Size) && (!limits || v.Here(r)) && !v.HasPreempted(r) {
 			return slot
 		}
 	}
 	return 0
 }
 
-// here reports whether a reservation is on one of these nodes.
-func (v *View) here(r *state.Reservation) bool {
-	return len(v.partitions) == 1 || v.st.Nodes.Get(r.Node).Label == v.at.label
-}
-
 // fulfill runs the pass on a reserved node. It fulfills the reservation, counts a re-reservation,
 // cancels the reservation, or does nothing. It checks no limits, because the reservation already
 // counts as used.
 func (p *pass) fulfill(node state.NodeSlot) {
-	n := p.st.Nodes.Get(node)
-	r := p.st.Reservations.Get(n.Reservation)
+	n := p.State.Nodes.Get(node)
+	r := p.State.Reservations.Get(n.Reservation)
 	if r.Members != 0 {
 		p.fulfillGang(r)
 		return
 	}
-	a := p.st.Apps.Get(r.App)
-	ask := p.st.AskFor(a, r.Key, r.IncreaseOf)
-	if !p.wanted(ask, node) {
+	a := p.State.Apps.Get(r.App)
+	ask := p.State.AskFor(a, r.Key, r.IncreaseOf)
+	if !p.s.wanted(ask, node) {
 		// YARN keeps a reservation whose ask has changed to other places. It could never be
 		// fulfilled, and would block the node.
-		p.cancel(r.Number, yarn.CancelAskGone)
+		p.s.Cancel(r.Number, yarn.CancelAskGone)
 		return
 	}
 	if a.Blacklisted(n) {
 		return
 	}
-	k := p.st.Asks.Get(ask)
+	k := p.State.Asks.Get(ask)
 	increaseOf, opportunities, reReservations := k.IncreaseOf, k.Opportunities, k.ReReservations
 	if p.counts(k) {
 		opportunities++
@@ -168,23 +194,23 @@ func (p *pass) fulfill(node state.NodeSlot) {
 	d := p.place(r.App, ask, node, &Limits{}, true)
 	switch {
 	case d.state == stateAllocated:
-		p.withdrawFor(r, yarn.WithdrawFulfilled)
-		p.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
+		p.s.WithdrawFor(r, yarn.WithdrawFulfilled)
+		p.s.Emit(&event.ReservationFulfilled{Reservation: r.Number, Locality: d.locality})
 		reReservations = 0
 	case d.state == stateReserved && p.counting:
 		reReservations++
 	}
 	if d.state == stateReserved {
-		p.recall(r)
+		p.s.recall(r)
 	}
 	if increaseOf == 0 {
-		p.UpdateCounts(d.app, d.key, opportunities, reReservations)
+		p.s.UpdateCounts(d.app, d.key, opportunities, reReservations)
 	}
 	switch {
 	case d.state == stateAllocated:
-		p.CancelUnwanted(d.app)
+		p.s.CancelUnwanted(d.app)
 	case d.state == stateReserved && p.counting:
-		p.moveReservation(p.st.Reservations.Get(p.st.Nodes.Get(node).Reservation), ask)
+		p.moveReservation(p.State.Reservations.Get(p.State.Nodes.Get(node).Reservation), ask)
 	}
 }
 
@@ -193,19 +219,19 @@ func (s *Scheduler) wanted(ask state.AskSlot, node state.NodeSlot) bool {
 	if ask == 0 {
 		return false
 	}
-	k := s.st.Asks.Get(ask)
+	k := s.State.Asks.Get(ask)
 	return k.Count > 0 && s.reachOf(k, node).usable() && s.gangComplete(k)
 }
 
-// cancel ends a reservation. Its node has room again.
-func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
-	slot := s.st.Reservations.Find(number)
+// Cancel ends a reservation. Its node has room again.
+func (s *Scheduler) Cancel(number uint64, cause yarn.CancelCause) {
+	slot := s.State.Reservations.Find(number)
 	if slot == 0 {
 		return // it was cancelled together with another reservation of its gang
 	}
-	r := *s.st.Reservations.Get(slot)
+	r := *s.State.Reservations.Get(slot)
 	s.NodeFreed(r.Node)
-	s.withdrawFor(&r, yarn.WithdrawCancelled)
+	s.WithdrawFor(&r, yarn.WithdrawCancelled)
 	s.Emit(&event.ReservationCancelled{Reservation: number, Cause: cause})
 	if r.Members != 0 {
 		s.breakGang(r.App, cause)
@@ -214,18 +240,18 @@ func (s *Scheduler) cancel(number uint64, cause yarn.CancelCause) {
 
 // CancelReservation cancels a reservation for an operator. For a while the state does not let the
 // same key reserve the node again.
-func (s *Scheduler) CancelReservation(number uint64) { s.cancel(number, yarn.CancelOperator) }
+func (s *Scheduler) CancelReservation(number uint64) { s.Cancel(number, yarn.CancelOperator) }
 
 // cancelWhere cancels the reservations of an application for which when returns true.
 func (s *Scheduler) cancelWhere(app state.AppSlot, cause yarn.CancelCause, when func(r *state.Reservation) bool) {
 	var numbers []uint64
-	for _, r := range s.st.Reservations.Of(s.st.Apps.Get(app)) {
+	for _, r := range s.State.Reservations.Of(s.State.Apps.Get(app)) {
 		if when(r) {
 			numbers = append(numbers, r.Number)
 		}
 	}
 	for _, n := range numbers {
-		s.cancel(n, cause)
+		s.Cancel(n, cause)
 	}
 }
 
@@ -237,16 +263,16 @@ func (s *Scheduler) CancelAll(app state.AppSlot, cause yarn.CancelCause) {
 // CancelUnwanted cancels the reservations of an application that no ask wants any more, in the same
 // batch. With eager-cancel off, they are cancelled at the heartbeats of their nodes, as in YARN.
 func (s *Scheduler) CancelUnwanted(app state.AppSlot) {
-	a := s.st.Apps.Get(app)
+	a := s.State.Apps.Get(app)
 	if a.Reservations == 0 {
 		return
 	}
-	if g := s.st.Gangs; g.Len() > 0 && g.Has(app) && g.Get(app).State != state.GangWaiting {
+	if g := s.State.Gangs; g.Len() > 0 && g.Has(app) && g.Get(app).State != state.GangWaiting {
 		s.cancelGang(app, yarn.CancelAskGone)
 	}
-	if s.cfg.EagerCancel {
+	if s.Config.EagerCancel {
 		s.cancelWhere(app, yarn.CancelAskGone, func(r *state.Reservation) bool {
-			return !s.wanted(s.st.AskFor(a, r.Key, r.IncreaseOf), r.Node)
+			return !s.wanted(s.State.AskFor(a, r.Key, r.IncreaseOf), r.Node)
 		})
 	}
 }
@@ -261,53 +287,53 @@ func (s *Scheduler) CancelOtherSizes(app state.AppSlot, key yarn.SchedulerKey, i
 // CancelBlacklisted cancels the reservations of an application on nodes that it has blacklisted. In
 // YARN they stay forever (YARN-10902).
 func (s *Scheduler) CancelBlacklisted(app state.AppSlot) {
-	a := s.st.Apps.Get(app)
-	s.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(s.st.Nodes.Get(r.Node)) })
+	a := s.State.Apps.Get(app)
+	s.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(s.State.Nodes.Get(r.Node)) })
 }
 
 // CancelIncrease cancels the reservation for an increase of a container that ends.
 func (s *Scheduler) CancelIncrease(c *state.Container) {
-	if r := s.st.Resizes.Of(c); r != nil && r.Reservation != 0 {
-		s.cancel(s.st.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
+	if r := s.State.Resizes.Of(c); r != nil && r.Reservation != 0 {
+		s.Cancel(s.State.Reservations.Get(r.Reservation).Number, yarn.CancelResizeEnded)
 	}
 }
 
 // CancelOnNode cancels the reservation of a node that takes no new containers any more, or that
 // gets another label.
 func (s *Scheduler) CancelOnNode(node state.NodeSlot, cause yarn.CancelCause) {
-	if r := s.st.Nodes.Get(node).Reservation; r != 0 {
-		s.cancel(s.st.Reservations.Get(r).Number, cause)
+	if r := s.State.Nodes.Get(node).Reservation; r != 0 {
+		s.Cancel(s.State.Reservations.Get(r).Number, cause)
 	}
 }
 
 // CancelLarger cancels a node's reservation if it does not fit the given total, and reports whether
 // it did.
 func (s *Scheduler) CancelLarger(node state.NodeSlot, total yarn.Resource) bool {
-	n := s.st.Nodes.Get(node)
+	n := s.State.Nodes.Get(node)
 	if n.Reservation == 0 {
 		return false
 	}
-	r := s.st.Reservations.Get(n.Reservation)
-	if s.cfg.Calculator.FitsIn(s.sizeFor(r).Times(max(int64(r.Members), 1)), total) {
+	r := s.State.Reservations.Get(n.Reservation)
+	if s.Config.Calculator.FitsIn(s.sizeFor(r).Times(max(int64(r.Members), 1)), total) {
 		return false
 	}
-	s.cancel(r.Number, yarn.CancelLargerThanNode)
+	s.Cancel(r.Number, yarn.CancelLargerThanNode)
 	return true
 }
 
 // CancelUnservable cancels a node's reservation if the node cannot serve it any more: the node is
 // too small, the node is blacklisted or, with eager-cancel, the ask no longer wants the node.
 func (s *Scheduler) CancelUnservable(node state.NodeSlot) {
-	n := s.st.Nodes.Get(node)
+	n := s.State.Nodes.Get(node)
 	if n.Reservation == 0 || s.CancelLarger(node, n.Total) {
 		return
 	}
-	r := s.st.Reservations.Get(n.Reservation)
-	a := s.st.Apps.Get(r.App)
+	r := s.State.Reservations.Get(n.Reservation)
+	a := s.State.Apps.Get(r.App)
 	switch {
 	case a.Blacklisted(n):
-		s.cancel(r.Number, yarn.CancelBlacklisted)
-	case s.cfg.EagerCancel && !s.wanted(s.st.AskFor(a, r.Key, r.IncreaseOf), node):
-		s.cancel(r.Number, yarn.CancelAskGone)
+		s.Cancel(r.Number, yarn.CancelBlacklisted)
+	case s.Config.EagerCancel && !s.wanted(s.State.AskFor(a, r.Key, r.IncreaseOf), node):
+		s.Cancel(r.Number, yarn.CancelAskGone)
 	}
 }

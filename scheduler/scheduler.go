@@ -2,34 +2,17 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/views"
 )
 
 // Scheduler allocates containers and reserves nodes on a state that it owns. Each of its decisions
 // is an event, which it applies to this state. It is not safe for concurrent use.
 type Scheduler struct {
-	st    *state.State
-	eager bool             // also run passes between node heartbeats
-	cfg   *capacity.Config // nil before the cluster is initialized
-	stale bool             // the cluster or the queues changed: capacities are outdated
-
-	queues     []queueView                         // parallel to cfg.Queues
-	indexOf    []int32                             // queue slot → index in queues
-	partitions []*partition                        // by label; the first is the default one
-	lends      bool                                // some label is not exclusive
-	backfills  bool                                // some queue may borrow the room of reserved nodes
-	uses       uint64                              // Touched.Uses of the current event
-	changed    []*partition                        // partitions whose views the current event may have changed; see setChanged
-	apps       []appView                           // by slot of the application
-	users      []userView                          // by slot of the user
-	hostOf     []state.NameSlot                    // by slot of the node
-	nodesOn    map[state.NameSlot][]state.NodeSlot // nodes by host, in slot order; looked up by host only
-	// runnable counts runnable applications by user name over all leaves.
-	runnable []int32 // by NameSlot
+	*views.Views
+	eager bool // also run passes between node heartbeats
 
 	now      int64
 	stamped  bool     // the events of this input already have its time
@@ -40,8 +23,6 @@ type Scheduler struct {
 	asking   []state.AppSlot       // applications with new asks
 	recalled []state.ContainerSlot // containers that must end now because the room that they borrowed is needed
 	ends     []containerEnd        // scratch space of enoughAt
-	offering []offeringNode        // scratch space of lookAtNodes
-	offers   []victim              // the same
 	ranks    []nodeRank            // scratch space of nodesFor
 
 	gangsCompared int64 // comparisons for gangs in this input
@@ -52,76 +33,29 @@ type Scheduler struct {
 // New fails if it cannot read the queue configuration in the state, which does not happen with a
 // validated configuration.
 func New(st *state.State, eager bool) (*Scheduler, error) {
-	s := &Scheduler{st: st, eager: eager}
-	if err := s.rebuild(); err != nil {
+	v, err := views.New(st)
+	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Scheduler{Views: v, eager: eager}, nil
 }
 
 // Fork returns a scheduler on a fork of the state. It copies the views, which New would derive from
 // the state again. It shares the configuration, so the fork must create no dynamic queue. It must not be
 // called while an input is planned.
 func (s *Scheduler) Fork() *Scheduler {
-	f := &Scheduler{st: s.st.Fork(), eager: s.eager, cfg: s.cfg, stale: s.stale, lends: s.lends, backfills: s.backfills,
-		queues: slices.Clone(s.queues), indexOf: slices.Clone(s.indexOf), apps: slices.Clone(s.apps), users: slices.Clone(s.users),
-		hostOf: slices.Clone(s.hostOf), nodesOn: make(map[state.NameSlot][]state.NodeSlot, len(s.nodesOn)), runnable: slices.Clone(s.runnable),
-		now: s.now}
-	for i := range f.queues {
-		f.queues[i].pending = slices.Clone(f.queues[i].pending)
-	}
-	for host, nodes := range s.nodesOn { // order is harmless: each is copied
-		f.nodesOn[host] = slices.Clone(nodes)
-	}
-	for _, p := range s.partitions {
-		f.partitions = append(f.partitions, p.fork())
-	}
-	return f
+	return &Scheduler{Views: s.Views.Fork(), eager: s.eager, now: s.now}
 }
-
-// State returns the state that the scheduler plans on. The caller must not change it, except with
-// Emit.
-func (s *Scheduler) State() *state.State { return s.st }
-
-// Config returns the current queue configuration, or nil before the cluster is initialized.
-func (s *Scheduler) Config() *capacity.Config { return s.cfg }
-
-// Tree returns the effective capacities for the current cluster, or nil before the cluster is
-// initialized.
-func (s *Scheduler) Tree() *capacity.Tree {
-	if s.cfg == nil {
-		return nil
-	}
-	s.refreshCapacities()
-	return s.partitions[0].tree
-}
-
-// TreeOf returns the effective capacities for the nodes of a label, or nil if the cluster does not
-// know the label.
-func (s *Scheduler) TreeOf(label string) *capacity.Tree {
-	id := s.st.Labels.Find(label)
-	if label != "" && id == 0 {
-		return nil
-	}
-	s.refreshCapacities()
-	return s.partitions[id].tree
-}
-
-// LeafOf returns the index of an application's queue in the configuration.
-func (s *Scheduler) LeafOf(a *state.App) int32 { return s.indexOf[a.Queue] }
-
-// IndexOf returns the index of the queue at a slot in the configuration.
-func (s *Scheduler) IndexOf(slot state.QueueSlot) int32 { return s.indexOf[slot] }
-
-// Queue returns the record of the i-th queue of the configuration.
-func (s *Scheduler) Queue(i int32) *state.Queue { return s.st.Queues.Get(s.queues[i].slot) }
 
 // Begin begins an input. now is in Unix milliseconds.
 func (s *Scheduler) Begin(now int64) {
-	s.now, s.stamped = max(now, s.st.Meta.NowMillis), false
+	s.now, s.stamped = max(now, s.State.Meta.NowMillis), false
 	s.events, s.changes = s.events[:0], s.changes[:0]
 	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }
+
+// Now returns the time of the current input, in Unix milliseconds.
+func (s *Scheduler) Now() int64 { return s.now }
 
 // Events returns the events of the current input. The slice is valid until the next Begin.
 func (s *Scheduler) Events() []event.Event { return s.events }
@@ -139,7 +73,7 @@ func (s *Scheduler) Emit(e event.Event) {
 
 // Stamp sets the state's clock to the time of the input, once.
 func (s *Scheduler) Stamp() {
-	if s.now > s.st.Meta.NowMillis {
+	if s.now > s.State.Meta.NowMillis {
 		s.Confirm()
 	}
 }
@@ -159,15 +93,5 @@ func (s *Scheduler) record(e event.Event) {
 		panic(fmt.Sprintf("scheduler: %v", err))
 	}
 	s.events = append(s.events, e)
-	s.changes = append(s.changes, s.st.Changes()...)
-}
-
-// Apply applies an event that was decided elsewhere, and updates the views. After an error the
-// scheduler must not be used any more.
-func (s *Scheduler) Apply(e event.Event) error {
-	if err := s.st.Apply(e); err != nil {
-		return err
-	}
-	s.follow()
-	return nil
+	s.changes = append(s.changes, s.State.Changes()...)
 }

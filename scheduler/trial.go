@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"rmd/fsm/state"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -27,18 +28,18 @@ type trialLimits struct {
 // NewTrial returns a Trial of an ask. With heartbeat, the passes are those for heartbeats of nodes,
 // which count the offers that an ask has missed.
 func (s *Scheduler) NewTrial(app state.AppSlot, ask state.AskSlot, heartbeat bool) *Trial {
-	s.refreshCapacities()
+	s.RefreshCapacities()
 	return &Trial{s: s, app: app, ask: ask, heartbeat: heartbeat, limits: map[state.LabelSlot]trialLimits{}}
 }
 
 // with calls f with a pass on a node that emits nothing.
 func (t *Trial) with(node state.NodeSlot, f func(p *pass) Reason) Reason {
 	s := t.s
-	n := s.st.Nodes.Get(node)
+	n := s.State.Nodes.Get(node)
 	now, compared := s.now, s.gangsCompared
-	s.now, s.gangsCompared = max(s.now, s.st.Meta.NowMillis), 0
+	s.now, s.gangsCompared = max(s.now, s.State.Meta.NowMillis), 0
 	p := s.passOn(n)
-	p.trial, p.counting, p.lending, p.loan = true, t.heartbeat, n.Label != s.st.Asks.Get(t.ask).Label, t.loanOf(n)
+	p.trial, p.counting, p.Lending, p.Loan = true, t.heartbeat, n.Label != s.State.Asks.Get(t.ask).Label, t.loanOf(n)
 	why := f(&p)
 	s.now, s.gangsCompared = now, compared
 	return why
@@ -46,14 +47,14 @@ func (t *Trial) with(node state.NodeSlot, f func(p *pass) Reason) Reason {
 
 // loanOf returns what a pass on a node lends. The pass cancels a reservation that its ask does not want
 // any more, and lends nothing then.
-func (t *Trial) loanOf(n *state.Node) loan {
+func (t *Trial) loanOf(n *state.Node) views.Loan {
 	s := t.s
 	if n.Reservation == 0 {
-		return loan{}
+		return views.Loan{}
 	}
-	r := s.st.Reservations.Get(n.Reservation)
-	if !s.wanted(s.st.AskFor(s.st.Apps.Get(r.App), r.Key, r.IncreaseOf), r.Node) {
-		return loan{}
+	r := s.State.Reservations.Get(n.Reservation)
+	if !s.wanted(s.State.AskFor(s.State.Apps.Get(r.App), r.Key, r.IncreaseOf), r.Node) {
+		return views.Loan{}
 	}
 	return s.loanOf(r.Node)
 }
@@ -66,16 +67,16 @@ func (t *Trial) Refusal(node state.NodeSlot) Reason {
 
 func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 	s := t.s
-	a, k, n := s.st.Apps.Get(t.app), s.st.Asks.Get(t.ask), s.st.Nodes.Get(node)
+	a, k, n := s.State.Apps.Get(t.app), s.State.Asks.Get(t.ask), s.State.Nodes.Get(node)
 	if n.Label != k.Label && !s.lendsTo(n, k) {
 		return OtherLabel // a container is to grow on a node that has got another label
 	}
 	fulfills := false
 	if n.Reservation != 0 {
-		r := s.st.Reservations.Get(n.Reservation)
+		r := s.State.Reservations.Get(n.Reservation)
 		fulfills = r.App == t.app && r.Key == k.Key && r.IncreaseOf == k.IncreaseOf
 		switch {
-		case fulfills || p.loan.lends() && p.mayLease(a, k, n):
+		case fulfills || p.Loan.Lends() && p.mayLease(a, k, n):
 		case r.App == t.app:
 			return BehindOtherAsk
 		default:
@@ -85,19 +86,19 @@ func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 	switch {
 	case a.Blacklisted(n):
 		return Blacklisted
-	case !s.cfg.Calculator.FitsIn(k.Size, n.Total):
+	case !s.Config.Calculator.FitsIn(k.Size, n.Total):
 		return NodeTooSmall
-	case !s.cfg.Calculator.FitsIn(k.Size, n.Unallocated()) || !fulfills && !s.hasRoom(n):
+	case !s.Config.Calculator.FitsIn(k.Size, n.Unallocated()) || !fulfills && !s.HasRoom(n):
 		return NodeTooSmallFree
-	case s.st.Gangs.HoldsBack(k):
+	case s.State.Gangs.HoldsBack(k):
 		return NoReason // the gang decides; see WhyGangWaits
 	case fulfills:
 		return t.decided(p, p.place(t.app, t.ask, node, &Limits{}, true))
 	}
-	if why := t.decided(p, p.offerKey(t.app, t.ask, node, &Limits{headroom: p.at.total.Times(2)})); why == LocalityDelay || why == OwnPartitionFirst || why == HoldsReservations {
+	if why := t.decided(p, p.offerKey(t.app, t.ask, node, &Limits{headroom: p.At.Total.Times(2)})); why == LocalityDelay || why == OwnPartitionFirst || why == HoldsReservations {
 		return why // whatever the limits are
 	}
-	l := t.limitsIn(&p.View)
+	l := t.limitsIn(p)
 	if l.refusal != NoReason {
 		return l.refusal
 	}
@@ -120,11 +121,11 @@ func (t *Trial) decided(p *pass, d decision) Reason {
 }
 
 // limit returns which queue's limit it is, if the reason is a limit of queues.
-func (t *Trial) limit(v *View, why Reason) Reason {
+func (t *Trial) limit(v *views.View, why Reason) Reason {
 	if why != QueueMaxCapacity {
 		return why
 	}
-	_, why = v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(t.app)), v.st.Asks.Get(t.ask).Size)
+	_, why = ReachedMaximum(v, v.LeafOf(v.State.Apps.Get(t.app)), v.State.Asks.Get(t.ask).Size)
 	if why == NoReason {
 		return ParentMaxCapacity // by the rounding to minimum allocations, or by the order of resources by share
 	}
@@ -134,36 +135,36 @@ func (t *Trial) limit(v *View, why Reason) Reason {
 // Limit returns the limit of a queue or user that refuses the ask on the nodes of its own label
 // whatever room they have, or NoReason.
 func (t *Trial) Limit() (why Reason) {
-	a, k := t.s.st.Apps.Get(t.app), t.s.st.Asks.Get(t.ask)
-	v := t.s.In(k.Label, false)
+	a, k := t.s.State.Apps.Get(t.app), t.s.State.Asks.Get(t.ask)
+	v := pass{View: t.s.In(k.Label, false), s: t.s}
 	l := t.limitsIn(&v)
 	if why = l.refusal; why == NoReason && !v.withinHeadroom(a, k, &l.Limits) {
-		why = t.limit(&v, QueueMaxCapacity)
+		why = t.limit(&v.View, QueueMaxCapacity)
 	}
-	if why == NoReason && v.reservedIn(a).IsZero() { // else it may give up a reservation
-		why = t.limit(&v, v.limitOn(&decision{state: stateAllocated, app: t.app, size: k.Size}, nil))
+	if why == NoReason && v.ReservedIn(a).IsZero() { // else it may give up a reservation
+		why = t.limit(&v.View, v.limitOn(&decision{state: stateAllocated, app: t.app, size: k.Size}, nil))
 	}
 	return why
 }
 
-// limitsIn returns the limits of the ask on the nodes of a view.
-func (t *Trial) limitsIn(v *View) *trialLimits {
-	l, known := t.limits[v.at.label]
-	if known && !v.loan.lends() {
+// limitsIn returns the limits of the ask on the nodes of a pass.
+func (t *Trial) limitsIn(v *pass) *trialLimits {
+	l, known := t.limits[v.At.Label]
+	if known && !v.Loan.Lends() {
 		return &l
 	}
-	a := v.st.Apps.Get(t.app)
+	a := v.State.Apps.Get(t.app)
 	leaf := v.LeafOf(a)
 	within, stopped := v.handDown(leaf, a)
 	l = trialLimits{Limits: within}
 	var ok bool
-	if ok, l.needUnreserve = v.userCheck(leaf, a); stopped {
-		l.refusal = t.limit(v, QueueMaxCapacity)
+	if ok, l.needUnreserve = v.UserCheck(leaf, a); stopped {
+		l.refusal = t.limit(&v.View, QueueMaxCapacity)
 	} else if !ok {
 		l.refusal = UserLimit
 	}
-	if !v.loan.lends() {
-		t.limits[v.at.label] = l
+	if !v.Loan.Lends() {
+		t.limits[v.At.Label] = l
 	}
 	return &l
 }
@@ -171,33 +172,33 @@ func (t *Trial) limitsIn(v *View) *trialLimits {
 // handDown returns the limits that a pass gives to a queue if no sibling keeps room from it. stopped
 // says that the limit of the queue or of an ancestor ends the pass there. a is the application that
 // the pass looks at in a leaf.
-func (v *View) handDown(i int32, a *state.App) (l Limits, stopped bool) {
-	l.limit = v.at.total
-	if parent := v.queues[i].parent; parent >= 0 {
+func (v *pass) handDown(i int32, a *state.App) (l Limits, stopped bool) {
+	l.limit = v.At.Total
+	if parent := v.Queues[i].Parent; parent >= 0 {
 		above, stopped := v.handDown(parent, a)
 		if stopped {
 			return above, true
 		}
-		l.limit = v.childLimit(parent, i, &above)
+		l.limit = v.ChildLimit(parent, i, above.limit, above.blocked)
 	}
-	unreservable := v.reservedOf(i)
-	if v.cfg.Queues[i].Leaf {
-		unreservable = v.reservedIn(a)
+	unreservable := v.ReservedOf(i)
+	if v.Config.Queues[i].Leaf {
+		unreservable = v.ReservedIn(a)
 	}
-	ok, headroom := v.queueLimit(i, l.limit, unreservable)
+	ok, headroom := v.QueueLimit(i, l.limit, unreservable)
 	l.headroom = headroom
 	return l, !ok
 }
 
 // ReachedMaximum returns the first queue, from a leaf up, whose maximum has no room for a size, and
 // the reason; NoReason if there is none.
-func (v *View) ReachedMaximum(leaf int32, size yarn.Resource) (queue int32, why Reason) {
-	calc := v.cfg.Calculator
-	for i := leaf; i >= 0; i = v.queues[i].parent {
-		used, most := v.usedNow(i, nil), *v.maximum(i)
+func ReachedMaximum(v *views.View, leaf int32, size yarn.Resource) (queue int32, why Reason) {
+	calc := v.Config.Calculator
+	for i := leaf; i >= 0; i = v.Queues[i].Parent {
+		used, most := v.UsedNow(i, nil), *v.Maximum(i)
 		switch {
 		case calc.FitsIn(used.Add(size), most):
-		case v.mayUseAllNodes(i) && calc.FitsIn(used.Sub(v.reservedOf(i)).Add(size), most):
+		case v.MayUseAllNodes(i) && calc.FitsIn(used.Sub(v.ReservedOf(i)).Add(size), most):
 			return i, ReservedElsewhere
 		case i == leaf:
 			return i, QueueMaxCapacity
@@ -219,12 +220,12 @@ func MayReturn(n *state.Node) bool {
 // be larger then.
 func (s *Scheduler) NeverWithin(leaf int32, label state.LabelSlot, size yarn.Resource) bool {
 	returns := false
-	s.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
+	s.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		returns = n.Label == label && MayReturn(n)
 		return !returns
 	})
-	for i := leaf; i >= 0 && !returns; i = s.queues[i].parent {
-		if !s.cfg.Calculator.FitsIn(size, s.partitions[label].tree.Capacities[i].EffMax) {
+	for i := leaf; i >= 0 && !returns; i = s.Queues[i].Parent {
+		if !s.Config.Calculator.FitsIn(size, s.Partitions[label].Tree.Capacities[i].EffMax) {
 			return true
 		}
 	}
@@ -240,17 +241,17 @@ func (t *Trial) Before(node state.NodeSlot) Reason {
 
 func (t *Trial) before(p *pass, node state.NodeSlot) Reason {
 	s := t.s
-	n := s.st.Nodes.Get(node)
-	if n.Reservation != 0 && !p.loan.lends() { // it is its own
-		if r := s.st.Reservations.Get(n.Reservation); r.Members != 0 && !p.heldSuffice(r) {
+	n := s.State.Nodes.Get(node)
+	if n.Reservation != 0 && !p.Loan.Lends() { // it is its own
+		if r := s.State.Reservations.Get(n.Reservation); r.Members != 0 && !p.heldSuffice(r) {
 			return NoReason
 		}
 		return NextPass
 	}
-	if !s.hasRoom(n) {
+	if !s.HasRoom(n) {
 		return NoReason
 	}
-	leaf, l := s.LeafOf(s.st.Apps.Get(t.app)), t.limitsIn(&p.View)
+	leaf, l := s.LeafOf(s.State.Apps.Get(t.app)), t.limitsIn(p)
 	mine := func(d *decision) bool {
 		return d != nil && d.app == t.app && d.ask == t.ask && d.state == stateAllocated
 	}
@@ -262,9 +263,9 @@ func (t *Trial) before(p *pass, node state.NodeSlot) Reason {
 	if d := p.assignLeaf(leaf, node, &own).decided; !mine(d) {
 		return BehindFIFO
 	}
-	if p.lending {
+	if p.Lending {
 		labelled := *p
-		labelled.lending = false
+		labelled.Lending = false
 		if first := labelled.decide(node); first != nil {
 			return t.behind(first)
 		}
@@ -280,7 +281,7 @@ func (t *Trial) before(p *pass, node state.NodeSlot) Reason {
 func (t *Trial) behind(first *decision) Reason {
 	s := t.s
 	switch {
-	case first == nil || s.LeafOf(s.st.Apps.Get(first.app)) != s.LeafOf(s.st.Apps.Get(t.app)):
+	case first == nil || s.LeafOf(s.State.Apps.Get(first.app)) != s.LeafOf(s.State.Apps.Get(t.app)):
 		return BehindQueue
 	case first.app != t.app:
 		return BehindFIFO

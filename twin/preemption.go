@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/planner"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -61,7 +62,7 @@ func (p *Planner) preempt() (Observation, error) {
 	}
 	s := fork.Scheduler()
 	s.Begin(p.now)
-	s.ObservePreemption()
+	preemption.NewRounds(s).Observe()
 	first := ""
 	var out, dropped Observation
 	for _, c := range s.Changes() {

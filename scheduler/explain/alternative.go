@@ -21,7 +21,7 @@ func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App
 	ask := v.firstAsk(a)
 	switch {
 	case x.reason == scheduler.MaxParallelApps:
-		v.suppose(x, app, "no number of parallel applications were set", func() { v.StartAnyway(app) })
+		v.suppose(x, app, "no number of parallel applications were set", func() { v.sched.StartAnyway(app) })
 		return
 	case ask == 0:
 		return
@@ -34,7 +34,7 @@ func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App
 	k, leaf := v.st.Asks.Get(ask), v.LeafOf(a)
 	switch x.reason {
 	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity:
-		v.suppose(x, app, "its queues had no maximum", func() { v.LiftMaxima(leaf, ask) })
+		v.suppose(x, app, "its queues had no maximum", func() { v.sched.LiftMaxima(leaf, ask) })
 	case scheduler.UserLimit:
 		v.suppose(x, app, "its user had no limit", func() { v.LiftUserLimit(leaf, ask) })
 	case scheduler.LocalityDelay:
@@ -74,7 +74,7 @@ func (v alternatives) names(ids []state.NameSlot) []string {
 
 // hear lets all silent nodes of a fork send heartbeats.
 func (v alternatives) hear() {
-	v.State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+	v.State.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Silent() && n.Heard() {
 			v.apply(&event.NodeSilenceChanged{Node: slot})
 		}
@@ -85,14 +85,14 @@ func (v alternatives) hear() {
 // cancelOthers cancels the reservations of all other applications in a fork.
 func (v alternatives) cancelOthers(app state.AppSlot) {
 	var numbers []uint64
-	v.State().Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
+	v.State.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		if r.App != app {
 			numbers = append(numbers, r.Number)
 		}
 		return true
 	})
 	for _, n := range numbers {
-		v.CancelReservation(n)
+		v.sched.CancelReservation(n)
 	}
 }
 
@@ -100,7 +100,7 @@ func (v alternatives) cancelOthers(app state.AppSlot) {
 func (v alternatives) suppose(x *Explanation, app state.AppSlot, text string, change func()) {
 	v.Suppose(func() {
 		change()
-		fork := viewOf(v.Scheduler)
+		fork := viewOf(v.sched)
 		other := &Explanation{}
 		fork.explainWaiting(other, app, fork.st.Apps.Get(app))
 		x.suppose(text, other)
@@ -147,7 +147,7 @@ func (v alternatives) explainRoom(x *Explanation, app state.AppSlot, ask state.A
 		return true
 	})
 	if share > 0 && best != k.Size && k.IncreaseOf == 0 {
-		v.suppose(x, app, "it asked "+v.cfg.Kinds.Format(best)+" instead", func() { v.Resize(ask, best) })
+		v.suppose(x, app, "it asked "+v.cfg.Kinds.Format(best)+" instead", func() { v.sched.Resize(ask, best) })
 	}
 	v.explainEnd(x, k, fullest)
 }

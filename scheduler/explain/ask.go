@@ -95,13 +95,13 @@ func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 			say("it asks %s: %s; %s", size, v.largest(app, ask), v.largeEnough(ask, func(*state.Node) bool { return true }))
 		}
 	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity:
-		q, _ := v.ReachedMaximum(i, k.Size)
+		q, _ := scheduler.ReachedMaximum(&v.View, i, k.Size)
 		if q < 0 {
 			q = max(int32(v.cfg.Queues[i].Parent), 0)
 		}
 		say("it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.Capacities()[q].EffMax), of)
 	case scheduler.ReservedElsewhere:
-		q, _ := v.ReachedMaximum(i, k.Size)
+		q, _ := scheduler.ReachedMaximum(&v.View, i, k.Size)
 		say("it asks %s: %s room, but %s uses %s of %s%s, and of that %s are reservations on other nodes, which count as used", size, have(j.nodes), v.Queue(max(q, 0)).Path,
 			v.cfg.Kinds.Format(v.used(max(q, 0))), v.cfg.Kinds.Format(v.Total()), of, v.cfg.Kinds.Format(v.use(max(q, 0)).Reserved))
 	case scheduler.UserLimit:
@@ -119,7 +119,7 @@ func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 	case scheduler.LocalityDelay:
 		say("it asks %s: %s room, but it waits for one of the %d hosts or racks that it prefers, for %d missed opportunities so far", size, have(j.nodes), k.Entries-1, k.Opportunities)
 	case scheduler.OwnPartitionFirst:
-		say("it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far", size, have(j.nodes), v.OffersToMiss(), k.Missed)
+		say("it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far", size, have(j.nodes), v.sched.OffersToMiss(), k.Missed)
 	case scheduler.HoldsReservations:
 		say("it asks %s: %s room, but as many nodes are reserved for it as it needs, and it does not give them up", size, have(j.nodes))
 	case scheduler.NodeReservedByOther:
@@ -175,7 +175,7 @@ func (v asks) scarce(app state.AppSlot, ask state.AskSlot) string {
 // largest says of which resource no node has enough in total, and which node has the most of it.
 func (v asks) largest(app state.AppSlot, ask state.AskSlot) string {
 	total := func(n *state.Node) yarn.Resource { return n.Total }
-	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot state.NodeSlot, n *state.Node) bool { return n.Serving() && v.MayUse(ask, slot) }); text != "" {
+	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot state.NodeSlot, n *state.Node) bool { return n.Serving() && v.sched.MayUse(ask, slot) }); text != "" {
 		return text
 	}
 	return "no node that it may use has all of it"
@@ -252,7 +252,7 @@ func (v asks) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment 
 		return is(label) // else its reservation is fulfilled all the same
 	}
 	best := all.nearest()
-	limit := v.NewTrial(app, ask, true).Limit()
+	limit := v.sched.NewTrial(app, ask, true).Limit()
 	switch {
 	case best == scheduler.NoReason:
 	case best == scheduler.NodeTooSmall, limit == scheduler.NoReason, limit == scheduler.ReservedElsewhere, v.limitsByNodes(app, k):
@@ -270,14 +270,14 @@ func (v asks) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment 
 // limitsByNodes reports whether the first queue without room for an ask may use all nodes. Then the
 // nodes explain more than the queue.
 func (v asks) limitsByNodes(app state.AppSlot, k *state.Ask) bool {
-	q, _ := v.ReachedMaximum(v.LeafOf(v.st.Apps.Get(app)), k.Size)
+	q, _ := scheduler.ReachedMaximum(&v.View, v.LeafOf(v.st.Apps.Get(app)), k.Size)
 	return q >= 0 && v.WithinUserLimit(app) && v.cfg.Calculator.FitsIn(v.Total(), v.Capacities()[q].EffMax)
 }
 
 // before returns what passes serve before the ask on the nodes that have room for it, by the node
 // where the fewest others come first.
 func (v asks) before(app state.AppSlot, ask state.AskSlot, all *survey) scheduler.Reason {
-	t, best := v.NewTrial(app, ask, true), scheduler.BehindOtherAsk
+	t, best := v.sched.NewTrial(app, ask, true), scheduler.BehindOtherAsk
 	for _, node := range all.open {
 		switch r := t.Before(node); {
 		case r == scheduler.NextPass:
@@ -337,7 +337,7 @@ func (v asks) never(r scheduler.Reason, app state.AppSlot, ask state.AskSlot) bo
 	case scheduler.NodeTooSmall:
 		return v.largeEnough(ask, func(*state.Node) bool { return true }) == ""
 	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity: // they do not apply to nodes that are lent
-		return v.NeverWithin(v.LeafOf(v.st.Apps.Get(app)), k.Label, k.Size) &&
+		return v.sched.NeverWithin(v.LeafOf(v.st.Apps.Get(app)), k.Label, k.Size) &&
 			v.largeEnough(ask, func(n *state.Node) bool { return n.Label != k.Label }) == ""
 	}
 	return false
@@ -348,7 +348,7 @@ func (v asks) never(r scheduler.Reason, app state.AppSlot, ask state.AskSlot) bo
 func (v asks) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text string) {
 	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch fits := v.cfg.Calculator.FitsIn(v.st.Asks.Get(ask).Size, n.Total); {
-		case !of(n) || !v.MayUse(ask, slot):
+		case !of(n) || !v.sched.MayUse(ask, slot):
 		case scheduler.MayReturn(n):
 			text = fmt.Sprintf("%s is %s, and may be large enough when it serves again", n.ID, n.State)
 		case n.Serving() && fits:
@@ -388,14 +388,14 @@ const openNodes = 32
 // survey asks for the reason of every running node that the ask may use.
 func (v asks) survey(app state.AppSlot, ask state.AskSlot) survey {
 	var out survey
-	t, label := v.NewTrial(app, ask, true), v.st.Asks.Get(ask).Label
+	t, label := v.sched.NewTrial(app, ask, true), v.st.Asks.Get(ask).Label
 	gang := v.st.Gangs.HoldsBack(v.st.Asks.Get(ask)) // it starts with the pass on any node
 	v.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch {
 		case !n.Serving():
-		case v.OtherLabel(ask, slot):
+		case v.sched.OtherLabel(ask, slot):
 			out.add(scheduler.OtherLabel, slot, false)
-		case v.MayUse(ask, slot):
+		case v.sched.MayUse(ask, slot):
 			r := t.Refusal(slot)
 			if r == scheduler.NoReason && n.Silent() {
 				r = scheduler.NodeSilent

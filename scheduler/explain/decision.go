@@ -186,7 +186,7 @@ const named = 2
 func (v decisions) heldBackQueues(before []int32, node state.NodeSlot) string {
 	return heldBack(len(before), "queue", func(k int) (string, scheduler.Reason) {
 		i := before[k]
-		_, why := v.ReachedMaximum(i, v.cfg.MinAlloc)
+		_, why := scheduler.ReachedMaximum(&v.View, i, v.cfg.MinAlloc)
 		if active := v.Active(i); why == scheduler.NoReason && len(active) > 0 {
 			why = v.refusal(active[0], node)
 		}
@@ -227,10 +227,10 @@ func (v decisions) refusal(app state.AppSlot, node state.NodeSlot) scheduler.Rea
 	if ask == 0 {
 		return scheduler.NoAsks
 	}
-	if !v.MayUse(ask, node) {
+	if !v.sched.MayUse(ask, node) {
 		return scheduler.LocalityDelay
 	}
-	t := v.NewTrial(app, ask, !v.eager)
+	t := v.sched.NewTrial(app, ask, !v.eager)
 	if limit := t.Limit(); limit != scheduler.NoReason && n.Label == v.st.Asks.Get(ask).Label {
 		return limit
 	}

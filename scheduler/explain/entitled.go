@@ -3,6 +3,7 @@ package explain
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/preempt"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -61,7 +62,7 @@ func (v preemptions) whyNoBalance(path string, a *state.App, p *preempt.Partitio
 	case !give:
 		return text + "no other queue must give anything for that", nil
 	}
-	if dear, ok := v.TooDear(v.st.Apps.ByID(a.ID), ask); ok {
+	if dear, ok := preemption.TooDear(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
 		return text + v.dearText(&dear, size), v.dear(&dear)
 	}
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
@@ -72,7 +73,7 @@ func (v preemptions) whyNoBalance(path string, a *state.App, p *preempt.Partitio
 func (v preemptions) takesByRank(path string, p *preempt.Partition, ask state.AskSlot) bool {
 	set := &v.cfg.Preemption
 	i, err := v.cfg.Lookup(path)
-	return err == nil && set.Selector != preempt.YARN && ask != 0 && v.TakesByRank(p, int32(i), ask)
+	return err == nil && set.Selector != preempt.YARN && ask != 0 && preemption.TakesByRank(v.sched, p, int32(i), ask)
 }
 
 // rankedText says why a container was warned for a reservation of a queue of higher priority.

@@ -7,6 +7,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -15,14 +16,15 @@ const neighbors = 10
 
 // view is a scheduler that answers questions.
 type view struct {
-	scheduler.View
+	views.View
+	sched *scheduler.Scheduler
 	st    *state.State
 	cfg   *capacity.Config
 	label state.LabelSlot // limits and orders are for the nodes of this label
 }
 
 func viewOf(s *scheduler.Scheduler) view {
-	return view{View: s.In(0, false), st: s.State(), cfg: s.Config()}
+	return view{View: s.In(0, false), sched: s, st: s.State, cfg: s.Config}
 }
 
 // on returns a view for the nodes of a label. With lent, it is for asks to which these nodes are
@@ -58,7 +60,7 @@ func (v view) firstAsk(a *state.App) state.AskSlot {
 
 // open reports whether an ask may use a running node that no other application has reserved.
 func (v view) open(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, n *state.Node) bool {
-	return n.TakesContainers() && v.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
+	return n.TakesContainers() && v.sched.MayUse(ask, node) && !v.st.Apps.Get(app).Blacklisted(n) &&
 		(n.Reservation == 0 || v.st.Reservations.Get(n.Reservation).App == app)
 }
 
@@ -179,7 +181,7 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 	leaf, of := v.st.Queues.Get(a.Queue), v.ofLabel(a.AMLabel)
 	amUsed, userUsed := v.use(i).AMUsed, v.st.UserUse(a.UserSlot, a.AMLabel).AMUsed
 	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
-	reason := v.WhyNotActivated(a)
+	reason := v.sched.WhyNotActivated(a)
 	x.Limits = []Limit{
 		v.limitOf("AM share of queue"+of, amUsed, limit, reason == scheduler.AMLimitQueue),
 		v.limitOf("AM share of user"+of, userUsed, userLimit, reason == scheduler.AMLimitUser),
@@ -194,7 +196,7 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
 			return
 		}
-		if v.ActivatedNext(i) != slot {
+		if v.sched.ActivatedNext(i) != slot {
 			x.because(scheduler.BehindFIFO, "%s in %s, and no limit blocks it", ahead(x.Position-1), leaf.Path)
 			return
 		}
@@ -204,7 +206,7 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 
 // parallelLimit says which limit on parallel applications blocks an application.
 func (v view) parallelLimit(a *state.App) string {
-	switch l, reached := v.ReachedParallelLimit(a); {
+	switch l, reached := v.sched.ReachedParallelLimit(a); {
 	case !reached:
 		return "no limit on parallel applications is reached any more; it starts within a second or two"
 	case l.User != "":

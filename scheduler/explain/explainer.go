@@ -33,9 +33,9 @@ func (x *Explainer) Last(id yarn.ApplicationID) (doc *Explanation, ok bool, err 
 // Follow updates the explainer to a version of the state, so that the next question is fast.
 func (x *Explainer) Follow(st *state.State) error {
 	switch {
-	case x.s != nil && x.s.State() == st:
+	case x.s != nil && x.s.State == st:
 		return nil
-	case x.s != nil && x.s.Config() != nil && sameQueues(x.s.State(), st):
+	case x.s != nil && x.s.Config != nil && sameQueues(x.s.State, st):
 		x.s.Rebase(st)
 		return nil
 	}

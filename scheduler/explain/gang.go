@@ -26,7 +26,7 @@ var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAI
 // explainGang says what the gang of an application's first ask waits for.
 func (v asks) explainGang(x *Explanation, slot state.AppSlot, ask state.AskSlot, all *survey) {
 	g, k := v.st.Gangs.Get(slot), v.st.Asks.Get(ask)
-	w := v.WhyGangWaits(slot, ask)
+	w := v.sched.WhyGangWaits(slot, ask)
 	held, nodes := v.st.GangReserved(slot)
 	x.Gang = &Gang{Gang: g.Spec.String(), State: gangStates[g.State], Members: g.Spec.Count, Asked: k.Count, Fit: w.Fit, Held: held, Nodes: nodes}
 	if g.SinceMillis > 0 {

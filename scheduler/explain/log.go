@@ -28,7 +28,7 @@ func NewLogExplainer(st *state.State, eager bool) (*LogExplainer, error) {
 }
 
 // State returns the state after the last entry. The caller must not change it.
-func (x *LogExplainer) State() *state.State { return x.s.State() }
+func (x *LogExplainer) State() *state.State { return x.s.State }
 
 // Follow applies the events of one entry. With explain, it returns why each event was decided; the
 // decision is empty if the event contains its own reason. After an error the explainer must not be
@@ -50,7 +50,7 @@ func (x *LogExplainer) Follow(events []event.Event, explain bool) ([]Decision, e
 		if err := x.s.Apply(e); err != nil {
 			return nil, fmt.Errorf("event %d of %d: %w", i+1, len(events), err)
 		}
-		x.steps.follow(x.s.State().Changes())
+		x.steps.follow(x.s.State.Changes())
 	}
 	return out, nil
 }

@@ -25,7 +25,7 @@ func (v decisions) whyNode(e *event.ContainerAllocated, ask state.AskSlot, lent 
 	case v.steps.gang == e.App:
 		return "the gang got its nodes together"
 	}
-	c := v.NodeChoice(n.Label, ask, lent)
+	c := v.sched.NodeChoice(n.Label, ask, lent)
 	switch {
 	case c.First == e.Node:
 		return v.whyFirst(c, v.st.Asks.Get(ask))
@@ -129,8 +129,8 @@ func (v decisions) whyReserved(e *event.ReservationMade, ask state.AskSlot) stri
 	why := fmt.Sprintf("%s was offered to it", v.nameOf(node))
 	if warned, ok := v.steps.next.(*event.PreemptionAsked); ok && warned.Reservation == e.Reservation {
 		why = "containers there are preempted for it"
-	} else if v.ReservesEarliest() {
-		switch v.ExpectedFirst(ask, node) {
+	} else if v.sched.ReservesEarliest() {
+		switch v.sched.ExpectedFirst(ask, node) {
 		case yarn.OffSwitch:
 			why = v.expected(ask, node, "it is expected to have room first")
 		case yarn.RackLocal, yarn.NodeLocal:
@@ -145,7 +145,7 @@ func (v decisions) whyReserved(e *event.ReservationMade, ask state.AskSlot) stri
 
 // expected adds to a text in how many seconds a node is expected to have room.
 func (v decisions) expected(ask state.AskSlot, node state.NodeSlot, text string) string {
-	at, known := v.ExpectedRoom(ask, node)
+	at, known := v.sched.ExpectedRoom(ask, node)
 	if !known {
 		return "no other node is expected to have room earlier"
 	}
@@ -172,10 +172,10 @@ func (v decisions) exchangedFor(number uint64) string {
 			return ""
 		}
 		text := fmt.Sprintf("; moved to %s", v.nameOf(next.Node))
-		if at, known := v.ExpectedRoom(ask, next.Node); known {
+		if at, known := v.sched.ExpectedRoom(ask, next.Node); known {
 			text += fmt.Sprintf(", which is expected to have room in %d s", v.secondsTo(at))
 		}
-		if at, known := v.ExpectedRoom(ask, r.Node); known {
+		if at, known := v.sched.ExpectedRoom(ask, r.Node); known {
 			text += fmt.Sprintf(" instead of %d s", v.secondsTo(at))
 		}
 		return text

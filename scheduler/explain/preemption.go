@@ -11,6 +11,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/preempt"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -181,7 +182,7 @@ func (v preemptions) labels() []state.LabelSlot {
 }
 
 func (v preemptions) preemptionQueues(label state.LabelSlot) (out []PreemptionQueue) {
-	p := v.PreemptionPartition(label)
+	p := preemption.PartitionOf(v.Views, label)
 	balanced := v.balanced(p)
 	for i, share := range p.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true}) {
 		q := &p.Queues[i]
@@ -242,11 +243,11 @@ func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue
 func (v preemptions) observe(next *PreemptionRound) {
 	known := map[state.ContainerSlot]bool{}
 	v.st.Preemptions.Each(func(slot state.ContainerSlot, _ *state.Preemption) bool { known[slot] = true; return true })
-	v.Begin(v.st.Meta.NowMillis)
-	for _, slot := range v.ObservePreemption() {
+	v.sched.Begin(v.st.Meta.NowMillis)
+	for _, slot := range preemption.NewRounds(v.sched).Observe() {
 		next.Kills = append(next.Kills, v.preemptionContainer(slot))
 	}
-	for _, e := range v.Events() {
+	for _, e := range v.sched.Events() {
 		if w, ok := e.(*event.PreemptionWithdrawn); ok {
 			next.Withdraws = append(next.Withdraws, PreemptionWithdrawal{v.preemptionContainer(v.st.Container(w.Container)), w.Cause.String()})
 		}
@@ -404,7 +405,7 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 	if ask != 0 {
 		label = v.st.Asks.Get(ask).Label
 	}
-	partition := v.PreemptionPartition(label)
+	partition := preemption.PartitionOf(v.Views, label)
 	shares := partition.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true})
 	calc := v.cfg.Calculator
 	var under yarn.Resource
@@ -437,7 +438,7 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 		return text + "no other queue is over its own by more than max_ignored_over_capacity", nil
 	}
 	if ask != 0 {
-		if dear, ok := v.TooDear(v.st.Apps.ByID(a.ID), ask); ok {
+		if dear, ok := preemption.TooDear(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
 			return text + v.dearText(&dear, v.st.Asks.Get(ask).Size), v.dear(&dear)
 		}
 	}
@@ -445,7 +446,7 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 }
 
 // dearText says that no set is warned because all sets lose too much work.
-func (v preemptions) dearText(d *scheduler.DearSet, size yarn.Resource) string {
+func (v preemptions) dearText(d *preemption.DearSet, size yarn.Resource) string {
 	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
 		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
 	if d.LeftMillis >= 0 {
@@ -459,7 +460,7 @@ func (v preemptions) dearText(d *scheduler.DearSet, size yarn.Resource) string {
 	return text + fmt.Sprintf("if nothing else changes, a wait of %s is worth a choice", span(d.WaitedMillis+d.EndsMillis-v.st.Meta.NowMillis))
 }
 
-func (v preemptions) dear(d *scheduler.DearSet) *PreemptionDear {
+func (v preemptions) dear(d *preemption.DearSet) *PreemptionDear {
 	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
 	for _, slot := range d.Containers {
 		out.Containers = append(out.Containers, v.st.Apps.ContainerID(v.st.Containers.Get(slot)).String())

@@ -8,7 +8,7 @@ import "rmd/scheduler/input"
 func Submission(p Planner, in *input.SubmitApplication) (*Explanation, error) {
 	try := *in
 	try.DryRun = false
-	reply, _ := p.Plan(p.Scheduler().State().Meta.NowMillis, input.Request{Input: &try})
+	reply, _ := p.Plan(p.Scheduler().State.Meta.NowMillis, input.Request{Input: &try})
 	if f := reply.Refused(); f != nil {
 		return nil, f
 	}

@@ -38,7 +38,7 @@ type Planner interface {
 // WhatIf compares another queue configuration with the current one. Both planners have forks of the
 // same state; WhatIf applies the other configuration to other. A refusal is an *input.Fault.
 func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimits) (*Comparison, error) {
-	st := inForce.Scheduler().State()
+	st := inForce.Scheduler().State
 	began := map[state.AppSlot]int32{} // live containers, by slot
 	st.Apps.Each(func(slot state.AppSlot, a *state.App) bool { began[slot] = a.Live; return true })
 	now := st.Meta.NowMillis
@@ -62,7 +62,7 @@ func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimit
 // served the same nodes.
 func (c *Comparison) serve(now int64, lim WhatIfLimits, sides [2]*side) {
 	var nodes []state.NodeSlot
-	sides[0].Scheduler().State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+	sides[0].Scheduler().State.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}
@@ -117,7 +117,7 @@ type alike struct {
 // begin begins a round.
 func (s *side) begin() {
 	s.wanted, s.own, s.vain = map[state.NameSlot][]yarn.Resource{}, map[state.NameSlot]bool{}, map[alike]bool{}
-	st := s.Scheduler().State()
+	st := s.Scheduler().State
 	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		switch {
 		case k.Count == 0:
@@ -149,7 +149,7 @@ func (s *side) want(name state.NameSlot, size yarn.Resource, own bool) {
 // serve runs the passes of a node's heartbeat, unless they placed nothing on a node like it. It reports
 // whether they placed anything.
 func (s *side) serve(now int64, node state.NodeSlot) (placed bool) {
-	n := s.Scheduler().State().Nodes.Get(node)
+	n := s.Scheduler().State.Nodes.Get(node)
 	kind, others := alike{n.Label, n.Total, n.Unallocated()}, n.Reservation == 0
 	if !s.fits(n) {
 		kind.free = yarn.Resource{}
@@ -168,7 +168,7 @@ func (s *side) serve(now int64, node state.NodeSlot) (placed bool) {
 
 // fits reports whether a node has room for an ask that may use it.
 func (s *side) fits(n *state.Node) bool {
-	free, calc := n.Unallocated(), s.Scheduler().Config().Calculator
+	free, calc := n.Unallocated(), s.Scheduler().Config.Calculator
 	fits := func(size yarn.Resource) bool { return calc.FitsIn(size, free) }
 	return slices.ContainsFunc(s.wanted[0], fits) || slices.ContainsFunc(s.wanted[n.Host], fits) || slices.ContainsFunc(s.wanted[n.RackID], fits)
 }
@@ -251,7 +251,7 @@ func (v view) shareOfApp(slot state.AppSlot, why bool) AppShare {
 	a := v.st.Apps.Get(slot)
 	h := AppShare{Containers: a.Live, Used: v.cfg.Kinds.Format(a.Used), Outstanding: a.Outstanding}
 	if why {
-		if x, err := Application(v.Scheduler, a.ID); err == nil && x.Waiting {
+		if x, err := Application(v.sched, a.ID); err == nil && x.Waiting {
 			h.Reason, h.Text = x.Reason, x.Text
 		}
 	}

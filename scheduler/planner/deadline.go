@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/scheduler/preempt"
+	"rmd/scheduler/preemption"
 )
 
 // never is the time of a deadline of which the state has none.
@@ -150,5 +151,5 @@ func (p *Planner) guaranteesAt() int64 {
 	if !set.Enabled || set.ObserveOnly || set.Selector == preempt.YARN {
 		return never
 	}
-	return p.sched.FirstOverdue(set)
+	return preemption.FirstOverdue(p.st, set)
 }

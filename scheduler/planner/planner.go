@@ -8,6 +8,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/preemption"
 )
 
 // Options are the settings of a Planner.
@@ -21,9 +22,10 @@ type Options struct {
 
 // Planner plans inputs on a state that it owns. It is not safe for concurrent use.
 type Planner struct {
-	sched *scheduler.Scheduler
-	st    *state.State // the same state as the scheduler's
-	opt   Options
+	sched  *scheduler.Scheduler
+	rounds *preemption.Rounds
+	st     *state.State // the same state as the scheduler's
+	opt    Options
 
 	now     int64
 	windows []responseWindow // the responses to AMs, by application slot
@@ -42,14 +44,14 @@ func New(st *state.State, opt Options) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Planner{sched: sched, st: st, opt: opt}, nil
+	return &Planner{sched: sched, rounds: preemption.NewRounds(sched), st: st, opt: opt}, nil
 }
 
 // Fork returns a planner on a fork of the state, which has seen no call of an AM and no report of a
 // node. It costs much less than New.
 func (p *Planner) Fork() *Planner {
 	sched := p.sched.Fork()
-	return &Planner{sched: sched, st: sched.State(), opt: p.opt}
+	return &Planner{sched: sched, rounds: preemption.NewRounds(sched), st: sched.State, opt: p.opt}
 }
 
 // State returns the planning state. The caller must not change it. The next Plan changes it.
@@ -59,7 +61,7 @@ func (p *Planner) State() *state.State { return p.st }
 func (p *Planner) Scheduler() *scheduler.Scheduler { return p.sched }
 
 // Config returns the queue configuration in force; nil before the cluster is initialized.
-func (p *Planner) Config() *capacity.Config { return p.sched.Config() }
+func (p *Planner) Config() *capacity.Config { return p.sched.Config }
 
 // Plan handles one request. nowMillis is the time in Unix milliseconds. The events have already
 // been applied to State. Their slice is valid until the next Plan. Without events there is nothing

@@ -69,7 +69,7 @@ func (p *Planner) endRecalled() bool {
 // deadline has passed, and warns others.
 func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
 	p.sched.EndLeases()
-	for _, slot := range p.sched.PreemptionRound() {
+	for _, slot := range p.rounds.Round() {
 		if p.st.Preemptions.Has(slot) { // the end of an AM may have withdrawn warnings
 			p.killPreempted(slot)
 		}

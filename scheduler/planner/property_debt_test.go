@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -79,7 +80,7 @@ func (m *machine) takesMore() (path string) {
 	p := must(New(st.Fork(), m.opt))
 	p.Config().Preemption.TotalPerRound = yarn.One
 	p.sched.Begin(m.now)
-	p.sched.ObservePreemption()
+	preemption.NewRounds(p.sched).Observe()
 	for _, e := range p.sched.Events() {
 		if w, ok := e.(*event.PreemptionAsked); ok && late[w.Queue] {
 			return w.Queue

@@ -211,9 +211,9 @@ func (m *machine) rebuiltIsTheSame(twin *Planner, req input.Request, reply input
 	if twin.st.Digest() != m.p.st.Digest() {
 		m.fail("a rebuilt planner's state has another digest")
 	}
-	if !m.p.sched.Probe().Stale() && m.p.Config() != nil {
+	if !m.p.sched.Stale() && m.p.Config() != nil {
 		fresh := must(New(m.p.st.Fork(), m.opt))
-		if why := m.p.sched.Probe().ViewsDiffer(fresh.sched); why != "" {
+		if why := m.p.sched.Differ(fresh.sched.Views); why != "" {
 			m.fail("the derived views are not those of the state: %s", why)
 		}
 	}

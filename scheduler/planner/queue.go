@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -175,7 +176,7 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 // count, and eager cancellation cancels what lazy cancellation had left to node heartbeats.
 func (p *Planner) reconfigured() {
 	if !p.Config().Preemption.Enabled {
-		p.sched.StopPreempting()
+		preemption.Stop(p.sched)
 	}
 	p.manageAfresh()
 	p.cancelUnservable()

@@ -70,7 +70,7 @@ func (w *world) sameViews() {
 	w.t.Helper()
 	w.p.sched.Tree()
 	fresh := must(scheduler.New(w.p.st.Fork(), w.eager))
-	if differs := w.p.sched.Probe().ViewsDiffer(fresh); differs != "" {
+	if differs := w.p.sched.Differ(fresh.Views); differs != "" {
 		w.t.Fatalf("views: %s", differs)
 	}
 }

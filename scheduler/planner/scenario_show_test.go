@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/explain"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -121,6 +122,6 @@ func doExplain(w *world, a args, out *strings.Builder) {
 // starts.
 func doPendingLimit(w *world, a args, out *strings.Builder) {
 	i := must(w.p.Config().Lookup(a.need(0)))
-	total := w.p.sched.PreemptionPartition(0).Queues[i].Pending
+	total := preemption.PartitionOf(w.p.sched.Views, 0).Queues[i].Pending
 	fmt.Fprintf(out, "pending within user limits %s\n", w.size(total))
 }

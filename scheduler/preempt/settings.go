@@ -5,7 +5,7 @@ import "rmd/yarn"
 // Settings is the configuration of preemption.
 type Settings struct {
 	Enabled     bool // run preemption rounds
-	ObserveOnly bool // take nothing; Scheduler.ObservePreemption shows what rounds would do
+	ObserveOnly bool // take nothing; preemption.Rounds.Observe shows what rounds would do
 
 	IntervalMillis int64 // between two rounds
 	MaxWaitMillis  int64 // from the warning to the kill

@@ -80,7 +80,7 @@ func (m *meter) owedOf(st *state.State, a *state.App, k asker, size yarn.Resourc
 			return 0
 		}
 	}
-	calc, leaf := m.sched.Config().Calculator, m.sched.LeafOf(a)
+	calc, leaf := m.sched.Config.Calculator, m.sched.LeafOf(a)
 	q := m.sched.Queue(leaf)
 	left := m.sched.Tree().Capacities[leaf].EffMin.Sub(q.Used.Sub(q.Reserved)).Sub(q.Pending).Add(size.Times(n))
 	if size.IsZero() || !calc.FitsIn(size, left) {
@@ -98,7 +98,7 @@ func (m *meter) owedSoFar(now int64) (all map[string]*delays, waiting map[string
 		d.buckets = slices.Clone(d.buckets)
 		all[path] = &d
 	}
-	st := m.sched.State()
+	st := m.sched.State
 	for k, w := range m.asks { // the order does not matter: they are summed
 		slot := st.Apps.Find(k.app)
 		if slot == 0 || st.Apps.Get(slot).Queue == 0 {

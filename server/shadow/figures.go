@@ -43,7 +43,7 @@ func idle(s *api.ShadowSide) bool {
 
 // waiting counts the containers for which queues wait, by path.
 func (m *meter) waiting() map[string]int64 {
-	out, st := map[string]int64{}, m.sched.State()
+	out, st := map[string]int64{}, m.sched.State
 	for k, w := range m.asks { // the order does not matter: they are summed
 		if slot := st.Apps.Find(k.app); slot != 0 && st.Apps.Get(slot).Queue != 0 {
 			out[st.Queues.Get(st.Apps.Get(slot).Queue).Path] += w.left

@@ -256,7 +256,7 @@ func (s *Shadow) probe(now int64) error {
 	if len(decided) == 0 {
 		return nil
 	}
-	cluster, err := planner.New(s.real.State().Fork(), planner.Options{Eager: s.o.Eager})
+	cluster, err := planner.New(s.real.State.Fork(), planner.Options{Eager: s.o.Eager})
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (s *Shadow) roundDue(now int64) bool {
 // preemption. It returns the decisions. It decides nothing if no container waits.
 func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event) {
 	sched := p.Scheduler()
-	if sched.State().Queues.Get(sched.State().Queues.Root()).Pending.IsZero() {
+	if sched.State.Queues.Get(sched.State.Queues.Root()).Pending.IsZero() {
 		return nil
 	}
 	sched.Begin(now)
@@ -299,7 +299,7 @@ func decideAll(p *planner.Planner, now int64, round bool) (decided []event.Event
 
 // serving returns the nodes that accept containers.
 func serving(sched *scheduler.Scheduler) (nodes []state.NodeSlot) {
-	sched.State().Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+	sched.State.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.TakesContainers() {
 			nodes = append(nodes, slot)
 		}

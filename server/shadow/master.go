@@ -298,7 +298,7 @@ func (c *course) applyUnchanged(e event.Event) {
 		c.left++
 		return
 	}
-	c.took([]event.Event{e}, sched.State().Changes())
+	c.took([]event.Event{e}, sched.State.Changes())
 }
 
 // start starts the first attempt of an application. The shadow starts later attempts by itself.

@@ -97,7 +97,7 @@ func (w *delays) quantile(q float64) int64 {
 func newMeter(sched *scheduler.Scheduler) *meter {
 	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, queues: map[string]*totals{},
 		warned: map[event.ContainerRef]warned{}, masters: map[uint32]int64{}}
-	st := sched.State()
+	st := sched.State
 	m.at = st.Meta.NowMillis
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		for _, k := range st.Asks.Of(a) {
@@ -262,7 +262,7 @@ const sampleMillis = 1000
 
 // sample adds the usage since the last sample, and records the current usage.
 func (m *meter) sample(now int64) {
-	cfg, st := m.sched.Config(), m.sched.State()
+	cfg, st := m.sched.Config, m.sched.State
 	past := now - m.at
 	if past != 0 && past < sampleMillis || cfg == nil {
 		return

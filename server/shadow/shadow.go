@@ -138,7 +138,7 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 			if err := s.applyReal(e); err != nil {
 				return err
 			}
-			s.record.add(s.real.State(), e)
+			s.record.add(s.real.State, e)
 		}
 		events = events[n:]
 	}
@@ -164,7 +164,7 @@ func (s *Shadow) applyReal(e event.Event) error {
 	if err := s.real.Apply(e); err != nil {
 		return err
 	}
-	s.realMeter.add(s.real.State(), s.real.State().Changes())
+	s.realMeter.add(s.real.State, s.real.State.Changes())
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (s *Shadow) catchUp(to int64) error {
 			if err := s.applyReal(e); err != nil {
 				return err
 			}
-			s.course.applyExternal(s.real.State(), e)
+			s.course.applyExternal(s.real.State, e)
 		}
 		s.course.advance(x.at)
 		s.sample()
@@ -218,14 +218,14 @@ func (s *Shadow) Advance(now int64) error {
 }
 
 // Now returns the time of both sides, in Unix milliseconds.
-func (s *Shadow) Now() int64 { return s.real.State().Meta.NowMillis }
+func (s *Shadow) Now() int64 { return s.real.State.Meta.NowMillis }
 
 // Index returns the index of the last applied entry.
 func (s *Shadow) Index() uint64 { return s.index }
 
 // Digests returns the digests of the cluster's state and of the shadow's.
 func (s *Shadow) Digests() (cluster, own uint64) {
-	return s.real.State().Digest(), s.own.State().Digest()
+	return s.real.State.Digest(), s.own.State().Digest()
 }
 
 // LogDigest returns the digest of the cluster's state at Index.
@@ -233,7 +233,7 @@ func (s *Shadow) LogDigest() uint64 {
 	if s.ahead != nil {
 		return s.ahead.Digest()
 	}
-	return s.real.State().Digest()
+	return s.real.State.Digest()
 }
 
 // Waits reports whether a shadow that has diverged still has entries to apply or waiting
@@ -251,7 +251,7 @@ func (s *Shadow) leave() error {
 	}
 	s.own = own
 	s.ownMeter.sched = own.Scheduler()
-	s.ahead = s.real.State().Fork()
+	s.ahead = s.real.State.Fork()
 	s.course = newCourse(own, s.record, s.ownMeter, rand.New(rand.NewPCG(s.o.Seed, s.index)))
 	return nil
 }

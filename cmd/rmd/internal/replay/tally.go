@@ -8,6 +8,7 @@ import (
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/scheduler/preempt"
+	"rmd/scheduler/preemption"
 	"rmd/workload/report"
 	"rmd/yarn"
 )
@@ -82,7 +83,7 @@ func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []st
 // entitledQueues reports for each queue whether the queue has pending asks and less than its
 // entitlement.
 func (t *tally) entitledQueues() []bool {
-	cfg, p := t.planner.Config(), t.planner.Scheduler().PreemptionPartition(0)
+	cfg, p := t.planner.Config(), preemption.PartitionOf(t.planner.Scheduler().Views, 0)
 	shares := p.Entitlements(&cfg.Preemption, preempt.Mode{Reserved: true})
 	out := make([]bool, len(p.Queues))
 	for i := range p.Queues {

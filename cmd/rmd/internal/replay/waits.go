@@ -3,6 +3,7 @@ package replay
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -126,7 +127,7 @@ func (t *tally) owedTo(a *state.App, size yarn.Resource) int64 {
 	s := t.planner.Scheduler()
 	leaf := s.LeafOf(a)
 	q := s.Queue(leaf)
-	left := s.PreemptionPartition(0).Queues[leaf].Guaranteed.Sub(q.Used.Sub(q.Reserved)).Sub(q.Pending)
+	left := preemption.PartitionOf(s.Views, 0).Queues[leaf].Guaranteed.Sub(q.Used.Sub(q.Reserved)).Sub(q.Pending)
 	if !t.planner.Config().Calculator.FitsIn(size, left) {
 		return 0
 	}
