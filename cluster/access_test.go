@@ -16,16 +16,16 @@ func TestNoStrangerBeforeTheMembership(t *testing.T) {
 	t.Parallel()
 	r := newReplica(t, "rm1", nil).start()
 	for _, known := range [][]string{nil, {"rm2.1", "rm3.1"}} {
-		if err := r.c.setCluster("c", 0, identity.RoleVoter, known, nil); err != nil {
+		if err := r.c.core.SetCluster("c", 0, identity.RoleVoter, known, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range protocol.Methods {
-			if err := r.c.access.allows(m.Caller, "stranger.1"); (err == nil) != (m.Caller == protocol.AnyReplica) {
+			if err := r.c.access.Allows(m.Caller, "stranger.1"); (err == nil) != (m.Caller == protocol.AnyReplica) {
 				t.Errorf("known %v: a stranger calls %s: %v", known, m.Name, err)
 			}
 		}
 		for _, k := range known {
-			if err := r.c.access.allows(protocol.OfMember, raft.ServerID(k)); err != nil {
+			if err := r.c.access.Allows(protocol.OfMember, raft.ServerID(k)); err != nil {
 				t.Errorf("%s was named: %v", k, err)
 			}
 		}
@@ -34,7 +34,7 @@ func TestNoStrangerBeforeTheMembership(t *testing.T) {
 			r.start()
 		}
 	}
-	if err := r.c.setCluster("c", 0, identity.RoleVoter, nil, nil); err != nil {
+	if err := r.c.core.SetCluster("c", 0, identity.RoleVoter, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	leadAlone(t, r)

@@ -9,6 +9,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/access"
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
@@ -16,20 +19,11 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// A replica that does not answer within infoTimeout is shown as unreachable. A command is refused
-// because of such a replica only after patientTimeout, since a busy machine is not dead. (If the
-// process is dead, the call fails at once.)
-const (
-	infoTimeout    = 500 * time.Millisecond
-	patientTimeout = 4 * time.Second
-	adminTimeout   = 15 * time.Second
-)
-
 // changes makes the changes of the membership that operators request, and transfers of leadership.
 type changes struct {
-	*core
-	access     *access
-	lead       *leaderships
+	*local.Replica
+	access     *access.Rules
+	lead       *leading.Watch
 	survey     *survey
 	departures *departures
 	one        raftstore.Mutex // held while one membership change is checked and made
@@ -51,10 +45,10 @@ type adminRequest struct {
 
 // admin runs a request on this replica if it leads, otherwise on the leader.
 func (c *changes) admin(q adminRequest) error {
-	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
+	ctx, cancel := context.WithTimeout(c.Context, protocol.AdminTimeout)
 	defer cancel()
 	if q.By == "" {
-		q.By = c.cfg.ID
+		q.By = c.Config.ID
 	}
 	return c.resolveOutcome(ctx, q)
 }
@@ -68,7 +62,7 @@ func (c *changes) adminHere(ctx context.Context, q adminRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Admin, q)
+	_, err = protocol.Ask[protocol.None](ctx, c.Peer, addr, protocol.Admin, q)
 	return c.resolveSelfRemoval(ctx, q, addr, err)
 }
 
@@ -79,8 +73,8 @@ const hopsMax = 2
 // increments *hops.
 func (c *changes) forward(hops *int) (string, error) {
 	_, addr := c.lead.Leader()
-	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.peer == nil {
-		return "", refusal.New(refusal.NoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.cfg.ID)
+	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.Peer == nil {
+		return "", refusal.New(refusal.NoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.Config.ID)
 	}
 	return addr, nil
 }
@@ -113,7 +107,7 @@ func (c *changes) resolveServer(q *adminRequest) error {
 	if q.Server != "" {
 		return nil
 	}
-	s, ok := servers.Find(servers.Union(c.configuration(), c.fsm.membership()), q.ID)
+	s, ok := servers.Find(servers.Union(c.Configuration(), c.FSM.Membership()), q.ID)
 	if !ok {
 		return noSuch(q.ID)
 	}
@@ -128,15 +122,15 @@ const commitPoll = 50 * time.Millisecond
 // the membership ("is a member", "is already a voter"). An answer that depends on an uncommitted
 // membership would be wrong if the next leader does not have it.
 func (c *changes) awaitCommitted(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	ctx, cancel := context.WithTimeout(ctx, protocol.AdminTimeout)
 	defer cancel()
 	for {
-		moved := c.fsm.moved()
-		if slices.Equal(c.fsm.membership().Servers, c.configuration().Servers) {
+		moved := c.FSM.Moved()
+		if slices.Equal(c.FSM.Membership().Servers, c.Configuration().Servers) {
 			return nil
 		}
 		if !c.IsLeader() {
-			return refusal.New(refusal.NoLeader, "try again", "%s lost its leadership before the previous membership change was committed", c.cfg.ID)
+			return refusal.New(refusal.NoLeader, "try again", "%s lost its leadership before the previous membership change was committed", c.Config.ID)
 		}
 		select {
 		case <-moved:
@@ -148,10 +142,10 @@ func (c *changes) awaitCommitted(ctx context.Context) error {
 }
 
 // awaitChange waits for a membership change and translates its errors.
-func (c *changes) awaitChange(ctx context.Context, in *instance, f raft.IndexFuture) error {
-	if err := in.await(ctx, f); err != nil {
+func (c *changes) awaitChange(ctx context.Context, in *local.Instance, f raft.IndexFuture) error {
+	if err := in.Await(ctx, f); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
-			return fmt.Errorf("membership change: %w", c.outcome(f, err))
+			return fmt.Errorf("membership change: %w", c.Outcome(f, err))
 		}
 		return fmt.Errorf("membership change: %w", err)
 	}

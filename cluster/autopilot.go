@@ -10,6 +10,8 @@ import (
 	autopilot "github.com/hashicorp/raft-autopilot"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
+	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 )
@@ -17,7 +19,7 @@ import (
 // pilot runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
 // that joined as future voters and, if configured, removes dead replicas.
 type pilot struct {
-	*core
+	*local.Replica
 	survey  *survey
 	changes *changes
 	ap      *autopilot.Autopilot
@@ -49,10 +51,10 @@ type ServerHealth struct {
 	LastIndex   uint64        `json:"last_index"`
 }
 
-func newPilot(c *core, survey *survey, changes *changes) *pilot {
-	p := &pilot{core: c, survey: survey, changes: changes, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
-	p.ap = autopilot.New(pilotRaft{p}, p, autopilot.WithLogger(c.log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
-		autopilot.WithUpdateInterval(c.cfg.Autopilot.Interval), autopilot.WithReconcileInterval(c.cfg.Autopilot.Interval))
+func newPilot(c *local.Replica, survey *survey, changes *changes) *pilot {
+	p := &pilot{Replica: c, survey: survey, changes: changes, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
+	p.ap = autopilot.New(pilotRaft{p}, p, autopilot.WithLogger(c.Log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
+		autopilot.WithUpdateInterval(c.Config.Autopilot.Interval), autopilot.WithReconcileInterval(c.Config.Autopilot.Interval))
 	return p
 }
 
@@ -76,13 +78,13 @@ func (p *pilot) run() {
 		case leads := <-p.want:
 			if leads && !on {
 				p.forget()
-				p.ap.Start(p.ctx)
+				p.ap.Start(p.Context)
 			} else if !leads && on {
 				<-p.ap.Stop()
-				_ = p.jobs.autopilot.Done(nil) // it is the next leader's
+				_ = p.Jobs.Autopilot.Done(nil) // it is the next leader's
 			}
 			on = leads
-		case <-p.ctx.Done():
+		case <-p.Context.Done():
 			if on {
 				<-p.ap.Stop()
 			}
@@ -100,11 +102,11 @@ func (p *pilot) forget() {
 }
 
 // AutopilotConfig returns the settings in force.
-func (c *Cluster) AutopilotConfig() AutopilotConfig { return c.autopilotConfig() }
+func (c *Cluster) AutopilotConfig() AutopilotConfig { return c.core.AutopilotSettings() }
 
 // CheckAutopilot returns a refusal if settings are out of range. It ignores Interval.
 func (c *changes) CheckAutopilot(conf AutopilotConfig) error {
-	conf.Interval = c.cfg.Autopilot.Interval
+	conf.Interval = c.Config.Autopilot.Interval
 	if err := conf.Validate(); err != nil {
 		return refusal.New(refusal.OutOfRange, "see \"rmd autopilot get\"", "%v", err)
 	}
@@ -121,7 +123,7 @@ func (p *pilot) health() Health {
 		return Health{}
 	}
 	h := Health{Known: true, Healthy: p.state.Healthy, FailureTolerance: p.state.FailureTolerance}
-	for _, s := range p.configuration().Servers {
+	for _, s := range p.Configuration().Servers {
 		if v := p.state.Servers[s.ID]; v != nil {
 			id, _ := identity.Split(s.ID)
 			h.Servers = append(h.Servers, ServerHealth{ID: id, Healthy: v.Health.Healthy, StableSince: v.Health.StableSince, LastContact: v.Stats.LastContact, LastIndex: v.Stats.LastIndex})
@@ -132,7 +134,7 @@ func (p *pilot) health() Health {
 
 // AutopilotConfig returns the settings in the library's form.
 func (p *pilot) AutopilotConfig() *autopilot.Config {
-	a := p.autopilotConfig()
+	a := p.AutopilotSettings()
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
@@ -141,7 +143,7 @@ func (p *pilot) changed(err error) error {
 	if err != nil {
 		p.failed.Store(true)
 	}
-	return p.jobs.autopilot.Done(err)
+	return p.Jobs.Autopilot.Done(err)
 }
 
 // NotifyState stores the newest judgment. A round without a failed change is a success.
@@ -157,10 +159,10 @@ func (p *pilot) NotifyState(s *autopilot.State) {
 // KnownServers asks all members, once per round. A member that does not answer counts as alive
 // until DeadServerLastContactThreshold has passed, so that a reboot does not remove it.
 func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
-	conf := p.configuration()
+	conf := p.Configuration()
 	infos := p.survey.askAll(conf)
 	self := p.Identity().ServerID()
-	dead := p.autopilotConfig().DeadServerLastContactThreshold
+	dead := p.AutopilotSettings().DeadServerLastContactThreshold
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,11 +214,11 @@ func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 	if !p.removing.CompareAndSwap(false, true) {
 		return
 	}
-	p.goRun(func() {
+	p.Go(func() {
 		defer p.removing.Store(false)
-		p.log.Info("autopilot removes a dead replica", "replica", s.Name)
+		p.Log.Info("autopilot removes a dead replica", "replica", s.Name)
 		if err := p.changed(p.changes.Remove(string(s.ID), false)); err != nil {
-			p.log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
+			p.Log.Warn("cannot remove a dead replica", "replica", s.Name, "error", err)
 		}
 	})
 }
@@ -234,7 +236,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	defer r.p.mu.Unlock()
 	var changes autopilot.RaftChanges
 	room := ReplicasMax - len(state.Voters)
-	for _, s := range r.p.configuration().Servers { // in the order of the membership, which is the same on all replicas
+	for _, s := range r.p.Configuration().Servers { // in the order of the membership, which is the same on all replicas
 		v := state.Servers[s.ID]
 		if v == nil || v.State != autopilot.RaftNonVoter || room <= 0 || r.p.infos[s.ID].Identity.Role != identity.RoleVoter {
 			continue
@@ -251,7 +253,7 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 type pilotRaft struct{ c *pilot }
 
 func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
-	return r.c.current().raft.AddNonvoter(id, a, prev, t)
+	return r.c.Current().Raft.AddNonvoter(id, a, prev, t)
 }
 
 // AddVoter promotes a replica after it has asked the replica again. The library decides on answers
@@ -259,15 +261,15 @@ func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint
 func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
 	r.c.changes.one.Lock()
 	defer r.c.changes.one.Unlock()
-	s, ok := servers.Find(r.c.configuration(), string(id))
+	s, ok := servers.Find(r.c.Configuration(), string(id))
 	if !ok || s.Suffrage == raft.Voter {
 		return pastFuture{}
 	}
 	if i, ok := r.c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != identity.RoleVoter {
 		return pastFuture{}
 	}
-	r.c.log.Info("autopilot promotes a replica", "replica", id)
-	f := r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.AddVoter(id, a, prev, adminTimeout) })
+	r.c.Log.Info("autopilot promotes a replica", "replica", id)
+	f := r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture { return in.Raft.AddVoter(id, a, prev, protocol.AdminTimeout) })
 	return pastFuture{r.c.changed(f.Error())}
 }
 
@@ -280,46 +282,48 @@ func (f pastFuture) Error() error { return f.err }
 // Index returns 0: the index is not known.
 func (pastFuture) Index() uint64 { return 0 }
 
-// DemoteVoter bounds the library's call with adminTimeout.
+// DemoteVoter bounds the library's call with protocol.AdminTimeout.
 func (r pilotRaft) DemoteVoter(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
-	return r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.DemoteVoter(id, prev, adminTimeout) })
+	return r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture { return in.Raft.DemoteVoter(id, prev, protocol.AdminTimeout) })
 }
 
-// RemoveServer bounds the library's call with adminTimeout.
+// RemoveServer bounds the library's call with protocol.AdminTimeout.
 func (r pilotRaft) RemoveServer(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
-	return r.bounded(r.c.current(), func(in *instance) raft.IndexFuture { return in.raft.RemoveServer(id, prev, adminTimeout) })
+	return r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture {
+		return in.Raft.RemoveServer(id, prev, protocol.AdminTimeout)
+	})
 }
 
-// bounded returns a future that ends with the cluster, or after adminTimeout.
-func (r pilotRaft) bounded(in *instance, f func(*instance) raft.IndexFuture) raft.IndexFuture {
-	return boundFuture{f(in), in, r.c.ctx}
+// bounded returns a future that ends with the cluster, or after protocol.AdminTimeout.
+func (r pilotRaft) bounded(in *local.Instance, f func(*local.Instance) raft.IndexFuture) raft.IndexFuture {
+	return boundFuture{f(in), in, r.c.Context}
 }
 
 type boundFuture struct {
 	raft.IndexFuture
-	in  *instance
+	in  *local.Instance
 	ctx context.Context
 }
 
 // Error waits for the outcome.
 func (f boundFuture) Error() error {
-	ctx, cancel := context.WithTimeout(f.ctx, adminTimeout)
+	ctx, cancel := context.WithTimeout(f.ctx, protocol.AdminTimeout)
 	defer cancel()
-	return f.in.await(ctx, f.IndexFuture)
+	return f.in.Await(ctx, f.IndexFuture)
 }
 
 func (r pilotRaft) LastIndex() uint64 { return r.c.LastIndex() }
 
-func (r pilotRaft) Leader() raft.ServerAddress { return r.c.current().raft.Leader() }
+func (r pilotRaft) Leader() raft.ServerAddress { return r.c.Current().Raft.Leader() }
 
 func (r pilotRaft) GetConfiguration() raft.ConfigurationFuture {
-	return r.c.current().raft.GetConfiguration()
+	return r.c.Current().Raft.GetConfiguration()
 }
 
-func (r pilotRaft) Stats() map[string]string { return r.c.current().raft.Stats() }
+func (r pilotRaft) Stats() map[string]string { return r.c.Current().Raft.Stats() }
 
 func (r pilotRaft) LeadershipTransferToServer(id raft.ServerID, a raft.ServerAddress) raft.Future {
-	return r.c.current().raft.LeadershipTransferToServer(id, a)
+	return r.c.Current().Raft.LeadershipTransferToServer(id, a)
 }
 
-func (r pilotRaft) State() raft.RaftState { return r.c.current().raft.State() }
+func (r pilotRaft) State() raft.RaftState { return r.c.Current().Raft.State() }

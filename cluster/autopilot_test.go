@@ -6,36 +6,37 @@ import (
 	"testing"
 	"time"
 
+	autopilot "github.com/hashicorp/raft-autopilot"
+
+	"rmd/cluster/local"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
-
-	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
 // TestAutopilotSettingsOverride checks that the settings of AutopilotNow replace those of the
 // configuration for as long as it returns any.
 func TestAutopilotSettingsOverride(t *testing.T) {
 	var told *AutopilotConfig
-	core := &core{cfg: DefaultConfig()}
-	c := &Cluster{core: core, changes: &changes{core: core}}
-	c.cfg.AutopilotNow = func() (AutopilotConfig, bool) {
+	core := &local.Replica{Config: DefaultConfig()}
+	c := &Cluster{core: core, changes: &changes{Replica: core}}
+	c.core.Config.AutopilotNow = func() (AutopilotConfig, bool) {
 		if told == nil {
 			return AutopilotConfig{}, false
 		}
 		return *told, true
 	}
-	if got := c.AutopilotConfig(); got != DefaultAutopilot() {
-		t.Errorf("AutopilotConfig without settings = %+v, want %+v", got, DefaultAutopilot())
+	if got := c.AutopilotConfig(); got != local.DefaultAutopilot() {
+		t.Errorf("AutopilotConfig without settings = %+v, want %+v", got, local.DefaultAutopilot())
 	}
 	told = &AutopilotConfig{MaxTrailingLogs: 7, LastContactThreshold: time.Second, DeadServerLastContactThreshold: time.Hour}
 	want := *told
-	want.Interval = DefaultAutopilot().Interval
+	want.Interval = local.DefaultAutopilot().Interval
 	if got := c.AutopilotConfig(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	told = nil
-	if got := c.AutopilotConfig(); got != DefaultAutopilot() {
-		t.Errorf("AutopilotConfig after the settings are removed = %+v, want %+v", got, DefaultAutopilot())
+	if got := c.AutopilotConfig(); got != local.DefaultAutopilot() {
+		t.Errorf("AutopilotConfig after the settings are removed = %+v, want %+v", got, local.DefaultAutopilot())
 	}
 	if err := c.CheckAutopilot(want); err != nil {
 		t.Error(err)
@@ -59,7 +60,9 @@ func TestAutopilotRemovesDead(t *testing.T) {
 		now.Store(&a)
 	}
 	set(false, 0)
-	tweak := func(c *Config) { c.AutopilotNow = func() (AutopilotConfig, bool) { return *now.Load(), true } }
+	tweak := func(c *Config) {
+		c.AutopilotNow = func() (AutopilotConfig, bool) { return *now.Load(), true }
+	}
 	rs := trio(t, tweak)
 	for _, id := range []string{"rm4", "rm5", "rm6"} {
 		r := newReplica(t, id, tweak).start()
@@ -71,7 +74,7 @@ func TestAutopilotRemovesDead(t *testing.T) {
 	l := rs[0].c
 	members := func(nv, all int) func() bool {
 		return func() bool {
-			conf := l.configuration()
+			conf := l.core.Configuration()
 			return len(servers.Voters(conf)) == nv && len(conf.Servers) == all
 		}
 	}
@@ -93,23 +96,23 @@ func TestAutopilotRemovesDead(t *testing.T) {
 	})
 	rounds(t, l)
 	if !members(5, 6)() {
-		t.Fatalf("without cleanup_dead_servers the members are %v", l.configuration().Servers)
+		t.Fatalf("without cleanup_dead_servers the members are %v", l.core.Configuration().Servers)
 	}
 	set(true, 5)
 	eventually(t, patience, "the non-voter is removed", members(5, 5))
 	rounds(t, l)
 	if !members(5, 5)() {
-		t.Fatalf("with min_quorum 5 the members are %v", l.configuration().Servers)
+		t.Fatalf("with min_quorum 5 the members are %v", l.core.Configuration().Servers)
 	}
 	set(true, 4)
 	eventually(t, patience, "one voter is removed", members(4, 4))
 	rounds(t, l)
 	if !members(4, 4)() {
-		t.Fatalf("with min_quorum 4 the members are %v", l.configuration().Servers)
+		t.Fatalf("with min_quorum 4 the members are %v", l.core.Configuration().Servers)
 	}
 	set(true, 3)
 	eventually(t, patience, "the other voter is removed", members(3, 3))
-	if err := l.current().raft.VerifyLeader().Error(); err != nil {
+	if err := l.core.Current().Raft.VerifyLeader().Error(); err != nil {
 		t.Error(err)
 	}
 }

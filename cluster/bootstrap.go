@@ -14,14 +14,16 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
 )
 
 // formation makes a new cluster.
 type formation struct {
-	*core
-	lead   *leaderships
+	*local.Replica
+	lead   *leading.Watch
 	survey *survey
 }
 
@@ -34,25 +36,25 @@ func (f *formation) InitAs(clusterID string, dry bool) error {
 	switch {
 	case clusterID == "":
 		clusterID = randomHex(16)
-	case !idPattern.MatchString(clusterID):
+	case !local.ValidID(clusterID):
 		return refusal.New(refusal.OutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
 	}
 	if f.IsMember() {
-		return refusal.New(refusal.AlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", f.cfg.ID, f.ClusterID())
+		return refusal.New(refusal.AlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", f.Config.ID, f.ClusterID())
 	}
-	if n := f.cfg.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
-		return refusal.New(refusal.AlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", f.cfg.ID),
+	if n := f.Config.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
+		return refusal.New(refusal.AlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", f.Config.ID),
 			"raft.bootstrap_expect is %d: the replicas in raft.join create the cluster, or have one already", n)
 	}
-	ctx, cancel := context.WithTimeout(f.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(f.Context, 2*time.Second)
 	defer cancel()
-	for _, addr := range f.cfg.Join {
-		if addr == f.Addr() || f.peer == nil {
+	for _, addr := range f.Config.Join {
+		if addr == f.Addr() || f.Peer == nil {
 			continue
 		}
-		i, err := protocol.Ask[info](ctx, f.peer, addr, protocol.Info, protocol.None{})
+		i, err := protocol.Ask[info](ctx, f.Peer, addr, protocol.Info, protocol.None{})
 		if err != nil {
-			f.log.Warn("a listed peer does not answer", "address", addr, "error", err)
+			f.Log.Warn("a listed peer does not answer", "address", addr, "error", err)
 			continue
 		}
 		if !i.Empty {
@@ -62,7 +64,7 @@ func (f *formation) InitAs(clusterID string, dry bool) error {
 	if dry {
 		return nil
 	}
-	if err := f.setCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
+	if err := f.SetCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
 		return err
 	}
 	return f.bootstrapAndLead(raft.Configuration{Servers: []raft.Server{{ID: f.Identity().ServerID(), Address: raft.ServerAddress(f.Addr())}}})
@@ -74,23 +76,23 @@ func (f *formation) bootstrapAndLead(conf raft.Configuration) error {
 	if err := f.Bootstrap(conf); err != nil {
 		return err
 	}
-	f.lead.succession.Campaign()
+	f.lead.Succession.Campaign()
 	return nil
 }
 
 // Bootstrap writes the first membership. One or all of the replicas in it may call it, with the
 // same membership.
 func (f *formation) Bootstrap(conf raft.Configuration) error {
-	in := f.current()
-	err := in.await(f.ctx, in.raft.BootstrapCluster(conf))
+	in := f.Current()
+	err := in.Await(f.Context, in.Raft.BootstrapCluster(conf))
 	if errors.Is(err, raft.ErrCantBootstrap) {
-		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state", f.cfg.ID)
+		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state", f.Config.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w", err)
 	}
-	f.lead.watchPeers()
-	f.log.Info("cluster initialized", "cluster_id", f.ClusterID(), "voters", len(conf.Servers))
+	f.lead.WatchPeers()
+	f.Log.Info("cluster initialized", "cluster_id", f.ClusterID(), "voters", len(conf.Servers))
 	return nil
 }
 
@@ -108,24 +110,24 @@ func (f *formation) adopt(ctx context.Context, from string, q adoptRequest) erro
 	if have == q.ClusterID {
 		return nil
 	}
-	if have != "" || f.hasState() || f.cfg.BootstrapExpect == 0 {
-		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", f.cfg.ID)
+	if have != "" || f.HasState() || f.Config.BootstrapExpect == 0 {
+		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", f.Config.ID)
 	}
 	if !f.expects(ctx, from) {
-		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, f.cfg.ID)
+		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, f.Config.ID)
 	}
-	return f.setCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
+	return f.SetCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
 
 // expects reports whether the replica with the server id from answers at an address in Config.Join.
 func (f *formation) expects(ctx context.Context, from string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	for _, addr := range f.cfg.Join {
+	for _, addr := range f.Config.Join {
 		if addr == f.Addr() {
 			continue
 		}
-		if i, err := protocol.Ask[info](ctx, f.peer, addr, protocol.Info, protocol.None{}); err == nil && string(i.Identity.ServerID()) == from {
+		if i, err := protocol.Ask[info](ctx, f.Peer, addr, protocol.Info, protocol.None{}); err == nil && string(i.Identity.ServerID()) == from {
 			return true
 		}
 	}
@@ -141,17 +143,17 @@ func (f *formation) expect() {
 	defer t.Stop()
 	defer f.survey.awaits.Store("")
 	for {
-		if f.hasState() || f.inMembership() {
+		if f.HasState() || f.InMembership() {
 			return
 		}
 		wait := f.tryExpect()
 		if wait != "" && wait != f.survey.Awaits() {
-			f.log.Info("waiting for the expected replicas", "bootstrap_expect", f.cfg.BootstrapExpect, "why", wait)
+			f.Log.Info("waiting for the expected replicas", "bootstrap_expect", f.Config.BootstrapExpect, "why", wait)
 			f.survey.awaits.Store(wait)
 		}
 		select {
 		case <-t.C:
-		case <-f.ctx.Done():
+		case <-f.Context.Done():
 			return
 		}
 	}
@@ -168,24 +170,24 @@ func (s *survey) Awaits() string {
 // agree and this one has the lowest id, it initializes the cluster. It returns what is missing, or
 // "" if it has initialized the cluster.
 func (f *formation) tryExpect() string {
-	ctx, cancel := context.WithTimeout(f.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(f.Context, 2*time.Second)
 	defer cancel()
 	all := []info{f.survey.info()}
-	for _, addr := range f.cfg.Join {
+	for _, addr := range f.Config.Join {
 		if addr == f.Addr() {
 			continue
 		}
-		i, err := protocol.Ask[info](ctx, f.peer, addr, protocol.Info, protocol.None{})
+		i, err := protocol.Ask[info](ctx, f.Peer, addr, protocol.Info, protocol.None{})
 		if err != nil {
 			return "no answer from " + addr
 		}
 		all = append(all, i)
 	}
-	if why := disagreement(all, f.cfg.BootstrapExpect); why != "" {
+	if why := disagreement(all, f.Config.BootstrapExpect); why != "" {
 		return why
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Identity.ID < all[j].Identity.ID })
-	if all[0].Identity.ID != f.cfg.ID {
+	if all[0].Identity.ID != f.Config.ID {
 		return "replica " + all[0].Identity.ID + " will initialize the cluster"
 	}
 	var known []string
@@ -195,14 +197,14 @@ func (f *formation) tryExpect() string {
 	id := f.ClusterID()
 	if id == "" {
 		id = randomHex(16)
-		if err := f.setCluster(id, 0, identity.RoleVoter, known, nil); err != nil {
+		if err := f.SetCluster(id, 0, identity.RoleVoter, known, nil); err != nil {
 			return err.Error()
 		}
 	}
 	conf := raft.Configuration{}
 	for _, i := range all {
-		if i.Identity.ID != f.cfg.ID {
-			if _, err := protocol.Ask[protocol.None](ctx, f.peer, i.Address, protocol.Adopt, adoptRequest{id, known}); err != nil {
+		if i.Identity.ID != f.Config.ID {
+			if _, err := protocol.Ask[protocol.None](ctx, f.Peer, i.Address, protocol.Adopt, adoptRequest{id, known}); err != nil {
 				return fmt.Sprintf("replica %s refuses: %v", i.Identity.ID, err)
 			}
 		}
@@ -259,5 +261,5 @@ func randomHex(n int) string {
 
 // RecoveryNoted clears Identity.Recovered, after the audit log has recorded the recovery.
 func (c *Cluster) RecoveryNoted() error {
-	return c.dir.Update(func(i *identity.Identity) { i.Recovered = nil })
+	return c.core.Dir.Update(func(i *identity.Identity) { i.Recovered = nil })
 }

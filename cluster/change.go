@@ -61,7 +61,7 @@ func noSuch(id string) *refusal.Refusal {
 func (c *changes) promoteHere(ctx context.Context, q adminRequest) error {
 	c.one.Lock()
 	defer c.one.Unlock()
-	conf := c.configuration()
+	conf := c.Configuration()
 	s, ok := servers.Find(conf, q.Server)
 	switch {
 	case !ok:
@@ -81,12 +81,12 @@ func (c *changes) promoteHere(ctx context.Context, q adminRequest) error {
 	if q.Dry {
 		return nil
 	}
-	in := c.current()
-	if err := c.awaitChange(ctx, in, in.raft.AddVoter(s.ID, s.Address, 0, adminTimeout)); err != nil {
+	in := c.Current()
+	if err := c.awaitChange(ctx, in, in.Raft.AddVoter(s.ID, s.Address, 0, protocol.AdminTimeout)); err != nil {
 		return err
 	}
 	c.sendRole(ctx, s, identity.RoleVoter)
-	c.log.Info("replica promoted", "replica", q.ID, "by", q.By)
+	c.Log.Info("replica promoted", "replica", q.ID, "by", q.By)
 	return nil
 }
 
@@ -94,19 +94,19 @@ func (c *changes) promoteHere(ctx context.Context, q adminRequest) error {
 // voter, so it does not undo a manual change.
 func (c *changes) sendRole(ctx context.Context, s raft.Server, role string) {
 	if s.ID == c.Identity().ServerID() {
-		if err := c.setRole(role); err != nil {
-			c.log.Warn("cannot record the role", "role", role, "error", err)
+		if err := c.SetRole(role); err != nil {
+			c.Log.Warn("cannot record the role", "role", role, "error", err)
 		}
 		return
 	}
-	if _, err := protocol.Ask[protocol.None](ctx, c.peer, string(s.Address), protocol.SetRole, role); err != nil {
-		c.log.Warn("cannot record the role", "replica", s.ID, "role", role, "error", err)
+	if _, err := protocol.Ask[protocol.None](ctx, c.Peer, string(s.Address), protocol.SetRole, role); err != nil {
+		c.Log.Warn("cannot record the role", "replica", s.ID, "role", role, "error", err)
 	}
 }
 
 // demoteHere does the work of Demote. A leader that is to be demoted transfers leadership first.
 func (c *changes) demoteHere(ctx context.Context, q adminRequest) error {
-	s, ok := servers.Find(c.configuration(), q.Server)
+	s, ok := servers.Find(c.Configuration(), q.Server)
 	switch {
 	case !ok:
 		return noSuch(q.ID)
@@ -125,17 +125,17 @@ func (c *changes) demoteHere(ctx context.Context, q adminRequest) error {
 	c.one.Lock()
 	defer c.one.Unlock()
 	c.sendRole(ctx, s, identity.RoleNonvoter) // first, otherwise autopilot would promote it again
-	in := c.current()
-	if err := c.awaitChange(ctx, in, in.raft.DemoteVoter(s.ID, 0, adminTimeout)); err != nil {
+	in := c.Current()
+	if err := c.awaitChange(ctx, in, in.Raft.DemoteVoter(s.ID, 0, protocol.AdminTimeout)); err != nil {
 		return err
 	}
-	c.log.Info("replica demoted", "replica", q.ID, "by", q.By)
+	c.Log.Info("replica demoted", "replica", q.ID, "by", q.By)
 	return nil
 }
 
 // removeHere does the work of Remove. A leader that is to be removed transfers leadership first.
 func (c *changes) removeHere(ctx context.Context, q adminRequest) error {
-	s, ok := servers.Find(c.configuration(), q.Server)
+	s, ok := servers.Find(c.Configuration(), q.Server)
 	if !ok {
 		return noSuch(q.ID)
 	}
@@ -152,11 +152,11 @@ func (c *changes) removeHere(ctx context.Context, q adminRequest) error {
 	}
 	c.one.Lock()
 	defer c.one.Unlock()
-	in := c.current()
-	if err := c.awaitChange(ctx, in, in.raft.RemoveServer(s.ID, 0, adminTimeout)); err != nil {
+	in := c.Current()
+	if err := c.awaitChange(ctx, in, in.Raft.RemoveServer(s.ID, 0, protocol.AdminTimeout)); err != nil {
 		return err
 	}
-	c.log.Info("replica removed", "replica", q.ID, "by", q.By)
+	c.Log.Info("replica removed", "replica", q.ID, "by", q.By)
 	c.departures.notifyRemoved(s, q.By)
 	return nil
 }
@@ -164,7 +164,7 @@ func (c *changes) removeHere(ctx context.Context, q adminRequest) error {
 // checkQuorum refuses a change after which no voter, or no majority of healthy voters, would
 // remain.
 func (c *changes) checkQuorum(s raft.Server, q adminRequest) error {
-	vs := servers.Voters(c.configuration())
+	vs := servers.Voters(c.Configuration())
 	if len(vs) == 1 {
 		return refusal.New(refusal.WouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
 	}
@@ -186,7 +186,7 @@ func (c *changes) checkQuorum(s raft.Server, q adminRequest) error {
 		switch {
 		case !ok:
 			sick = append(sick, id+" does not answer")
-		case lag > c.autopilotConfig().MaxTrailingLogs:
+		case lag > c.AutopilotSettings().MaxTrailingLogs:
 			sick = append(sick, fmt.Sprintf("%s lags %s entries", id, thousands.Format(lag)))
 		default:
 			healthy++
@@ -211,8 +211,8 @@ func (c *changes) afterHandover(ctx context.Context, q adminRequest) error {
 		return fmt.Errorf("transfer leadership first: %w", err)
 	}
 	for {
-		if id, addr := c.lead.Leader(); addr != "" && id != c.cfg.ID {
-			_, err := protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Admin, q)
+		if id, addr := c.lead.Leader(); addr != "" && id != c.Config.ID {
+			_, err := protocol.Ask[protocol.None](ctx, c.Peer, addr, protocol.Admin, q)
 			return c.resolveSelfRemoval(ctx, q, addr, err)
 		}
 		select {
@@ -236,7 +236,7 @@ func (c *changes) resolveSelfRemoval(ctx context.Context, q adminRequest, leader
 	if self.Removed != nil {
 		return nil
 	}
-	_, ierr := protocol.Ask[info](ctx, c.peer, leader, protocol.Info, protocol.None{})
+	_, ierr := protocol.Ask[info](ctx, c.Peer, leader, protocol.Info, protocol.None{})
 	var coded interface{ ErrorCode() string }
 	if errors.As(ierr, &coded) && coded.ErrorCode() == string(refusal.Removed) {
 		return nil

@@ -9,9 +9,14 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/access"
+	"rmd/cluster/commits"
 	"rmd/cluster/identity"
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/rafttransport"
+	"rmd/cluster/reach"
 	"rmd/cluster/succession"
 	"rmd/internal/exitcode"
 )
@@ -20,58 +25,58 @@ import (
 // parts. What several of them use is in core.
 //
 // Goroutines: those of raft; the watchers that Open starts, which end with ctx and for which Close
-// waits; and one for each task that must not run inside a callback (goRun).
+// waits; and one for each task that must not run inside a callback (core.Go).
 type Cluster struct {
-	*core
-	*leaderships
+	core *local.Replica
 	*survey
-	*progress
 	*reads
 	*snapshots
 	*formation
 	*changes
 	*digests
-	*reach
-	*commitReceiver
 
 	pilot      *pilot
-	access     *access
-	entries    *entryChecks
+	access     *access.Rules
+	entries    *access.Entries
 	departures *departures
+	lead       *leading.Watch
+	notices    *commits.Receiver
+	progress   *progress
+	reach      *reach.Watch
 	runs       *runs
 	steps      *stepDowns
-	commits    *commitSender
+	commits    *commits.Sender
 	rollbacks  *rollbacks
 	space      *diskSpace
 }
 
 // newCluster returns a Cluster whose parts know each other. A part uses those that are made before it.
 func newCluster(cfg Config) *Cluster {
-	c := &core{cfg: cfg, log: cfg.Logger.Named("cluster"), peer: cfg.Peer, jobs: newJobs(cfg.Jobs)}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	access := &access{core: c}
-	lead := &leaderships{core: c, access: access}
-	progress := &progress{core: c}
-	steps := &stepDowns{core: c, lead: lead, progress: progress}
-	reach := &reach{core: c, tries: newConnectionTries()}
-	survey := &survey{core: c, access: access, lead: lead, progress: progress, steps: steps, reach: reach}
-	departures := &departures{core: c, access: access, lead: lead}
-	changes := &changes{core: c, access: access, lead: lead, survey: survey, departures: departures, one: raftstore.NewMutex()}
+	c := &local.Replica{Config: cfg, Log: cfg.Logger.Named("cluster"), Peer: cfg.Peer, Jobs: local.NewJobs(cfg.Jobs)}
+	c.Context, c.Cancel = context.WithCancel(context.Background())
+	rules := &access.Rules{Replica: c}
+	lead := &leading.Watch{Replica: c, Access: rules}
+	progress := &progress{Replica: c}
+	steps := &stepDowns{Replica: c, lead: lead, progress: progress}
+	reach := reach.New(c)
+	survey := &survey{Replica: c, access: rules, lead: lead, progress: progress, steps: steps, reach: reach}
+	departures := &departures{Replica: c, access: rules, lead: lead}
+	changes := &changes{Replica: c, access: rules, lead: lead, survey: survey, departures: departures, one: raftstore.NewMutex()}
 	pilot := newPilot(c, survey, changes)
-	lead.changed = pilot.follow
+	lead.Changed = pilot.follow
 	return &Cluster{
-		core: c, leaderships: lead, survey: survey, progress: progress, reach: reach, changes: changes, pilot: pilot,
-		reads:          &reads{core: c, lead: lead},
-		snapshots:      &snapshots{core: c, one: make(chan struct{}, 1)},
-		formation:      &formation{core: c, lead: lead, survey: survey},
-		digests:        &digests{core: c, progress: progress},
-		commitReceiver: &commitReceiver{core: c, access: access, box: newNoticeBox()},
-		access:         access, departures: departures, steps: steps,
-		entries:   &entryChecks{core: c},
-		runs:      &runs{core: c, lead: lead},
-		commits:   &commitSender{core: c, notifier: newCommitNotifier()},
-		rollbacks: &rollbacks{core: c, survey: survey},
-		space:     &diskSpace{core: c, survey: survey, changes: changes},
+		core: c, lead: lead, survey: survey, progress: progress, reach: reach, changes: changes, pilot: pilot,
+		reads:     &reads{Replica: c, lead: lead},
+		snapshots: &snapshots{Replica: c, one: make(chan struct{}, 1)},
+		formation: &formation{Replica: c, lead: lead, survey: survey},
+		digests:   &digests{Replica: c, progress: progress},
+		notices:   commits.NewReceiver(c, rules),
+		access:    rules, departures: departures, steps: steps,
+		entries:   &access.Entries{Replica: c},
+		runs:      &runs{Replica: c, lead: lead},
+		commits:   commits.NewSender(c),
+		rollbacks: &rollbacks{Replica: c, survey: survey},
+		space:     &diskSpace{Replica: c, survey: survey, changes: changes},
 	}
 }
 
@@ -83,10 +88,10 @@ func Open(cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := newCluster(cfg)
-	c.guard = raftstore.NewGuard(raftstore.GuardConfig{Logger: c.log, OnFatal: c.fatal, SlowWrite: cfg.Election,
-		OnWrite: func(took time.Duration) { c.observe(MeasureSync, took) }})
+	c.core.Guard = raftstore.NewGuard(raftstore.GuardConfig{Logger: c.core.Log, OnFatal: c.fatal, SlowWrite: cfg.Election,
+		OnWrite: func(took time.Duration) { c.core.Observe(MeasureSync, took) }})
 	if err := c.open(); err != nil {
-		c.cancel()
+		c.core.Cancel()
 		return nil, err
 	}
 	return c, nil
@@ -101,13 +106,13 @@ func (c *Cluster) open() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.dir.Close(false))
+			err = errors.Join(err, c.core.Dir.Close(false))
 		}
 	}()
 	if r := c.Identity().Removed; r != nil {
 		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s", ErrRemoved, r.By, r.At.Format(time.RFC3339))}
 	}
-	if c.stores, err = raftstore.Open(c.dir, c.cfg.Options.stores(), c.guard, c.cfg.VerifySnapshot, c.log.Named("snapshots")); err != nil {
+	if c.core.Stores, err = raftstore.Open(c.core.Dir, c.core.Config.Options.Stores(), c.core.Guard, c.core.Config.VerifySnapshot, c.core.Log.Named("snapshots")); err != nil {
 		if errors.Is(err, raftstore.ErrDamaged) {
 			err = &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
 		}
@@ -115,23 +120,23 @@ func (c *Cluster) open() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.stores.Close())
+			err = errors.Join(err, c.core.Stores.Close())
 		}
 	}()
-	rep, err := c.stores.Inspect()
+	rep, err := c.core.Stores.Inspect()
 	if errors.Is(err, raftstore.ErrNewer) {
 		return err
 	} else if err != nil {
 		return &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
 	}
 	if rep.Term > 0 {
-		c.dir.MarkUsed(c.log)
+		c.core.Dir.MarkUsed(c.core.Log)
 	}
-	c.stores.Stable.OnTermStored = func() { c.dir.MarkUsed(c.log) }
+	c.core.Stores.Stable.OnTermStored = func() { c.core.Dir.MarkUsed(c.core.Log) }
 	c.report(rep)
-	c.stores.Snapshots.OnFinished, c.stores.Snapshots.OnFailed = c.snapshotMade, c.snapshotFailed
-	c.stores.Logs.OnStored = c.box.recheck
-	c.fsm = newMachine(c.cfg.FSM, c.departures.configurationApplied, c.snapshotFailed)
+	c.core.Stores.Snapshots.OnFinished, c.core.Stores.Snapshots.OnFailed = c.snapshotMade, c.snapshotFailed
+	c.core.Stores.Logs.OnStored = c.notices.Recheck
+	c.core.FSM = local.NewMachine(c.core.Config.FSM, c.departures.configurationApplied, c.snapshotFailed)
 	c.departures.conf.init(rep.Snapshot)
 	c.openTransport()
 	if err := c.runs.start(rep, false); err != nil {
@@ -145,62 +150,62 @@ func (c *Cluster) open() (err error) {
 
 // openDir opens the data directory, or creates an identity in memory if there is none.
 func (c *Cluster) openDir() error {
-	want := identity.Identity{ID: c.cfg.ID, ClusterName: c.cfg.ClusterName}
-	if c.cfg.DataDir == "" {
-		want.Incarnation, want.ClusterID = c.cfg.Options.Incarnation, c.cfg.Options.ClusterID
+	want := identity.Identity{ID: c.core.Config.ID, ClusterName: c.core.Config.ClusterName}
+	if c.core.Config.DataDir == "" {
+		want.Incarnation, want.ClusterID = c.core.Config.Options.Incarnation, c.core.Config.Options.ClusterID
 		if want.Incarnation == "" {
 			want.Incarnation = randomHex(8)
 		}
-		if kept := c.cfg.Options.Identity; kept != nil {
+		if kept := c.core.Config.Options.Identity; kept != nil {
 			want = *kept
 		}
 		if want.Trust.Seed == nil { // only in simulations, where no replica has to prove its name
 			seed := sha256.Sum256([]byte(want.ServerID()))
 			want.Trust.Seed = seed[:]
 		}
-		c.dir = raftstore.MemoryDir(want, c.cfg.Options.KeepIdentity)
+		c.core.Dir = raftstore.MemoryDir(want, c.core.Config.Options.KeepIdentity)
 		return nil
 	}
 	var err error
-	if c.dir, err = raftstore.OpenDir(c.cfg.DataDir, want); err != nil {
+	if c.core.Dir, err = raftstore.OpenDir(c.core.Config.DataDir, want); err != nil {
 		return err
 	}
-	raftstore.RemoveLeftovers(c.cfg.DataDir, c.log)
-	free, err := c.free()
-	if err == nil && free < c.cfg.DiskStop {
-		err = &exitcode.Error{Code: exitcode.DiskFull, Err: fmt.Errorf("disk is full: %d bytes free, disk.stop is %d; free some space", free, c.cfg.DiskStop)}
+	raftstore.RemoveLeftovers(c.core.Config.DataDir, c.core.Log)
+	free, err := c.core.Free()
+	if err == nil && free < c.core.Config.DiskStop {
+		err = &exitcode.Error{Code: exitcode.DiskFull, Err: fmt.Errorf("disk is full: %d bytes free, disk.stop is %d; free some space", free, c.core.Config.DiskStop)}
 	}
-	if err == nil && c.dir.Unclean {
-		c.log.Warn("the last process was not stopped cleanly: checking the store")
-		if cerr := c.dir.CheckLog(); cerr != nil {
+	if err == nil && c.core.Dir.Unclean {
+		c.core.Log.Warn("the last process was not stopped cleanly: checking the store")
+		if cerr := c.core.Dir.CheckLog(); cerr != nil {
 			err = &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("store check: %w", cerr)}
 		}
 	}
 	if err != nil {
-		return errors.Join(err, c.dir.Close(false))
+		return errors.Join(err, c.core.Dir.Close(false))
 	}
-	c.diskFree.Store(free)
+	c.core.DiskFree.Store(free)
 	return nil
 }
 
 // report logs what the start check found.
 func (c *Cluster) report(rep *raftstore.StartReport) {
 	for _, b := range rep.BadSnapshot {
-		c.log.Error("ignoring a damaged snapshot", "snapshot", b)
+		c.core.Log.Error("ignoring a damaged snapshot", "snapshot", b)
 	}
 	var snap uint64
 	if rep.Snapshot != nil {
 		snap = rep.Snapshot.Index
 	}
-	c.log.Info("data checked", "replica", c.Identity().ServerID(), "snapshot", snap, "first", rep.First, "last", rep.Last)
+	c.core.Log.Info("data checked", "replica", c.Identity().ServerID(), "snapshot", snap, "first", rep.First, "last", rep.Last)
 	if ahead := time.Until(rep.LastAt); ahead > clockMax {
-		c.log.Warn("the clock is behind the time of the newest entry", "by", ahead.Round(time.Second))
+		c.core.Log.Warn("the clock is behind the time of the newest entry", "by", ahead.Round(time.Second))
 	}
 	switch {
-	case c.cfg.BootstrapExpect > 0 && rep.Last > 0:
-		c.log.Info("ignoring bootstrap_expect: this replica has state", "bootstrap_expect", c.cfg.BootstrapExpect)
-	case c.cfg.BootstrapExpect == 1:
-		c.log.Warn("bootstrap_expect is 1: a single replica tolerates no failure")
+	case c.core.Config.BootstrapExpect > 0 && rep.Last > 0:
+		c.core.Log.Info("ignoring bootstrap_expect: this replica has state", "bootstrap_expect", c.core.Config.BootstrapExpect)
+	case c.core.Config.BootstrapExpect == 1:
+		c.core.Log.Warn("bootstrap_expect is 1: a single replica tolerates no failure")
 	}
 }
 
@@ -209,107 +214,153 @@ const clockMax = time.Hour
 
 // openTransport wraps the network transport with the work-arounds and starts it.
 func (c *Cluster) openTransport() {
-	c.network = c.cfg.Options.Transport
-	if c.network == nil {
-		c.network = c.peer.Transport(max(transportTimeout, 2*c.cfg.Election), c.log.Named("transport"))
+	c.core.Network = c.core.Config.Options.Transport
+	if c.core.Network == nil {
+		c.core.Network = c.core.Peer.Transport(max(transportTimeout, 2*c.core.Config.Election), c.core.Log.Named("transport"))
 	}
-	c.transport = rafttransport.New(rafttransport.Config{Transport: c.network, Replica: raftView{c}, Log: c.stores.Logs, Snapshots: c.stores.Snapshots,
-		Logger: c.log, HeartbeatFastPath: c.cfg.Options.HeartbeatFastPath})
-	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.cfg.Heartbeat, Replica: raftView{c}, Transport: c.transport, Caller: c.network,
-		Logger: c.log, Go: c.goRun, OnSuccessor: c.successorFound}
-	if c.peer != nil {
-		sc.Peers = c.peer
+	c.core.Transport = rafttransport.New(rafttransport.Config{Transport: c.core.Network, Replica: raftView{c}, Log: c.core.Stores.Logs, Snapshots: c.core.Stores.Snapshots,
+		Logger: c.core.Log, HeartbeatFastPath: c.core.Config.Options.HeartbeatFastPath})
+	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.core.Config.Heartbeat, Replica: raftView{c}, Transport: c.core.Transport, Caller: c.core.Network,
+		Logger: c.core.Log, Go: c.core.Go, OnSuccessor: c.lead.SuccessorFound}
+	if c.core.Peer != nil {
+		sc.Peers = c.core.Peer
 	}
-	c.succession = succession.New(c.ctx, sc)
-	c.transport.Start()
+	c.lead.Succession = succession.New(c.core.Context, sc)
+	c.core.Transport.Start()
 }
 
 // transportTimeout bounds one Raft request. A follower's answer includes its disk writes.
 const transportTimeout = 5 * time.Second
 
 func (c *Cluster) closeTransport() {
-	c.transport.Stop()
-	if t, ok := c.network.(raft.WithClose); ok && c.cfg.Options.Transport == nil {
+	c.core.Transport.Stop()
+	if t, ok := c.core.Network.(raft.WithClose); ok && c.core.Config.Options.Transport == nil {
 		_ = t.Close()
 	}
 }
 
 // openPeer tells the peer transport who this replica is and serves the admin protocol.
 func (c *Cluster) openPeer() {
-	if c.peer == nil {
+	if c.core.Peer == nil {
 		return
 	}
 	c.serveAdmin()
-	c.peer.SetGate(c.access.admitConn, c.access.authorizeCall, c.access.authorizeAnswer, func(server string) bool { return c.access.trusts(raft.ServerID(server)) })
-	c.identify()
-	c.watchPeers()
+	c.core.Peer.SetGate(c.access.AdmitConn, c.access.AuthorizeCall, c.access.AuthorizeAnswer, func(server string) bool { return c.access.Trusts(raft.ServerID(server)) })
+	c.core.Identify()
+	c.lead.WatchPeers()
 }
 
 // startWatchers starts the goroutines that live as long as the cluster.
 func (c *Cluster) startWatchers() {
-	c.wg.Go(c.watchDisk)
-	c.wg.Go(c.steps.watchProgress)
-	c.wg.Go(c.space.watchSpace)
-	c.wg.Go(c.runs.watchTransfer)
-	c.wg.Go(c.watchSnapshotBytes)
-	if c.peer == nil {
+	c.core.Go(c.progress.watchDisk)
+	c.core.Go(c.steps.watchProgress)
+	c.core.Go(c.space.watchSpace)
+	c.core.Go(c.runs.watchTransfer)
+	c.core.Go(c.watchSnapshotBytes)
+	if c.core.Peer == nil {
 		return
 	}
-	c.wg.Go(c.pilot.run)
-	c.wg.Go(c.commits.watchCommits)
-	c.wg.Go(c.watchCommitNotices)
-	c.wg.Go(c.departures.watchMembership)
-	c.wg.Go(c.watchReach)
-	c.wg.Go(c.succession.AnswerDoubts)
-	if c.cfg.DigestInterval > 0 && c.cfg.Digest != nil {
-		c.wg.Go(c.watchDigests)
+	c.core.Go(c.pilot.run)
+	c.core.Go(c.commits.Run)
+	c.core.Go(c.notices.Run)
+	c.core.Go(c.departures.watchMembership)
+	c.core.Go(c.reach.Run)
+	c.core.Go(c.lead.Succession.AnswerDoubts)
+	if c.core.Config.DigestInterval > 0 && c.core.Config.Digest != nil {
+		c.core.Go(c.watchDigests)
 	}
-	if c.cfg.BootstrapExpect > 0 {
-		c.wg.Go(c.expect)
+	if c.core.Config.BootstrapExpect > 0 {
+		c.core.Go(c.expect)
 	}
 }
 
 // Close stops raft and closes the stores. It does not transfer leadership; Transfer does.
 func (c *Cluster) Close() error {
-	c.core.mu.Lock()
-	if c.stopping {
-		c.core.mu.Unlock()
+	if !c.core.End() {
 		return nil
 	}
-	c.stopping = true
-	c.core.mu.Unlock()
-	c.cancel()
-	if c.peer != nil {
-		c.peer.Watch(nil, nil, nil)
-	}
-	c.wg.Wait()
-	c.core.mu.Lock()
-	in := c.in
-	c.core.mu.Unlock()
-	in.stop()
+	c.core.Current().Stop()
 	c.closeTransport()
-	c.hub.close()
-	return errors.Join(c.stores.Close(), c.dir.Close(c.guard.Failure() == nil))
+	c.lead.Hub.Close()
+	return errors.Join(c.core.Stores.Close(), c.core.Dir.Close(c.core.Guard.Failure() == nil))
 }
 
 // fatal stops raft and calls OnFatal. The guard calls it with the first failure.
 func (c *Cluster) fatal(code int, err error) {
-	go func() { // not goRun: callers may hold c.core.mu. The goroutine is short, since raft's Shutdown returns soon
-		c.core.mu.RLock()
-		in := c.in
-		c.core.mu.RUnlock()
-		if in != nil {
-			in.raft.Shutdown()
+	go func() { // not core.Go: callers may hold its lock. The goroutine is short, since raft's Shutdown returns soon
+		if in := c.core.Current(); in != nil {
+			in.Raft.Shutdown()
 		}
 	}()
-	if c.cfg.OnFatal != nil {
-		c.cfg.OnFatal(code, err)
+	if c.core.Config.OnFatal != nil {
+		c.core.Config.OnFatal(code, err)
 	}
 }
 
 // Fail stops this replica with an exit code. Callers use it when they detect a fatal state, such as
 // an entry that they cannot interpret (code 75).
-func (c *Cluster) Fail(code int, err error) { c.guard.Fail(code, err) }
+func (c *Cluster) Fail(code int, err error) { c.core.Guard.Fail(code, err) }
 
 // Failure returns why this replica stopped, or nil if it has not stopped.
-func (c *Cluster) Failure() error { return c.guard.Failure() }
+func (c *Cluster) Failure() error { return c.core.Guard.Failure() }
+
+// Identity returns the identity that this replica stores.
+func (c *Cluster) Identity() identity.Identity { return c.core.Identity() }
+
+// ClusterID returns the cluster id, or "" before the bootstrap.
+func (c *Cluster) ClusterID() string { return c.core.ClusterID() }
+
+// Addr returns the address that this replica advertises.
+func (c *Cluster) Addr() string { return c.core.Addr() }
+
+// IsMember reports whether this replica is a member of a cluster: it has state of one, or one has
+// admitted it. It may not have learned yet what the cluster has committed.
+func (c *Cluster) IsMember() bool { return c.core.IsMember() }
+
+// IsLeader reports whether this replica believes that it leads. VerifyLeader asks the other voters. A
+// replica that stepped down does not lead, although raft may not know it yet.
+func (c *Cluster) IsLeader() bool { return c.core.IsLeader() }
+
+// Term returns raft's current term.
+func (c *Cluster) Term() uint64 { return c.core.Term() }
+
+// CommitIndex returns the highest index that this replica knows to be committed.
+func (c *Cluster) CommitIndex() uint64 { return c.core.CommitIndex() }
+
+// LastIndex returns the last index in the log or the snapshot.
+func (c *Cluster) LastIndex() uint64 { return c.core.LastIndex() }
+
+// AppliedIndex returns the highest index whose effect is in the FSM.
+func (c *Cluster) AppliedIndex() uint64 { return c.core.AppliedIndex() }
+
+// WaitApplied waits until all entries up to index are applied here.
+func (c *Cluster) WaitApplied(ctx context.Context, index uint64) error {
+	return c.core.WaitApplied(ctx, index)
+}
+
+// Leadership returns a channel that receives the current leadership and then each change. The
+// channel has room for one value, always the newest. Close closes it.
+func (c *Cluster) Leadership() <-chan leading.Leadership { return c.lead.Leadership() }
+
+// Leader returns the configured id and the address of the leader, or "" if none is known.
+func (c *Cluster) Leader() (id, addr string) { return c.lead.Leader() }
+
+// LastContact returns when this replica last heard from a leader. It is zero on the leader, and
+// before the first contact.
+func (c *Cluster) LastContact() time.Time { return c.lead.LastContact() }
+
+// Committed tells this replica that the entry at index is committed: the leader named this index in
+// its answer to a forwarded call.
+func (c *Cluster) Committed(index uint64) { c.notices.Committed(index) }
+
+// WatchWork makes Progress watch the work above Raft. report must return quickly, also while that
+// work hangs. It is also called on a replica that does not lead, where the work of an earlier
+// leadership may hang.
+func (c *Cluster) WatchWork(report func() Work) { c.progress.WatchWork(report) }
+
+// Progress returns what this replica knows now.
+func (c *Cluster) Progress() Progress { return c.progress.Progress() }
+
+// TryConnections tries at once whether new connections to the other replicas can be opened. It does
+// not wait for the result, which Members shows.
+func (c *Cluster) TryConnections() { c.reach.TryNow() }

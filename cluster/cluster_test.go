@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rmd/cluster/leading"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
@@ -188,13 +189,13 @@ func TestBootstrapExpect(t *testing.T) {
 	rs[0].start()
 	rs[1].start()
 	time.Sleep(2 * expectPause)
-	if rs[0].c.hasState() || rs[1].c.hasState() {
+	if rs[0].c.core.HasState() || rs[1].c.core.HasState() {
 		t.Fatal("two of three initialized")
 	}
 	rs[2].start()
 	eventually(t, patience, "the lowest id initializes and leads", rs[1].c.IsLeader)
 	inStep(t, rs, put(t, rs, 5))
-	if n := len(servers.Voters(rs[0].c.configuration())); n != 3 {
+	if n := len(servers.Voters(rs[0].c.core.Configuration())); n != 3 {
 		t.Fatalf("%d voters", n)
 	}
 	for _, r := range rs {
@@ -245,7 +246,7 @@ func TestAddressChange(t *testing.T) {
 	f.start()
 	inStep(t, rs, put(t, rs, 5))
 	eventually(t, patience, "new address", func() bool {
-		s, _ := servers.Find(l.c.configuration(), f.id)
+		s, _ := servers.Find(l.c.core.Configuration(), f.id)
 		return string(s.Address) == f.addr
 	})
 }
@@ -269,7 +270,7 @@ func TestSnapshotCatchUp(t *testing.T) {
 	put(t, []*replica{l}, 100)
 	for _, r := range rs { // either of them may be the leader when the follower returns
 		if r != away {
-			eventually(t, patience, r.id+"'s log is cut", func() bool { first, _ := r.c.stores.Logs.FirstIndex(); return first > 50 })
+			eventually(t, patience, r.id+"'s log is cut", func() bool { first, _ := r.c.core.Stores.Logs.FirstIndex(); return first > 50 })
 		}
 	}
 	away.start()
@@ -362,7 +363,7 @@ func TestLeadershipChannel(t *testing.T) {
 	if next == l {
 		t.Fatal("a demoted leader leads")
 	}
-	var last Leadership
+	var last leading.Leadership
 	eventually(t, patience, "the new leader is told", func() bool {
 		select {
 		case now := <-ch:

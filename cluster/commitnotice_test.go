@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/commits"
 )
 
 // TestCommitReachesFollowers checks that followers learn of commits by notices. CommitTimeout is so
@@ -29,9 +31,9 @@ func TestCommitReachesFollowers(t *testing.T) {
 // store makes a follower store one entry after a previous one. The request names the follower's
 // leader and does not commit the entry.
 func store(t *testing.T, l, f *replica, prev, prevTerm, term uint64) {
-	header := l.c.header()
+	header := l.c.core.Header()
 	header.ID = []byte(l.c.Identity().ServerID())
-	f.c.transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev, PrevLogTerm: prevTerm,
+	f.c.core.Transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev, PrevLogTerm: prevTerm,
 		Entries: []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 }
 
@@ -44,39 +46,39 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 	l := leader(t, rs)
 	f := follower(rs, l)
 	// store an uncommitted entry in the follower's log
-	last, lastTerm := f.c.stores.Logs.Tail()
+	last, lastTerm := f.c.core.Stores.Logs.Tail()
 	term := f.c.Term()
 	from := string(l.c.Identity().ServerID())
 	store(t, l, f, last, lastTerm, term)
-	if at, _ := f.c.stores.Logs.Tail(); at != last+1 {
+	if at, _ := f.c.core.Stores.Logs.Tail(); at != last+1 {
 		t.Fatalf("the follower's log ends at %d, want %d", at, last+1)
 	}
 	before := f.c.CommitIndex()
 	for what, n := range map[string]struct {
 		from string
-		commitNotice
+		commits.Notice
 	}{
-		"an older term":     {from, commitNotice{term - 1, last + 1, term}},
-		"a later term":      {from, commitNotice{term + 1, last + 1, term}},
-		"not the leader":    {"rm9", commitNotice{term, last + 1, term}},
-		"another entry":     {from, commitNotice{term, last + 1, term - 1}},
-		"an entry to come":  {from, commitNotice{term, last + 2, term}},
-		"what is committed": {from, commitNotice{term, before, lastTerm}},
+		"an older term":     {from, commits.Notice{Term: term - 1, Index: last + 1, EntryTerm: term}},
+		"a later term":      {from, commits.Notice{Term: term + 1, Index: last + 1, EntryTerm: term}},
+		"not the leader":    {"rm9", commits.Notice{Term: term, Index: last + 1, EntryTerm: term}},
+		"another entry":     {from, commits.Notice{Term: term, Index: last + 1, EntryTerm: term - 1}},
+		"an entry to come":  {from, commits.Notice{Term: term, Index: last + 2, EntryTerm: term}},
+		"what is committed": {from, commits.Notice{Term: term, Index: before, EntryTerm: lastTerm}},
 	} {
-		if _, err := f.c.receiveCommitNotice(t.Context(), n.from, n.encode()); err != nil {
-			t.Errorf("receiveCommitNotice, %s: %v, want no error", what, err)
+		if _, err := f.c.notices.Receive(t.Context(), n.from, n.Encode()); err != nil {
+			t.Errorf("Receive, %s: %v, want no error", what, err)
 		}
-		if open := f.c.box.open.Load(); open != nil && f.c.commitTo(*open) {
+		if open := f.c.notices.Box.Open.Load(); open != nil && f.c.notices.CommitTo(*open) {
 			t.Errorf("%s is done with", what)
 		}
 		if at := f.c.CommitIndex(); at != before {
 			t.Fatalf("%s: the commit index went from %d to %d", what, before, at)
 		}
 	}
-	if _, err := f.c.receiveCommitNotice(t.Context(), from, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
+	if _, err := f.c.notices.Receive(t.Context(), from, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
 		t.Error("a short notice is taken")
 	}
-	if _, err := f.c.receiveCommitNotice(t.Context(), from, commitNotice{term, last + 1, term}.encode()); err != nil {
+	if _, err := f.c.notices.Receive(t.Context(), from, commits.Notice{Term: term, Index: last + 1, EntryTerm: term}.Encode()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
@@ -90,7 +92,7 @@ func TestCommittedEntryTerm(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
 	f := follower(rs, l)
-	last, lastTerm := f.c.stores.Logs.Tail()
+	last, lastTerm := f.c.core.Stores.Logs.Tail()
 	term := f.c.Term()
 	store(t, l, f, last, lastTerm, term-1) // as from an earlier leader
 	f.c.Committed(last + 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
 	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
@@ -28,7 +29,7 @@ type DigestReport struct {
 
 // digests compares the digests of the replicas.
 type digests struct {
-	*core
+	*local.Replica
 	progress *progress
 }
 
@@ -53,18 +54,18 @@ type stopRequest struct {
 	Ours     []byte `json:"ours"`
 }
 
-// digestHere returns this replica's digest at an index. It waits up to infoTimeout until the indexes
+// digestHere returns this replica's digest at an index. It waits up to protocol.InfoTimeout until the indexes
 // of the request are applied.
 func (d *digests) digestHere(ctx context.Context, q digestRequest) digestReply {
-	if d.cfg.Digest == nil {
+	if d.Config.Digest == nil {
 		return digestReply{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
+	ctx, cancel := context.WithTimeout(ctx, protocol.InfoTimeout)
 	defer cancel()
 	if err := d.WaitApplied(ctx, max(q.Index, q.Applied)); err != nil {
 		return digestReply{}
 	}
-	at, own, ok := d.cfg.Digest(q.Index)
+	at, own, ok := d.Config.Digest(q.Index)
 	return digestReply{Index: at, Digest: own, Known: ok && (q.Index == 0 || at == q.Index)}
 }
 
@@ -73,12 +74,12 @@ func (d *digests) digestStop(from string, q stopRequest) error {
 	if q.ServerID != string(d.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	mine := d.digestHere(d.ctx, digestRequest{Index: q.Index})
+	mine := d.digestHere(d.Context, digestRequest{Index: q.Index})
 	if !mine.Known || bytes.Equal(mine.Digest, q.Ours) {
 		return errors.New("the digests are equal")
 	}
-	d.goRun(func() {
-		d.guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", ErrDigest, q.Index, mine.Digest, q.Ours, from))
+	d.Go(func() {
+		d.Guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", local.ErrDigest, q.Index, mine.Digest, q.Ours, from))
 	})
 	return nil
 }
@@ -94,15 +95,15 @@ func (d *digests) CompareDigests(ctx context.Context) ([]DigestReport, error) {
 // majority's digest. right is nil if no digest has a majority. It compares nothing while this replica
 // restores a backup.
 func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
-	if d.cfg.Digest == nil || d.peer == nil {
+	if d.Config.Digest == nil || d.Peer == nil {
 		return nil, nil, nil, errors.New("this replica does not compare digests")
 	}
 	restores := d.progress.stalls.restores.Load()
-	index, _, ok := d.cfg.Digest(0)
+	index, _, ok := d.Config.Digest(0)
 	if !ok || index == 0 || d.progress.stalls.restoring.Load() > 0 {
 		return nil, nil, nil, nil
 	}
-	members := d.configuration().Servers
+	members := d.Configuration().Servers
 	replies := d.askDigests(ctx, members, digestRequest{index, d.AppliedIndex()})
 	if d.progress.stalls.restores.Load() != restores {
 		return nil, nil, nil, nil // the answers may be of different states
@@ -132,7 +133,7 @@ func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, m
 
 // askDigests asks all servers concurrently.
 func (d *digests) askDigests(ctx context.Context, members []raft.Server, q digestRequest) []digestReply {
-	ctx, cancel := context.WithTimeout(ctx, 2*infoTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*protocol.InfoTimeout)
 	defer cancel()
 	self := d.Identity().ServerID()
 	out := make([]digestReply, len(members))
@@ -143,7 +144,7 @@ func (d *digests) askDigests(ctx context.Context, members []raft.Server, q diges
 			continue
 		}
 		wg.Go(func() {
-			if r, err := protocol.Ask[digestReply](ctx, d.peer, string(s.Address), protocol.Digest, q); err == nil {
+			if r, err := protocol.Ask[digestReply](ctx, d.Peer, string(s.Address), protocol.Digest, q); err == nil {
 				out[i] = r
 			}
 		})
@@ -155,22 +156,22 @@ func (d *digests) askDigests(ctx context.Context, members []raft.Server, q diges
 // watchDigests compares digests every DigestInterval while this replica leads. It stops the
 // replicas in the minority, itself included.
 func (d *digests) watchDigests() {
-	t := time.NewTicker(d.cfg.DigestInterval)
+	t := time.NewTicker(d.Config.DigestInterval)
 	defer t.Stop()
 	for {
 		select {
-		case <-d.ctx.Done():
+		case <-d.Context.Done():
 			return
 		case <-t.C:
 		}
 		if !d.IsLeader() {
 			continue
 		}
-		reports, minority, right, err := d.compareDigests(d.ctx)
+		reports, minority, right, err := d.compareDigests(d.Context)
 		if err == nil && len(minority) > 0 {
 			err = d.stopMinority(reports[0].Index, minority, right)
 		}
-		_ = d.jobs.digests.Done(err)
+		_ = d.Jobs.Digests.Done(err)
 	}
 }
 
@@ -186,16 +187,16 @@ func (d *digests) stopMinority(index uint64, minority []raft.Server, right []byt
 			me = true
 			continue
 		}
-		d.log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
-		ctx, cancel := context.WithTimeout(d.ctx, 2*infoTimeout)
-		if _, err := protocol.Ask[protocol.None](ctx, d.peer, string(s.Address), protocol.Stop, stopRequest{string(s.ID), index, right}); err != nil {
-			d.log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
+		d.Log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
+		ctx, cancel := context.WithTimeout(d.Context, 2*protocol.InfoTimeout)
+		if _, err := protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Stop, stopRequest{string(s.ID), index, right}); err != nil {
+			d.Log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
 			errs = append(errs, fmt.Errorf("%s: %w", s.ID, err))
 		}
 		cancel()
 	}
 	if me {
-		d.guard.Fail(exitcode.Diverged, fmt.Errorf("%w", ErrDigest))
+		d.Guard.Fail(exitcode.Diverged, fmt.Errorf("%w", local.ErrDigest))
 	}
 	return errors.Join(errs...)
 }

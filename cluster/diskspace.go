@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rmd/cluster/local"
 	"rmd/internal/exitcode"
 )
 
 // diskSpace reacts to the free space of the data directory.
 type diskSpace struct {
-	*core
+	*local.Replica
 	survey      *survey
 	changes     *changes
 	handingOver atomic.Bool // a leadership transfer because of low disk space is in progress
@@ -25,7 +26,7 @@ func (d *diskSpace) watchSpace() {
 		d.lookAtDir()
 		d.lookAtSpace()
 		select {
-		case <-d.ctx.Done():
+		case <-d.Context.Done():
 			return
 		case <-t.C:
 		}
@@ -35,37 +36,37 @@ func (d *diskSpace) watchSpace() {
 // lookAtDir stops a replica whose data directory was removed, moved or unmounted. What such a
 // replica acknowledges would be lost when its process ends.
 func (d *diskSpace) lookAtDir() {
-	if d.cfg.DataDir == "" {
+	if d.Config.DataDir == "" {
 		return
 	}
-	if err := d.dir.CheckInPlace(); err != nil {
-		d.guard.Fail(exitcode.Store, fmt.Errorf("the data directory was removed, moved or unmounted while in use: %w", err))
+	if err := d.Dir.CheckInPlace(); err != nil {
+		d.Guard.Fail(exitcode.Store, fmt.Errorf("the data directory was removed, moved or unmounted while in use: %w", err))
 	}
 }
 
 // lookAtSpace applies DiskReserve and DiskStop.
 func (d *diskSpace) lookAtSpace() {
-	if d.cfg.Options.FreeSpace == nil && d.cfg.DataDir == "" {
+	if d.Config.Options.FreeSpace == nil && d.Config.DataDir == "" {
 		return
 	}
-	free, err := d.free()
-	if failing := d.jobs.diskSpace.Failing(); d.jobs.diskSpace.Done(err) != nil {
+	free, err := d.Free()
+	if failing := d.Jobs.DiskSpace.Failing(); d.Jobs.DiskSpace.Done(err) != nil {
 		if !failing {
-			d.log.Warn("cannot read the free space", "error", err)
+			d.Log.Warn("cannot read the free space", "error", err)
 		}
 		return
 	}
-	d.diskFree.Store(free)
-	full := free < d.cfg.DiskStop
-	if d.full.Swap(full) != full {
-		d.transport.RefuseEntries(full)
+	d.DiskFree.Store(free)
+	full := free < d.Config.DiskStop
+	if d.Full.Swap(full) != full {
+		d.Transport.RefuseEntries(full)
 		if full {
-			d.log.Error("disk is full: refusing writes until there is space", "free", free, "stop_level", d.cfg.DiskStop)
+			d.Log.Error("disk is full: refusing writes until there is space", "free", free, "stop_level", d.Config.DiskStop)
 		} else {
-			d.log.Info("disk has space again", "free", free)
+			d.Log.Info("disk has space again", "free", free)
 		}
 	}
-	if free < d.cfg.DiskReserve && d.IsLeader() {
+	if free < d.Config.DiskReserve && d.IsLeader() {
 		d.handOverForSpace(free)
 	}
 }
@@ -76,20 +77,20 @@ func (d *diskSpace) handOverForSpace(free uint64) {
 	if d.handingOver.Swap(true) {
 		return
 	}
-	d.goRun(func() {
+	d.Go(func() {
 		defer d.handingOver.Store(false)
 		for _, m := range d.survey.Members() {
-			if m.Voter && !m.Leader && m.State == StateAlive && m.DiskFree >= d.cfg.DiskReserve && m.Lag <= transferLag {
-				d.log.Warn("disk space below the reserve: transferring leadership", "free", free, "reserve", d.cfg.DiskReserve, "to", m.ID)
+			if m.Voter && !m.Leader && m.State == StateAlive && m.DiskFree >= d.Config.DiskReserve && m.Lag <= transferLag {
+				d.Log.Warn("disk space below the reserve: transferring leadership", "free", free, "reserve", d.Config.DiskReserve, "to", m.ID)
 				if err := d.changes.Transfer(m.ID); err != nil {
-					d.log.Warn("leadership transfer failed", "to", m.ID, "error", err)
+					d.Log.Warn("leadership transfer failed", "to", m.ID, "error", err)
 					continue
 				}
 				return
 			}
 		}
-		if free < d.cfg.DiskStop {
-			d.log.Error("disk space below the stop level, and no voter has room to lead", "free", free)
+		if free < d.Config.DiskStop {
+			d.Log.Error("disk space below the stop level, and no voter has room to lead", "free", free)
 		}
 	})
 }

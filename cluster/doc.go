@@ -25,7 +25,7 @@
 // ours (raft_w1_…). DESIGN.md lists them.
 //
 // Cluster consists of parts. Each part owns its data and knows the parts that it uses: newCluster in
-// cluster.go shows which. What several parts use is in core.go.
+// cluster.go shows which. What several parts use is in package local.
 //
 // Read cluster.go and propose.go first. join.go and change.go contain the membership changes.
 package cluster

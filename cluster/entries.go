@@ -22,14 +22,14 @@ const entriesBytes = 8 << 20
 // entry: callers compare from with first. It stops after the entry with which the data reaches
 // entriesBytes.
 func (c *Cluster) Entries(from uint64, count int) (entries []LogEntry, first, last uint64, err error) {
-	if first, err = c.stores.Logs.FirstIndex(); err != nil {
+	if first, err = c.core.Stores.Logs.FirstIndex(); err != nil {
 		return nil, 0, 0, err
 	}
 	last = c.CommitIndex()
 	size := 0
 	for i := max(from, first); i != 0 && i <= last && len(entries) < count && size < entriesBytes; i++ {
 		var l raft.Log
-		err := c.stores.Logs.Peek(i, &l)
+		err := c.core.Stores.Logs.Peek(i, &l)
 		if errors.Is(err, raft.ErrLogNotFound) {
 			continue // a snapshot has removed it meanwhile
 		}

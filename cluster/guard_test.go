@@ -16,6 +16,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 	"rmd/cluster/offline"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
@@ -81,7 +82,7 @@ func TestStoreErrorEndsReplica(t *testing.T) {
 		if _, _, err := l.c.Propose([]byte("y")).Wait(); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("propose after the end: %v", err)
 		}
-		if err := l.c.guard.Check(); !errors.Is(err, raftstore.ErrPoisoned) || !errors.Is(err, eio) {
+		if err := l.c.core.Guard.Check(); !errors.Is(err, raftstore.ErrPoisoned) || !errors.Is(err, eio) {
 			t.Errorf("the guard's Check after a store error: %v, want %v and %v", err, raftstore.ErrPoisoned, eio)
 		}
 		s.stopAll()
@@ -146,8 +147,8 @@ func TestSlowDiskComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.transport.Muted() {
-			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.transport.Muted())
+		if err := l.c.Failure(); err != nil || l.c.AppliedIndex() < index || l.c.core.Transport.Muted() {
+			t.Errorf("failure %v, applied %d of %d, muted %v", err, l.c.AppliedIndex(), index, l.c.core.Transport.Muted())
 		}
 		s.stopAll()
 	})
@@ -211,7 +212,7 @@ func TestBitRotWhileRunning(t *testing.T) {
 		go func() { // the guard ends the reader's goroutine
 			defer close(done)
 			var out raft.Log
-			_ = l.c.stores.Logs.GetLog(index, &out)
+			_ = l.c.core.Stores.Logs.GetLog(index, &out)
 			t.Error("a damaged entry was handed out")
 		}()
 		<-done
@@ -246,7 +247,7 @@ func TestDiskLevels(t *testing.T) {
 	eventually(t, patience, "leadership given up at the reserve", func() bool { return !l.c.IsLeader() })
 	inStep(t, rs, put(t, rs, 3))
 	free.Store(10 << 20)
-	eventually(t, patience, "stop level seen", l.c.full.Load)
+	eventually(t, patience, "stop level seen", l.c.core.Full.Load)
 	if _, _, err := l.c.Propose([]byte("x")).Wait(); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("Propose below the stop level: %v, want %v", err, ErrDiskFull)
 	}
@@ -362,20 +363,20 @@ func TestStopOn(t *testing.T) {
 		l := s.leader(nil)
 		release := make(chan struct{})
 		l.logs.(*faultLog).hang.Store(&release) // raft's main loop answers nothing
-		in := l.c.current()
+		in := l.c.core.Current()
 		stop := make(chan struct{})
 		close(stop)
-		apply := in.raft.Apply([]byte("x"), 0)
+		apply := in.Raft.Apply([]byte("x"), 0)
 		synctest.Wait() // raft's main loop is inside the write
-		for name, f := range map[string]raft.Future{"apply": apply, "verify": in.raft.VerifyLeader()} {
-			if !stopOn(f, stop) {
+		for name, f := range map[string]raft.Future{"apply": apply, "verify": in.Raft.VerifyLeader()} {
+			if !local.StopOn(f, stop) {
 				t.Fatalf("%s: the library's future has changed", name)
 			}
 			if err := f.Error(); !errors.Is(err, raft.ErrRaftShutdown) {
 				t.Errorf("%s: future's error %v, want %v", name, err, raft.ErrRaftShutdown)
 			}
 		}
-		if bare := in.raft.Apply([]byte("x"), time.Millisecond); stopOn(bare, stop) || enqueued(bare) {
+		if bare := in.Raft.Apply([]byte("x"), time.Millisecond); local.StopOn(bare, stop) || local.Enqueued(bare) {
 			t.Error("a refused proposal passes for one that was taken")
 		}
 		l.logs.(*faultLog).hang.Store(nil)

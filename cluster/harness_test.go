@@ -43,6 +43,14 @@ type testFSM struct {
 	history map[uint64]uint64
 	fail    error // the response of Apply, if set
 	back    bool  // a snapshot has set the state back
+
+	confs sync.Mutex // held by a test that delays committed memberships
+}
+
+// StoreConfiguration implements raft.ConfigurationStore.
+func (f *testFSM) StoreConfiguration(uint64, raft.Configuration) {
+	f.confs.Lock()
+	defer f.confs.Unlock()
 }
 
 func newTestFSM() *testFSM { return &testFSM{history: map[uint64]uint64{}} }
@@ -259,7 +267,7 @@ func elect(t testing.TB, r *replica) {
 	var next time.Time
 	eventually(t, patience, r.id+" leads", func() bool {
 		if !r.c.IsLeader() && time.Now().After(next) {
-			r.c.succession.Campaign()
+			r.c.lead.Succession.Campaign()
 			next = time.Now().Add(time.Second)
 		}
 		return r.c.IsLeader()
@@ -284,7 +292,7 @@ func trio(t testing.TB, tweak func(*Config)) []*replica {
 		})
 	}
 	for _, r := range rs {
-		eventually(t, patience, r.id+" knows three voters", func() bool { return len(servers.Voters(r.c.configuration())) == 3 })
+		eventually(t, patience, r.id+" knows three voters", func() bool { return len(servers.Voters(r.c.core.Configuration())) == 3 })
 	}
 	return rs
 }
@@ -334,7 +342,7 @@ func acquainted(t testing.TB, rs []*replica) {
 	for _, a := range rs {
 		for _, b := range without(rs, a) {
 			eventually(t, patience, a.id+" hears from "+b.id, func() bool {
-				p := a.c.succession.StatusOf(b.c.Identity().ServerID())
+				p := a.c.lead.Succession.StatusOf(b.c.Identity().ServerID())
 				return p.Term == a.c.Term() && p.HearsLeader && p.DeadLeaderTerm == 0
 			})
 		}

@@ -50,7 +50,7 @@ func TestMembersStalled(t *testing.T) {
 	older.set()
 	eventually(t, patience, "it is not stalled any more", func() bool { return memberOf(t, l, f.id).Stalled == "" })
 	eventually(t, patience, "a replica that gets nothing done is stalled", func() bool {
-		w := &f.c.stalls
+		w := &f.c.progress.stalls
 		w.mu.Lock()
 		w.stalls[stallApply] = stall{mark: w.stalls[stallApply].mark, age: time.Hour, why: "entry 9 is not applied"} // until the next look
 		w.mu.Unlock()
@@ -96,31 +96,6 @@ func TestMembersUnreached(t *testing.T) {
 	}
 	shut.Store(false)
 	eventually(t, patience, "rm2 reaches all", func() bool { return memberOf(t, l, "rm2").Unreached == nil })
-}
-
-// TestReachIsBounded checks how often members are tried, and when one counts as not reached.
-func TestReachIsBounded(t *testing.T) {
-	r := newConnectionTries()
-	at := time.Unix(1000, 0)
-	if !r.due("a.1", at) {
-		t.Error("a new member is not tried")
-	}
-	r.record("a.1", nil, at)
-	if r.due("a.1", at.Add(reachPause-1)) || !r.due("a.1", at.Add(reachPause)) {
-		t.Error("a member that was reached is not tried every", reachPause)
-	}
-	r.record("a.1", errExpired, at)
-	if r.unreached() != nil || r.due("a.1", at.Add(reachAgain-1)) || !r.due("a.1", at.Add(reachAgain)) {
-		t.Error("one failure counts, or is not followed by another try")
-	}
-	r.record("a.1", errExpired, at)
-	if u := r.unreached(); u["a"] != errExpired.Error() {
-		t.Errorf("after %d failures: %v", reachTries, u)
-	}
-	r.keep(raft.Configuration{})
-	if u := r.unreached(); u != nil || len(r.tried) != 0 {
-		t.Errorf("a replica that left: %v", u)
-	}
 }
 
 // fullStore is a snapshot store on a disk without space for a new file.

@@ -26,7 +26,7 @@ func TestLateFollowerAcceptsUnknownLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := []*replica{l, third, d}
-	eventually(t, patience, "rm4 votes", func() bool { return len(servers.Voters(l.c.configuration())) == 4 })
+	eventually(t, patience, "rm4 votes", func() bool { return len(servers.Voters(l.c.core.Configuration())) == 4 })
 	inStep(t, here, put(t, here, 3))
 	if err := l.c.Transfer("rm4"); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestLateFollowerAcceptsUnknownLeader(t *testing.T) {
 		t.Errorf("it follows %q", id)
 	}
 	eventually(t, patience, "the membership counts and the introduction does not", func() bool {
-		return late.c.access.trusts(server) && !late.c.access.introduced.has(server)
+		return late.c.access.Trusts(server) && !late.c.access.Introduced.Has(server)
 	})
 }
 
@@ -58,18 +58,18 @@ func TestAdmissionChain(t *testing.T) {
 	d, e, x := newReplica(t, "rm4", nil).start(), newReplica(t, "rm5", nil).start(), newReplica(t, "rm6", nil).start()
 	id := func(r *replica) raft.ServerID { return r.c.Identity().ServerID() }
 	admit := func(by, who *replica) []identity.Admission {
-		err := by.c.dir.Update(func(i *identity.Identity) { i.ClusterID = l.c.ClusterID() })
+		err := by.c.core.Dir.Update(func(i *identity.Identity) { i.ClusterID = l.c.ClusterID() })
 		if err != nil {
 			t.Fatal(err)
 		}
-		return by.c.access.admit(id(who))
+		return by.c.access.Admit(id(who))
 	}
 	first := admit(l, d)
-	if err := d.c.dir.Update(func(i *identity.Identity) { i.Trust.Admission = first }); err != nil {
+	if err := d.c.core.Dir.Update(func(i *identity.Identity) { i.Trust.Admission = first }); err != nil {
 		t.Fatal(err)
 	}
 	chain := admit(d, e)
-	if err := judge.access.admitted(id(e), chain); err != nil {
+	if err := judge.access.Admitted(id(e), chain); err != nil {
 		t.Errorf("a good chain: %v", err)
 	}
 	forged := slices.Clone(chain)
@@ -86,18 +86,18 @@ func TestAdmissionChain(t *testing.T) {
 		"another name put in":    {id(x), forged, "not signed"},
 		"it lets itself in":      {id(x), admit(x, x), "not admitted by a member"},
 		"let in by a stranger":   {id(e), admit(x, e), "not admitted by a member"},
-		"of another cluster":     {id(d), elsewhere.c.access.admit(id(d)), "not signed"},
+		"of another cluster":     {id(d), elsewhere.c.access.Admit(id(d)), "not signed"},
 		"a link without its key": {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}}, "not signed"},
 		"another's key":          {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
 	} {
-		if err := judge.access.admitted(c.who, c.chain); err == nil || !strings.Contains(err.Error(), c.why) {
+		if err := judge.access.Admitted(c.who, c.chain); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: admitted = %v, want an error with %q", what, err, c.why)
 		}
 	}
-	if err := judge.dir.Update(func(i *identity.Identity) { i.RemovedPeers = append(i.RemovedPeers, string(id(l))) }); err != nil {
+	if err := judge.core.Dir.Update(func(i *identity.Identity) { i.RemovedPeers = append(i.RemovedPeers, string(id(l))) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := judge.access.admitted(id(d), first); err == nil || !strings.Contains(err.Error(), "was removed") {
+	if err := judge.access.Admitted(id(d), first); err == nil || !strings.Contains(err.Error(), "was removed") {
 		t.Errorf("let in by one that was removed: %v", err)
 	}
 }

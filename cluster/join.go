@@ -51,25 +51,25 @@ func (c *changes) CheckJoin(ctx context.Context, leaders []string, token string)
 
 // join does the work of Join and CheckJoin.
 func (c *changes) join(ctx context.Context, leaders []string, token string, dry bool) (joinReply, error) {
-	if c.peer == nil {
+	if c.Peer == nil {
 		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
-	if c.hasState() || c.inMembership() {
-		return joinReply{}, refusal.New(refusal.AlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.cfg.ID, c.ClusterID())
+	if c.HasState() || c.InMembership() {
+		return joinReply{}, refusal.New(refusal.AlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.Config.ID, c.ClusterID())
 	}
-	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.cfg.Level, Version: c.cfg.Version, Dry: dry}
+	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.Config.Level, Version: c.Config.Version, Dry: dry}
 	q.Identity.RemovedPeers, q.Identity.Recovered = nil, nil
 	var errs []error
 	for _, addr := range leaders {
-		r, err := protocol.Ask[joinReply](ctx, c.peer, addr, protocol.Join, q)
+		r, err := protocol.Ask[joinReply](ctx, c.Peer, addr, protocol.Join, q)
 		if err == nil {
 			if dry {
 				return r, nil
 			}
-			if err := c.setCluster(r.ClusterID, r.Epoch, r.Role, r.Known, r.Chain); err != nil {
+			if err := c.SetCluster(r.ClusterID, r.Epoch, r.Role, r.Known, r.Chain); err != nil {
 				return r, err
 			}
-			c.log.Info("admitted to the cluster", "cluster_id", r.ClusterID, "role", r.Role)
+			c.Log.Info("admitted to the cluster", "cluster_id", r.ClusterID, "role", r.Role)
 			return r, nil
 		}
 		var ref *refusal.Refusal
@@ -95,7 +95,7 @@ func (c *changes) helloRefusal(addr string, err error) error {
 	case codeOtherCluster:
 		return refusal.New(refusal.ClusterIDDiffers, "name a member of its own cluster; if that no longer needs this replica, "+Rejoin, "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
 	case "OTHER_NAME":
-		return refusal.New(refusal.ClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.cfg.ClusterName)
+		return refusal.New(refusal.ClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.Config.ClusterName)
 	case string(refusal.Removed):
 		return refusal.New(refusal.Removed, Rejoin, "%s says that this replica was removed", addr)
 	}
@@ -104,7 +104,7 @@ func (c *changes) helloRefusal(addr string, err error) error {
 
 // joinHere decides about a join on the leader. Other replicas forward the request.
 func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
-	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.access.trusts(raft.ServerID(from))) {
+	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.access.Trusts(raft.ServerID(from))) {
 		return joinReply{}, refusal.New(refusal.IDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
 	}
 	if !c.IsLeader() {
@@ -112,7 +112,7 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 		if err != nil {
 			return joinReply{}, err
 		}
-		return protocol.Ask[joinReply](ctx, c.peer, addr, protocol.Join, q)
+		return protocol.Ask[joinReply](ctx, c.Peer, addr, protocol.Join, q)
 	}
 	c.one.Lock()
 	defer c.one.Unlock()
@@ -124,7 +124,7 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 		return joinReply{}, refusal.New(refusal.ClusterIDDiffers, "join its own cluster; if that no longer needs this replica, "+Rejoin, "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
 	}
 	sid := q.Identity.ServerID()
-	for _, s := range c.configuration().Servers {
+	for _, s := range c.Configuration().Servers {
 		id, _ := identity.Split(s.ID)
 		switch {
 		case s.ID == sid && string(s.Address) == q.Address: // a repeated request: the answer to the first one was lost
@@ -141,8 +141,8 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 			return joinReply{}, refusal.New(refusal.AddressInUse, fmt.Sprintf("use another address; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "address %s is already used by member %s", q.Address, id)
 		}
 	}
-	if c.cfg.FeatureLevel != nil {
-		if have := c.cfg.FeatureLevel(); q.Level < have {
+	if c.Config.FeatureLevel != nil {
+		if have := c.Config.FeatureLevel(); q.Level < have {
 			return joinReply{}, refusal.New(refusal.VersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
 		}
 	}
@@ -153,19 +153,19 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	if q.Dry {
 		return joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role}, nil
 	}
-	in := c.current()
-	if err := c.awaitChange(ctx, in, in.raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, adminTimeout)); err != nil {
+	in := c.Current()
+	if err := c.awaitChange(ctx, in, in.Raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, protocol.AdminTimeout)); err != nil {
 		return joinReply{}, err
 	}
-	c.log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
+	c.Log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
 	return c.letIn(sid, role), nil
 }
 
 // letIn returns the answer to a replica that is now a member.
 func (c *changes) letIn(server raft.ServerID, role string) joinReply {
 	self := c.Identity()
-	r := joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role, Chain: c.access.admit(server)}
-	for _, s := range c.configuration().Servers {
+	r := joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role, Chain: c.access.Admit(server)}
+	for _, s := range c.Configuration().Servers {
 		r.Known = append(r.Known, string(s.ID))
 	}
 	return r
@@ -173,10 +173,10 @@ func (c *changes) letIn(server raft.ServerID, role string) joinReply {
 
 // useToken consumes the token of a request and returns its role.
 func (c *changes) useToken(q joinRequest) (string, error) {
-	if c.cfg.CheckToken == nil {
+	if c.Config.CheckToken == nil {
 		return identity.RoleVoter, nil
 	}
-	role, err := c.cfg.CheckToken(q.Token, string(q.Identity.ServerID()), q.Dry)
+	role, err := c.Config.CheckToken(q.Token, string(q.Identity.ServerID()), q.Dry)
 	var ref *refusal.Refusal
 	switch {
 	case errors.As(err, &ref):
@@ -220,12 +220,12 @@ func (c *changes) moveHere(ctx context.Context, from string, q moveRequest) erro
 		if err != nil {
 			return err
 		}
-		_, err = protocol.Ask[protocol.None](ctx, c.peer, addr, protocol.Move, q)
+		_, err = protocol.Ask[protocol.None](ctx, c.Peer, addr, protocol.Move, q)
 		return err
 	}
 	c.one.Lock()
 	defer c.one.Unlock()
-	conf := c.configuration()
+	conf := c.Configuration()
 	s, ok := servers.Find(conf, q.ServerID)
 	if !ok {
 		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "%s is not a member", q.ServerID)
@@ -238,9 +238,9 @@ func (c *changes) moveHere(ctx context.Context, from string, q moveRequest) erro
 	if i, ok := c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
 		return refusal.New(refusal.IDInUse, "stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
 	}
-	in := c.current()
+	in := c.Current()
 	if s.Suffrage == raft.Voter {
-		return c.awaitChange(ctx, in, in.raft.AddVoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
+		return c.awaitChange(ctx, in, in.Raft.AddVoter(s.ID, raft.ServerAddress(q.Address), 0, protocol.AdminTimeout))
 	}
-	return c.awaitChange(ctx, in, in.raft.AddNonvoter(s.ID, raft.ServerAddress(q.Address), 0, adminTimeout))
+	return c.awaitChange(ctx, in, in.Raft.AddNonvoter(s.ID, raft.ServerAddress(q.Address), 0, protocol.AdminTimeout))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
 	"rmd/cluster/rafttransport"
 	"rmd/cluster/servers"
@@ -23,7 +24,7 @@ const quarantinePoll = time.Second
 
 // rollbacks stops replicas that have lost entries that they had acknowledged.
 type rollbacks struct {
-	*core
+	*local.Replica
 	survey *survey
 }
 
@@ -31,20 +32,20 @@ type rollbacks struct {
 // quarantine when the follower has these entries again.
 func (r *rollbacks) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 	name, _ := identity.Split(id)
-	r.log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or "+Replace(name),
+	r.Log.Error("log rollback: a replica has lost entries that it acknowledged; put its own disk back, or "+Replace(name),
 		"replica", name, "acknowledged", n.Acknowledged, "last", n.Last)
-	if r.peer == nil {
+	if r.Peer == nil {
 		return
 	}
-	r.goRun(func() {
-		for told := false; r.transport.Serves(id, n.Term); {
+	r.Go(func() {
+		for told := false; r.Transport.Serves(id, n.Term); {
 			if r.isRestored(id, n) {
-				r.transport.Readmit(id, n.Term)
-				r.log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged", n.Acknowledged)
+				r.Transport.Readmit(id, n.Term)
+				r.Log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged", n.Acknowledged)
 				return
 			}
 			told = r.stopQuarantined(id, n, told)
-			if !r.pause(quarantinePoll) {
+			if !r.Pause(quarantinePoll) {
 				return
 			}
 		}
@@ -56,14 +57,14 @@ func (r *rollbacks) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 // is false in the first call, and only then a failure is logged. The result is told for the next
 // call.
 func (r *rollbacks) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, told bool) bool {
-	s, ok := servers.Find(r.configuration(), string(id))
+	s, ok := servers.Find(r.Configuration(), string(id))
 	if !ok {
 		return told
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, 2*infoTimeout)
+	ctx, cancel := context.WithTimeout(r.Context, 2*protocol.InfoTimeout)
 	defer cancel()
-	if _, err := protocol.Ask[protocol.None](ctx, r.peer, string(s.Address), protocol.RolledBack, n); err != nil && !told {
-		r.log.Warn("cannot stop a replica in quarantine", "replica", id, "error", err)
+	if _, err := protocol.Ask[protocol.None](ctx, r.Peer, string(s.Address), protocol.RolledBack, n); err != nil && !told {
+		r.Log.Warn("cannot stop a replica in quarantine", "replica", id, "error", err)
 	}
 	return true
 }
@@ -72,15 +73,15 @@ func (r *rollbacks) stopQuarantined(id raft.ServerID, n rafttransport.Rollback, 
 // entries are committed. If both logs have the replica's last entry, all entries before it are
 // equal (log matching property).
 func (r *rollbacks) isRestored(id raft.ServerID, n rafttransport.Rollback) bool {
-	s, ok := servers.Find(r.configuration(), string(id))
+	s, ok := servers.Find(r.Configuration(), string(id))
 	if !ok {
 		return false
 	}
-	i, ok := r.survey.askWithin(infoTimeout, raft.Configuration{Servers: []raft.Server{s}})[id]
+	i, ok := r.survey.askWithin(protocol.InfoTimeout, raft.Configuration{Servers: []raft.Server{s}})[id]
 	if !ok {
 		return false
 	}
-	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || r.stores.Logs.Has(i.LastIndex, i.LastTerm))
+	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || r.Stores.Logs.Has(i.LastIndex, i.LastTerm))
 }
 
 // logRolledBackHere stops this replica after a leader has proved that its log was rolled back. If a
@@ -90,13 +91,13 @@ func (r *rollbacks) logRolledBackHere(from string, n rafttransport.Rollback) err
 	if n.ServerID != string(r.Identity().ServerID()) {
 		return errors.New("not this replica")
 	}
-	if _, leader := r.current().raft.LeaderWithID(); leader != "" && leader != raft.ServerID(from) || n.Term < r.Term() {
+	if _, leader := r.Current().Raft.LeaderWithID(); leader != "" && leader != raft.ServerID(from) || n.Term < r.Term() {
 		return errors.New("not from this term's leader")
 	}
 	if last := r.LastIndex(); last >= n.Acknowledged {
 		return fmt.Errorf("nothing is missing: the log ends at %d", last)
 	}
-	r.guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
-		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, r.cfg.DataDir, Replace(r.cfg.ID)))
+	r.Guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
+		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, r.Config.DataDir, Replace(r.Config.ID)))
 	return nil
 }

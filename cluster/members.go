@@ -11,8 +11,12 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/access"
 	"rmd/cluster/identity"
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
+	"rmd/cluster/reach"
 	"rmd/cluster/servers"
 )
 
@@ -85,24 +89,24 @@ type info struct {
 
 // survey describes this replica and asks the others.
 type survey struct {
-	*core
-	access   *access
-	lead     *leaderships
+	*local.Replica
+	access   *access.Rules
+	lead     *leading.Watch
 	progress *progress
 	steps    *stepDowns
-	reach    *reach
+	reach    *reach.Watch
 	awaits   atomic.Value // string: see Awaits
 }
 
 // info describes this replica.
 func (s *survey) info() info {
 	id, addr := s.lead.Leader()
-	_, lastTerm := s.stores.Logs.Tail()
+	_, lastTerm := s.Stores.Logs.Tail()
 	i := info{
-		Identity: s.Identity(), Address: s.Addr(), Empty: !s.hasState(), Leads: s.IsLeader(), LeaderID: id, LeaderAddr: addr,
+		Identity: s.Identity(), Address: s.Addr(), Empty: !s.HasState(), Leads: s.IsLeader(), LeaderID: id, LeaderAddr: addr,
 		Term: s.Term(), LastTerm: lastTerm, Commit: s.CommitIndex(), Applied: s.AppliedIndex(), LastIndex: s.LastIndex(),
-		LastContact: -1, Version: s.cfg.Version, Level: s.cfg.Level, DiskFree: s.diskFree.Load(), Full: s.full.Load(),
-		Expect: s.cfg.BootstrapExpect, Join: s.cfg.Join, Problem: s.problems(), Warning: s.Warning(), Unreached: s.reach.tries.unreached(),
+		LastContact: -1, Version: s.Config.Version, Level: s.Config.Level, DiskFree: s.DiskFree.Load(), Full: s.Full.Load(),
+		Expect: s.Config.BootstrapExpect, Join: s.Config.Join, Problem: s.problems(), Warning: s.Warning(), Unreached: s.reach.Unreached(),
 	}
 	if i.Leads {
 		i.RolledBack = s.rolledBack(i.Term)
@@ -138,7 +142,7 @@ func (s *survey) hindered() (why string, refusing map[string]string) {
 // the identity of this replica, its address and whether it is empty.
 func (s *survey) infoFor(from string) info {
 	i := s.info()
-	if i.Identity.ClusterID == "" || s.access.trusts(raft.ServerID(from)) {
+	if i.Identity.ClusterID == "" || s.access.Trusts(raft.ServerID(from)) {
 		return i
 	}
 	i.Identity.Removed, i.Identity.Role = nil, ""
@@ -148,7 +152,7 @@ func (s *survey) infoFor(from string) info {
 // rolledBack returns, for each replica in quarantine in a term, a text that describes the problem.
 func (s *survey) rolledBack(term uint64) map[raft.ServerID]string {
 	out := map[raft.ServerID]string{}
-	for _, r := range s.transport.RolledBack(term) {
+	for _, r := range s.Transport.RolledBack(term) {
 		id, _ := identity.Split(raft.ServerID(r.ServerID))
 		out[raft.ServerID(r.ServerID)] = fmt.Sprintf("log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or %s", r.Last, r.Acknowledged, Replace(id))
 	}
@@ -161,8 +165,8 @@ func (s *survey) rolledBack(term uint64) map[raft.ServerID]string {
 // voter counts in every majority, and one that is no longer shown counts in none. Raft itself uses
 // the newest membership in its log at once.
 func (s *survey) Members() []Member {
-	committed := s.fsm.membership() // read first: a change that is committed in between counts as pending
-	latest := s.configuration()
+	committed := s.FSM.Membership() // read first: a change that is committed in between counts as pending
+	latest := s.Configuration()
 	if len(committed.Servers) == 0 {
 		committed = latest // nothing was applied since the start
 	}
@@ -204,7 +208,7 @@ func (s *survey) Members() []Member {
 // HasMember reports whether the newest membership here has a replica with an id. It calls no other
 // replica.
 func (c *Cluster) HasMember(id string) bool {
-	for _, s := range c.configuration().Servers {
+	for _, s := range c.core.Configuration().Servers {
 		if have, _ := identity.Split(s.ID); have == id {
 			return true
 		}
@@ -212,20 +216,20 @@ func (c *Cluster) HasMember(id string) bool {
 	return false
 }
 
-// askAll asks servers for their info. The result lacks those that do not answer within infoTimeout.
+// askAll asks servers for their info. The result lacks those that do not answer within protocol.InfoTimeout.
 func (s *survey) askAll(conf raft.Configuration) map[raft.ServerID]info {
-	return s.askWithin(infoTimeout, conf)
+	return s.askWithin(protocol.InfoTimeout, conf)
 }
 
-// askPatiently is like askAll, with patientTimeout. It is for requests that are refused if a server
+// askPatiently is like askAll, with protocol.PatientTimeout. It is for requests that are refused if a server
 // does not answer.
 func (s *survey) askPatiently(servers ...raft.Server) map[raft.ServerID]info {
-	return s.askWithin(patientTimeout, raft.Configuration{Servers: servers})
+	return s.askWithin(protocol.PatientTimeout, raft.Configuration{Servers: servers})
 }
 
 // askWithin does the work of askAll and askPatiently.
 func (s *survey) askWithin(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
-	ctx, cancel := context.WithTimeout(s.ctx, d)
+	ctx, cancel := context.WithTimeout(s.Context, d)
 	defer cancel()
 	self := s.Identity().ServerID()
 	out := map[raft.ServerID]info{}
@@ -239,11 +243,11 @@ func (s *survey) askWithin(d time.Duration, conf raft.Configuration) map[raft.Se
 			mu.Unlock()
 			continue
 		}
-		if s.peer == nil {
+		if s.Peer == nil {
 			continue
 		}
 		wg.Go(func() {
-			i, err := protocol.Ask[info](ctx, s.peer, string(v.Address), protocol.Info, protocol.None{})
+			i, err := protocol.Ask[info](ctx, s.Peer, string(v.Address), protocol.Info, protocol.None{})
 			if err != nil || i.Identity.ServerID() != v.ID {
 				return
 			}

@@ -45,13 +45,13 @@ func TestMembersShowWhatIsCommitted(t *testing.T) {
 		})
 	}
 	see("who was demoted has no vote", Member{}, true)
-	conf := l.c.configuration()
+	conf := l.c.core.Configuration()
 	s, _ := servers.Find(conf, g.id)
 	f.kill()
 	g.kill()
 
-	promoted := l.c.current().raft.AddVoter(s.ID, s.Address, 0, patience)
-	eventually(t, patience, "the leader has the promotion in its log", func() bool { return len(servers.Voters(l.c.configuration())) == 3 })
+	promoted := l.c.core.Current().Raft.AddVoter(s.ID, s.Address, 0, patience)
+	eventually(t, patience, "the leader has the promotion in its log", func() bool { return len(servers.Voters(l.c.core.Configuration())) == 3 })
 	for _, m := range l.c.Members() {
 		if m.ID == g.id && (m.Voter || !m.Pending) {
 			t.Errorf("%s is shown as %+v while its promotion is not committed", g.id, m)
@@ -65,7 +65,7 @@ func TestMembersShowWhatIsCommitted(t *testing.T) {
 	see("who was promoted votes", Member{Voter: true}, true)
 
 	f.kill()
-	removed := l.c.current().raft.RemoveServer(s.ID, 0, patience)
+	removed := l.c.core.Current().Raft.RemoveServer(s.ID, 0, patience)
 	eventually(t, patience, "the leader has the removal in its log", func() bool { return !l.c.HasMember(g.id) })
 	see("who is being removed is still listed", Member{Pending: true}, true)
 	wantUnsettled(t, l, "remove", g.id)
@@ -89,22 +89,22 @@ func wantUnsettled(t *testing.T, l *replica, op, id string) {
 func TestRemovalSparesRejoinedID(t *testing.T) {
 	t.Parallel()
 	l, f, g := ledTrio(t)
-	old, _ := servers.Find(l.c.configuration(), g.id)
+	old, _ := servers.Find(l.c.core.Configuration(), g.id)
 	next := identity.Identity{ID: g.id, Incarnation: "next"}.ServerID()
 	f.kill()
 	g.kill()
 
-	raft := l.c.current().raft
+	raft := l.c.core.Current().Raft
 	removed := raft.RemoveServer(old.ID, 0, patience)
 	eventually(t, patience, "the leader has the removal in its log", func() bool { return !l.c.HasMember(g.id) })
 	asked, joined := make(chan error, 1), make(chan error, 1)
 	go func() { asked <- l.c.adminHere(t.Context(), adminRequest{Op: "remove", ID: g.id}) }()
 	go func() { joined <- raft.AddNonvoter(next, old.Address, 0, patience).Error() }()
 	time.Sleep(commitPoll) // both wait for the first removal, which needs f to be committed
-	l.c.fsm.mu.Lock()      // hides the state between the removal and the join
+	l.fsm.confs.Lock()     // hides the state between the removal and the join
 	f.start()
 	eventually(t, patience, "the other one is let in", func() bool { return l.c.HasMember(g.id) })
-	l.c.fsm.mu.Unlock()
+	l.fsm.confs.Unlock()
 	if err := removed.Error(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestRemovalSparesRejoinedID(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, <-asked, refusal.NoSuchReplica)
-	if _, ok := servers.Find(l.c.configuration(), string(next)); !ok {
+	if _, ok := servers.Find(l.c.core.Configuration(), string(next)); !ok {
 		t.Errorf("%s went by a removal that was asked for before it came", next)
 	}
 }

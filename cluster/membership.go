@@ -11,7 +11,10 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/access"
 	"rmd/cluster/identity"
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
@@ -22,9 +25,9 @@ import (
 // departures follows the committed membership. It refuses replicas that left, and stops this one if it
 // was removed.
 type departures struct {
-	*core
-	access         *access
-	lead           *leaderships
+	*local.Replica
+	access         *access.Rules
+	lead           *leading.Watch
 	conf           confState
 	foreignCluster atomic.Bool // it was logged that the other replicas belong to another cluster or epoch
 }
@@ -93,16 +96,16 @@ func (s *confState) step() (conf raft.Configuration, left []raft.ServerID, ok bo
 // watchMembership handles membership changes. It refuses replicas that left and watches those that
 // stay. It also detects that this replica was removed, and announces a new address of this replica.
 func (d *departures) watchMembership() {
-	t := time.NewTicker(max(time.Second, 2*d.cfg.Election))
+	t := time.NewTicker(max(time.Second, 2*d.Config.Election))
 	defer t.Stop()
 	for {
 		select {
 		case <-d.conf.signal:
 			d.stepMembership()
 		case <-t.C:
-			d.lead.watchPeers() // an installed snapshot changes the membership without a signal
-			_ = d.jobs.membership.Done(d.checkOwnMembership())
-		case <-d.ctx.Done():
+			d.lead.WatchPeers() // an installed snapshot changes the membership without a signal
+			_ = d.Jobs.Membership.Done(d.checkOwnMembership())
+		case <-d.Context.Done():
 			return
 		}
 	}
@@ -121,19 +124,19 @@ func (d *departures) stepMembership() {
 	}
 	if len(left) > 0 {
 		failpoint.Hit(failpoint.MemberLeft)
-		err := d.guard.RetryShortage("record the removed replicas", func() error { return d.recordRemoved(left) })
-		if err != nil && d.identityFailed(err) != nil {
+		err := d.Guard.RetryShortage("record the removed replicas", func() error { return d.recordRemoved(left) })
+		if err != nil && d.IdentityFailed(err) != nil {
 			return
 		}
 	}
-	d.access.introduced.forget(func(id raft.ServerID) bool { _, member := d.access.member(id); return member || d.dir.IsRemoved(id) })
-	d.peer.Recheck()
-	d.lead.watchPeers()
+	d.access.Introduced.Forget(func(id raft.ServerID) bool { _, member := d.access.Member(id); return member || d.Dir.IsRemoved(id) })
+	d.Peer.Recheck()
+	d.lead.WatchPeers()
 }
 
 // recordRemoved stores the ids of removed replicas.
 func (d *departures) recordRemoved(left []raft.ServerID) error {
-	return d.dir.Update(func(i *identity.Identity) {
+	return d.Dir.Update(func(i *identity.Identity) {
 		for _, id := range left {
 			delete(i.Trust.Keys, string(id))
 			if !slices.Contains(i.RemovedPeers, string(id)) {
@@ -141,20 +144,6 @@ func (d *departures) recordRemoved(left []raft.ServerID) error {
 			}
 		}
 	})
-}
-
-// watchPeers keeps liveness connections to all other members.
-func (l *leaderships) watchPeers() {
-	if l.peer == nil || l.ctx.Err() != nil {
-		return
-	}
-	peers := map[string]string{}
-	for _, s := range l.configuration().Servers {
-		if id, _ := identity.Split(s.ID); id != l.cfg.ID {
-			peers[id] = string(s.Address)
-		}
-	}
-	l.peer.Watch(peers, func() []byte { return l.succession.Status().Encode() }, l.succession.ProcessDead)
 }
 
 // removedNotice tells a replica that it was removed.
@@ -175,18 +164,18 @@ const (
 // sent again on a new connection.
 func (d *departures) notifyRemoved(s raft.Server, by string) {
 	n := removedNotice{ServerID: string(s.ID), By: by, At: time.Now().UTC()}
-	d.goRun(func() {
-		ctx, cancel := context.WithTimeout(d.ctx, noticeTime)
+	d.Go(func() {
+		ctx, cancel := context.WithTimeout(d.Context, noticeTime)
 		defer cancel()
 		for {
-			_, err := protocol.Ask[protocol.None](ctx, d.peer, string(s.Address), protocol.Removed, n)
+			_, err := protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Removed, n)
 			if err == nil {
 				return
 			}
 			select {
 			case <-time.After(noticePause):
 			case <-ctx.Done():
-				d.log.Info("cannot notify the removed replica", "replica", s.ID, "error", err)
+				d.Log.Info("cannot notify the removed replica", "replica", s.ID, "error", err)
 				return
 			}
 		}
@@ -206,16 +195,16 @@ func (d *departures) removedHere(n removedNotice) error {
 	if id.Removed != nil {
 		return nil
 	}
-	if err := d.dir.Update(func(i *identity.Identity) { i.Removed = &identity.Removal{By: n.By, At: n.At} }); err != nil {
+	if err := d.Dir.Update(func(i *identity.Identity) { i.Removed = &identity.Removal{By: n.By, At: n.At} }); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.RemovedHere)
-	d.goRun(func() {
+	d.Go(func() {
 		select { // let pending answers be sent: this replica may have been asked to remove itself
 		case <-time.After(removedGrace):
-		case <-d.ctx.Done():
+		case <-d.Context.Done():
 		}
-		d.guard.Fail(exitcode.Removed, fmt.Errorf("%w by %s", ErrRemoved, n.By))
+		d.Guard.Fail(exitcode.Removed, fmt.Errorf("%w by %s", ErrRemoved, n.By))
 	})
 	return nil
 }
@@ -226,13 +215,13 @@ func (d *departures) removedHere(n removedNotice) error {
 // excludes this replica from the cluster.
 func (d *departures) checkOwnMembership() error {
 	self := d.Identity().ServerID()
-	conf := d.configuration()
+	conf := d.Configuration()
 	me, member := servers.Find(conf, string(self))
 	moved := member && string(me.Address) != d.Addr()
 	if _, leader := d.lead.Leader(); leader != "" && !moved {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(d.Context, 2*time.Second)
 	defer cancel()
 	var failed error
 	for _, s := range conf.Servers {
@@ -241,14 +230,14 @@ func (d *departures) checkOwnMembership() error {
 		}
 		var err error
 		if moved {
-			_, err = protocol.Ask[protocol.None](ctx, d.peer, string(s.Address), protocol.Move, moveRequest{ServerID: string(self), Address: d.Addr()})
+			_, err = protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Move, moveRequest{ServerID: string(self), Address: d.Addr()})
 			if err == nil {
-				d.log.Info("announced the new address", "address", d.Addr())
+				d.Log.Info("announced the new address", "address", d.Addr())
 				return nil
 			}
 			failed = fmt.Errorf("announce the new address %s: %w", d.Addr(), err)
 		} else {
-			_, err = protocol.Ask[info](ctx, d.peer, string(s.Address), protocol.Info, protocol.None{})
+			_, err = protocol.Ask[info](ctx, d.Peer, string(s.Address), protocol.Info, protocol.None{})
 		}
 		var coded interface{ ErrorCode() string }
 		if !errors.As(err, &coded) {
@@ -264,11 +253,11 @@ func (d *departures) checkOwnMembership() error {
 		case codeOtherCluster:
 			failed = fmt.Errorf("%s refuses this replica, which belongs to another cluster or was recovered by hand: %w", s.ID, err)
 			if d.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
-				d.log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
+				d.Log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
 					"peer", s.ID, "address", s.Address, "error", err)
 			}
 		case string(refusal.IDInUse):
-			d.log.Error("a peer refuses this replica: another process uses its identity; stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "error", err)
+			d.Log.Error("a peer refuses this replica: another process uses its identity; stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "error", err)
 			return fmt.Errorf("another process uses this replica's identity: %w", err)
 		}
 	}

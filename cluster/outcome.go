@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 )
@@ -23,7 +24,7 @@ var alreadyMade = map[string]refusal.Code{"remove": refusal.NoSuchReplica, "prom
 
 // resolveOutcome repeats a change until its outcome is known or ctx ends.
 func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
-	if s, ok := servers.Find(servers.Union(c.configuration(), c.fsm.membership()), q.ID); ok {
+	if s, ok := servers.Find(servers.Union(c.Configuration(), c.FSM.Membership()), q.ID); ok {
 		q.Server = string(s.ID)
 	}
 	first := q
@@ -37,8 +38,8 @@ func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if err == nil || errors.As(err, &ref) {
 		return err
 	}
-	c.log.Warn("lost the reply to a membership change: asking the next leader", "op", q.Op, "replica", q.Server, "error", err)
-	for c.pause(outcomePause) && ctx.Err() == nil {
+	c.Log.Warn("lost the reply to a membership change: asking the next leader", "op", q.Op, "replica", q.Server, "error", err)
+	for c.Pause(outcomePause) && ctx.Err() == nil {
 		now := c.adminHere(ctx, q)
 		switch {
 		case now == nil:
@@ -50,13 +51,13 @@ func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
 			return now
 		}
 	}
-	return fmt.Errorf("%w: no leader has answered within %s: %w", ErrUnknownOutcome, adminTimeout, err)
+	return fmt.Errorf("%w: no leader has answered within %s: %w", ErrUnknownOutcome, protocol.AdminTimeout, err)
 }
 
 // confirmMade returns nil if the change was made. It returns a refusal if another incarnation now
 // has the id, since the operator may have meant that one.
 func (c *changes) confirmMade(q adminRequest) error {
-	if s, ok := servers.Find(c.configuration(), q.ID); ok && string(s.ID) != q.Server {
+	if s, ok := servers.Find(c.Configuration(), q.ID); ok && string(s.ID) != q.Server {
 		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)
 	}
 	return nil

@@ -73,7 +73,7 @@ func replicaMain(args []string) {
 func (c *Cluster) sayAcquainted() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		if c.LastIndex() == 1 { // only the first membership exists, and there was no leader yet
-			c.succession.Campaign()
+			c.lead.Succession.Campaign()
 			// another campaign would end this election
 			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 				if leader, _ := c.Leader(); leader != "" {
@@ -83,8 +83,8 @@ func (c *Cluster) sayAcquainted() {
 		}
 		leader, _ := c.Leader()
 		heard := 0
-		for _, s := range c.configuration().Servers {
-			if p := c.succession.StatusOf(s.ID); p.HearsLeader && p.Term == c.Term() {
+		for _, s := range c.core.Configuration().Servers {
+			if p := c.lead.Succession.StatusOf(s.ID); p.HearsLeader && p.Term == c.Term() {
 				heard++
 			}
 		}

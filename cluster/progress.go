@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 )
 
 // Progress says whether this replica makes progress with its log, and what hinders it.
@@ -56,11 +57,11 @@ func (p *progress) WatchWork(report func() Work) { p.stalls.report.Store(&report
 
 // Progress returns what this replica knows now.
 func (p *progress) Progress() Progress {
-	in := p.current()
-	now := Progress{Leads: p.IsLeader(), Commit: in.raft.CommitIndex(), Applied: p.AppliedIndex(), Last: in.raft.LastIndex()}
+	in := p.Current()
+	now := Progress{Leads: p.IsLeader(), Commit: in.Raft.CommitIndex(), Applied: p.AppliedIndex(), Last: in.Raft.LastIndex()}
 	now.Stalled, now.Why = p.stalls.worst()
 	if now.Leads {
-		for _, r := range p.transport.Refusals() {
+		for _, r := range p.Transport.Refusals() {
 			id, _ := identity.Split(r.Server)
 			now.Refusals = append(now.Refusals, EntryRefusal{ID: id, Why: r.Why, For: time.Since(r.Since)})
 		}
@@ -70,7 +71,7 @@ func (p *progress) Progress() Progress {
 
 // progress measures whether the work of this replica gets on.
 type progress struct {
-	*core
+	*local.Replica
 	stalls progressWatch
 }
 
@@ -132,7 +133,7 @@ func (w *progressWatch) beyond(limit time.Duration) (kind int, text string) {
 	if !slices.ContainsFunc(w.stalls[:], func(s stall) bool { return s.age >= limit }) {
 		return stallKinds, ""
 	}
-	kind = slices.IndexFunc(w.stalls[:], func(s stall) bool { return s.age >= limit-4*watchInterval && s.age > 0 })
+	kind = slices.IndexFunc(w.stalls[:], func(s stall) bool { return s.age >= limit-4*local.WatchInterval && s.age > 0 })
 	return kind, w.stalls[kind].why
 }
 
@@ -140,8 +141,8 @@ func (w *progressWatch) beyond(limit time.Duration) (kind int, text string) {
 // down. Of each interval no more than twice its nominal length counts: if this process was stopped,
 // that is no stall.
 func (s *stepDowns) watchProgress() {
-	s.watch(func(_ time.Time, passed time.Duration) (goOn bool) {
-		passed = min(passed, 2*watchInterval)
+	s.Watch(func(_ time.Time, passed time.Duration) (goOn bool) {
+		passed = min(passed, 2*local.WatchInterval)
 		s.progress.observeProgress(passed)
 		s.judgeLeadership(passed)
 		return true
@@ -171,18 +172,18 @@ func (p *progress) observeProgress(passed time.Duration) {
 // waitingRequest says that raft's main loop has not served a request, or returns "" if this replica
 // does not lead. If the loop has served the request before, it makes the next one.
 func (p *progress) waitingRequest() string {
-	if p.current().raft.State() != raft.Leader {
+	if p.Current().Raft.State() != raft.Leader {
 		return "" // a follower may install a snapshot for minutes
 	}
 	w := &p.stalls
 	if w.asked.Load() == w.answered.Load() {
 		w.asked.Add(1)
-		p.goRun(func() {
-			p.transport.AwaitServed(p.ctx.Done())
+		p.Go(func() {
+			p.Transport.AwaitServed(p.Context.Done())
 			w.answered.Add(1)
 		})
 	}
-	if age := p.guard.OldestWrite(time.Now()); age >= watchInterval {
+	if age := p.Guard.OldestWrite(time.Now()); age >= local.WatchInterval {
 		return "a write to the disk does not return"
 	}
 	return "raft's main loop is blocked"
@@ -190,7 +191,7 @@ func (p *progress) waitingRequest() string {
 
 // waitingApply says which entry is not applied, or returns "".
 func (p *progress) waitingApply(commit, applied uint64) string {
-	if applied >= commit || p.stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
+	if applied >= commit || p.Stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
 		return ""
 	}
 	return fmt.Sprintf("entry %d is committed and not applied", applied+1)
@@ -213,7 +214,7 @@ func (p *progress) waitingCommit(commit uint64) string {
 	}
 	all := []string{fmt.Sprintf("entry %d is not committed", commit+1)}
 	if p.IsLeader() {
-		for _, r := range p.transport.Refusals() {
+		for _, r := range p.Transport.Refusals() {
 			id, _ := identity.Split(r.Server)
 			all = append(all, fmt.Sprintf("%s refuses: %s", id, r.Why))
 		}

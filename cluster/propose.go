@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/access"
+	"rmd/cluster/local"
 )
 
 // Future is the outcome of a proposal.
@@ -21,19 +24,19 @@ type Future interface {
 // goroutine keep their order. The Future waits until the entry is committed and applied.
 func (c *Cluster) Propose(entry []byte) Future {
 	switch {
-	case len(entry) > c.cfg.EntryMax:
-		return refusedFuture{fmt.Errorf("%d bytes, the limit is %d: %w", len(entry), c.cfg.EntryMax, ErrTooLarge)}
-	case c.full.Load():
+	case len(entry) > c.core.Config.EntryMax:
+		return refusedFuture{fmt.Errorf("%d bytes, the limit is %d: %w", len(entry), c.core.Config.EntryMax, ErrTooLarge)}
+	case c.core.Full.Load():
 		return refusedFuture{ErrDiskFull}
 	}
-	if err := c.entries.verifyEntry(raft.LogCommand, entry); err != nil {
-		c.log.Error("refusing to propose an entry that replicas cannot apply", "error", err)
-		return refusedFuture{fmt.Errorf("%w: %w", ErrBadEntry, err)}
+	if err := c.entries.VerifyEntry(raft.LogCommand, entry); err != nil {
+		c.core.Log.Error("refusing to propose an entry that replicas cannot apply", "error", err)
+		return refusedFuture{fmt.Errorf("%w: %w", access.ErrBadEntry, err)}
 	}
-	in := c.current()
+	in := c.core.Current()
 	start := time.Now()
-	c.commits.notifier.inFlight.Add(1)
-	return &proposal{c: c, in: in, start: start, f: in.raft.Apply(entry, c.enqueueTimeout())}
+	c.commits.Proposed()
+	return &proposal{c: c, in: in, start: start, f: in.Raft.Apply(entry, c.core.EnqueueTimeout())}
 }
 
 // refusedFuture is a Future that was refused before raft got the entry.
@@ -45,19 +48,19 @@ func (d refusedFuture) Wait() (uint64, any, error) { return 0, nil, d.err }
 // proposal is a Future of an entry that was passed to raft.
 type proposal struct {
 	c     *Cluster
-	in    *instance
+	in    *local.Instance
 	start time.Time
 	f     raft.ApplyFuture
 }
 
 // Wait checks both errors of raft's future: its own and the FSM's response.
 func (p *proposal) Wait() (uint64, any, error) {
-	err := p.in.await(context.Background(), p.f)
-	p.c.commits.notifier.proposalEnded(err == nil)
+	err := p.in.Await(context.Background(), p.f)
+	p.c.commits.Ended(err == nil)
 	if err != nil {
-		return 0, nil, p.c.outcome(p.f, err)
+		return 0, nil, p.c.core.Outcome(p.f, err)
 	}
-	p.c.observe(MeasureCommit, time.Since(p.start))
+	p.c.core.Observe(MeasureCommit, time.Since(p.start))
 	resp := p.f.Response()
 	if err, ok := resp.(error); ok && err != nil {
 		return p.f.Index(), nil, err
@@ -68,12 +71,12 @@ func (p *proposal) Wait() (uint64, any, error) {
 // Barrier waits until this replica has applied all earlier entries. It fails unless this replica
 // leads.
 func (c *Cluster) Barrier(timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(c.ctx, timeout)
+	ctx, cancel := context.WithTimeout(c.core.Context, timeout)
 	defer cancel()
-	in := c.current()
-	f := in.raft.Barrier(timeout)
-	if err := in.await(ctx, f); err != nil {
-		return c.outcome(f, err)
+	in := c.core.Current()
+	f := in.Raft.Barrier(timeout)
+	if err := in.Await(ctx, f); err != nil {
+		return c.core.Outcome(f, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"rmd/cluster/local"
 	"rmd/internal/exitcode"
 )
 
@@ -16,22 +17,18 @@ import (
 // Test: TestTrap503, TestSlowDiskComesBack; in jepsen-lite/sim TestTrap503, TestTrap503Library.
 // Delete when: a leader steps down while a write does not return; TestTrap503Library fails then.
 
-// watchInterval is the time between two checks of the disk and of progress. It is small compared to
-// HungGiveUp.
-const watchInterval = 250 * time.Millisecond
-
 // watchDisk checks the age of writes until the cluster closes. If this process itself was stopped
 // (SIGSTOP, a paused machine), the disk is not at fault: the delay of a late tick is subtracted
 // from the age of the writes.
-func (c *Cluster) watchDisk() {
-	c.watch(func(now time.Time, passed time.Duration) (goOn bool) {
-		if late := passed - watchInterval; late > watchInterval {
-			c.guard.Forgive(late, now)
+func (p *progress) watchDisk() {
+	p.Watch(func(now time.Time, passed time.Duration) (goOn bool) {
+		if late := passed - local.WatchInterval; late > local.WatchInterval {
+			p.Guard.Forgive(late, now)
 		}
-		age := c.guard.OldestWrite(now)
-		if age >= c.cfg.HungExit {
-			c.guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
+		age := p.Guard.OldestWrite(now)
+		if age >= p.Config.HungExit {
+			p.Guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
 		}
-		return age < c.cfg.HungExit
+		return age < p.Config.HungExit
 	})
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -19,69 +18,26 @@ import (
 // Test: TestTrap696; in jepsen-lite/sim TestTrap696, TestTrap696Library.
 // Delete when: the library ends a transfer with its term; TestTrap696Library fails then.
 
-// transferGate counts our own transfers, and knows since when the library refuses requests although
-// none of them runs.
-type transferGate struct {
-	mu      sync.Mutex
-	running int
-	since   time.Time // the first such refusal; zero if there is none
-}
-
-func (g *transferGate) begin() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.running++
-	g.since = time.Time{}
-}
-
-func (g *transferGate) end() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.running--
-}
-
-// refused records that the library refused a request because of a transfer.
-func (g *transferGate) refused(now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.running == 0 && g.since.IsZero() {
-		g.since = now
-	}
-}
-
-func (g *transferGate) clear() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.since = time.Time{}
-}
-
-// suspect returns since when the library refuses requests without a transfer of ours, or zero.
-func (g *transferGate) suspect() time.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.since
-}
-
 // watchTransfer restarts raft in place if it refuses requests because of a transfer that has ended.
 func (r *runs) watchTransfer() {
-	t := time.NewTicker(max(r.cfg.Election/2, 10*time.Millisecond))
+	t := time.NewTicker(max(r.Config.Election/2, 10*time.Millisecond))
 	defer t.Stop()
 	for {
 		select {
-		case <-r.ctx.Done():
+		case <-r.Context.Done():
 			return
 		case <-t.C:
 		}
-		since := r.transfers.suspect()
+		since := r.Transfers.Suspect()
 		if since.IsZero() {
 			continue
 		}
 		if !r.IsLeader() || !r.stillRefuses() {
-			r.transfers.clear()
+			r.Transfers.Clear()
 			continue
 		}
-		if time.Since(since) > 2*r.cfg.Election {
-			r.transfers.clear()
+		if time.Since(since) > 2*r.Config.Election {
+			r.Transfers.Clear()
 			r.restart("it refuses all requests because of a leadership transfer that has ended (hashicorp/raft #696)")
 		}
 	}
@@ -89,8 +45,8 @@ func (r *runs) watchTransfer() {
 
 // stillRefuses reports whether raft refuses a barrier because of a transfer.
 func (r *runs) stillRefuses() bool {
-	ctx, cancel := context.WithTimeout(r.ctx, r.cfg.Election)
+	ctx, cancel := context.WithTimeout(r.Context, r.Config.Election)
 	defer cancel()
-	in := r.current()
-	return errors.Is(in.await(ctx, in.raft.Barrier(r.cfg.Election)), raft.ErrLeadershipTransferInProgress)
+	in := r.Current()
+	return errors.Is(in.Await(ctx, in.Raft.Barrier(r.Config.Election)), raft.ErrLeadershipTransferInProgress)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/local"
 )
 
 // hashicorp/raft #697, the part that concerns the log (v1.8.0, raft.go: installSnapshot). The other
@@ -30,7 +32,7 @@ func (r *runs) dropLog(tail raft.Log) {
 		return
 	}
 	r.divergent.Store(&tail)
-	r.goRun(func() {
+	r.Go(func() {
 		defer r.dropping.Store(false)
 		r.restart("the log behind the snapshot is divergent (hashicorp/raft #697)")
 	})
@@ -39,7 +41,7 @@ func (r *runs) dropLog(tail raft.Log) {
 // takeDivergent reports whether the log is the one to be dropped. It does so once.
 func (r *runs) takeDivergent() bool {
 	tail := r.divergent.Swap(nil)
-	last, term := r.stores.Logs.Tail()
+	last, term := r.Stores.Logs.Tail()
 	return tail != nil && tail.Index == last && tail.Term == term
 }
 
@@ -76,8 +78,8 @@ func (w *installWatch) repeated(index uint64, now time.Time) bool {
 // believesInTail reports whether raft still remembers a last log entry after the snapshot's end, or
 // one with the snapshot's last index and another term. index and term are those of the snapshot,
 // which has cleared the log.
-func (in *instance) believesInTail(index, term uint64) bool {
-	stats := in.raft.Stats()
+func believesInTail(in *local.Instance, index, term uint64) bool {
+	stats := in.Raft.Stats()
 	last, _ := strconv.ParseUint(stats["last_log_index"], 10, 64) // the library formats these itself
 	of, _ := strconv.ParseUint(stats["last_log_term"], 10, 64)
 	return last > index || last == index && of != term
@@ -86,11 +88,11 @@ func (in *instance) believesInTail(index, term uint64) bool {
 // snapshotInstalled is called when a snapshot was installed here, before the leader gets the
 // answer.
 func (r *runs) snapshotInstalled(index, term uint64) {
-	r.counters.installs.Add(1)
-	r.observe(MeasureInstall, 0)
-	last, _ := r.stores.Logs.Tail()
-	stale := last == 0 && r.current().believesInTail(index, term)
+	r.Counters.Installs.Add(1)
+	r.Observe(MeasureInstall, 0)
+	last, _ := r.Stores.Logs.Tail()
+	stale := last == 0 && believesInTail(r.Current(), index, term)
 	if again := r.installs.repeated(index, time.Now()); again || stale {
-		r.goRun(func() { r.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })
+		r.Go(func() { r.restart("a snapshot was installed into a divergent log (hashicorp/raft #697)") })
 	}
 }

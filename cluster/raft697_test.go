@@ -51,7 +51,7 @@ func TestOlderSnapshot(t *testing.T) {
 				}
 				s.net.isolate(s.addr(old), true, true)
 				for range 100 {
-					old.c.current().raft.Apply([]byte("lost"), time.Second)
+					old.c.core.Current().Raft.Apply([]byte("lost"), time.Second)
 				}
 				now := s.leader(old)
 				applied, before := old.c.AppliedIndex(), s.net.countInstalls()
@@ -95,7 +95,7 @@ func TestLateInstallOfBarrier(t *testing.T) {
 		if err := errors.Join(l.c.Barrier(time.Second), l.c.Snapshot()); err != nil {
 			t.Fatal(err)
 		}
-		snaps, err := l.c.stores.Snapshots.List()
+		snaps, err := l.c.core.Stores.Snapshots.List()
 		if err != nil || len(snaps) == 0 || snaps[0].Index <= l.c.AppliedIndex() {
 			t.Fatalf("the snapshot does not end with the barrier: %v, %v", snaps, err)
 		}
@@ -113,7 +113,7 @@ func TestRestartKeepsReplacedLog(t *testing.T) {
 		s := newSimCluster(t, 1, nil)
 		s.boot()
 		l := s.leader(nil)
-		index, term := l.c.stores.Logs.Tail()
+		index, term := l.c.core.Stores.Logs.Tail()
 		l.c.runs.divergent.Store(&raft.Log{Index: index, Term: term})
 		if !l.c.runs.takeDivergent() || l.c.runs.takeDivergent() {
 			t.Error("the log that was found is not dropped, or more than once")
@@ -187,7 +187,7 @@ func TestInstallBesideOwnSnapshot(t *testing.T) {
 		if err != nil || len(list) == 0 || s.net.countInstalls() == 0 {
 			t.Fatalf("snapshots: %v, %v; %d were sent", list, err, s.net.countInstalls())
 		}
-		if at := f.c.current().raft.Stats()["last_snapshot_index"]; at != fmt.Sprint(list[0].Index) {
+		if at := f.c.core.Current().Raft.Stats()["last_snapshot_index"]; at != fmt.Sprint(list[0].Index) {
 			t.Errorf("raft believes in the snapshot at %s, the newest one is at %d", at, list[0].Index)
 		}
 		if msg := differ(s.rs); msg != "" {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/access"
 )
 
 // TestBadEntriesAreRefused checks that followers refuse entries that no replica can apply, or that
@@ -28,12 +30,12 @@ func TestBadEntriesAreRefused(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
 	f := follower(rs, l)
-	if _, _, err := l.c.Propose(bad).Wait(); !errors.Is(err, ErrBadEntry) {
+	if _, _, err := l.c.Propose(bad).Wait(); !errors.Is(err, access.ErrBadEntry) {
 		t.Errorf("the leader proposes it: %v", err)
 	}
-	last, lastTerm := f.c.stores.Logs.Tail()
-	good := raft.EncodeConfiguration(l.c.configuration())
-	noVoter := l.c.configuration()
+	last, lastTerm := f.c.core.Stores.Logs.Tail()
+	good := raft.EncodeConfiguration(l.c.core.Configuration())
+	noVoter := l.c.core.Configuration()
 	noVoter.Servers = slices.Clone(noVoter.Servers)
 	for i := range noVoter.Servers {
 		noVoter.Servers[i].Suffrage = raft.Nonvoter
@@ -54,17 +56,17 @@ func TestBadEntriesAreRefused(t *testing.T) {
 				e.Index = last + 1
 			}
 		}
-		q := &raft.AppendEntriesRequest{RPCHeader: l.c.header(), Term: l.c.Term(), PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
-		err := l.c.network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
-		if err == nil || !strings.Contains(err.Error(), ErrBadEntry.Error()) && e != nil {
-			t.Errorf("AppendEntries with %s: %v, want an error with %q (with none, any error)", what, err, ErrBadEntry)
+		q := &raft.AppendEntriesRequest{RPCHeader: l.c.core.Header(), Term: l.c.Term(), PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
+		err := l.c.core.Network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+		if err == nil || !strings.Contains(err.Error(), access.ErrBadEntry.Error()) && e != nil {
+			t.Errorf("AppendEntries with %s: %v, want an error with %q (with none, any error)", what, err, access.ErrBadEntry)
 		}
-		if at, _ := f.c.stores.Logs.Tail(); at != last {
+		if at, _ := f.c.core.Stores.Logs.Tail(); at != last {
 			t.Fatalf("%s is stored", what)
 		}
 	}
-	snap := &raft.InstallSnapshotRequest{RPCHeader: l.c.header(), SnapshotVersion: raft.SnapshotVersionMax, Term: l.c.Term(), LastLogIndex: last + 9, LastLogTerm: l.c.Term(), Configuration: bad, Size: 4}
-	if err := l.c.network.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap, &raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
+	snap := &raft.InstallSnapshotRequest{RPCHeader: l.c.core.Header(), SnapshotVersion: raft.SnapshotVersionMax, Term: l.c.Term(), LastLogIndex: last + 9, LastLogTerm: l.c.Term(), Configuration: bad, Size: 4}
+	if err := l.c.core.Network.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap, &raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
 		t.Error("a snapshot whose membership does not decode is taken")
 	}
 	for _, r := range rs {
@@ -92,15 +94,15 @@ func TestStoredEntriesAccepted(t *testing.T) {
 	inStep(t, rs, put(t, rs, 3))
 	l := leader(t, rs)
 	f := follower(rs, l)
-	last, lastTerm := f.c.stores.Logs.Tail()
+	last, lastTerm := f.c.core.Stores.Logs.Tail()
 	var held, before raft.Log
-	if err := errors.Join(f.c.stores.Logs.GetLog(last, &held), f.c.stores.Logs.GetLog(last-1, &before)); err != nil {
+	if err := errors.Join(f.c.core.Stores.Logs.GetLog(last, &held), f.c.core.Stores.Logs.GetLog(last-1, &before)); err != nil {
 		t.Fatal(err)
 	}
 	older.Store(true)
 	send := func(e raft.Log) error {
-		q := &raft.AppendEntriesRequest{RPCHeader: l.c.header(), Term: l.c.Term(), PrevLogEntry: before.Index, PrevLogTerm: before.Term, Entries: []*raft.Log{&e}, LeaderCommitIndex: last}
-		return l.c.network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+		q := &raft.AppendEntriesRequest{RPCHeader: l.c.core.Header(), Term: l.c.Term(), PrevLogEntry: before.Index, PrevLogTerm: before.Term, Entries: []*raft.Log{&e}, LeaderCommitIndex: last}
+		return l.c.core.Network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
 	}
 	if err := send(held); err != nil {
 		t.Errorf("the entry that it holds: %v", err)

@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 
-	"rmd/cluster/refusal"
-
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/protocol"
+	"rmd/cluster/refusal"
 )
 
 // Work-around W11: a restore that fails midway (v1.8.0, raft.go: restoreUserSnapshot; fsm.go).
@@ -23,10 +24,10 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if !c.IsLeader() {
 		return ErrNotLeader
 	}
-	c.stalls.restoring.Add(1)
-	c.stalls.restores.Add(1)
-	defer c.stalls.restoring.Add(-1)
-	f, err := os.CreateTemp(c.cfg.DataDir, "restore-*.tmp")
+	c.progress.stalls.restoring.Add(1)
+	c.progress.stalls.restores.Add(1)
+	defer c.progress.stalls.restoring.Add(-1)
+	f, err := os.CreateTemp(c.core.Config.DataDir, "restore-*.tmp")
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
@@ -38,25 +39,25 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
-	if c.cfg.VerifySnapshot != nil {
+	if c.core.Config.VerifySnapshot != nil {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return fmt.Errorf("restore snapshot: %w", err)
 		}
-		if err := c.cfg.VerifySnapshot(f); err != nil {
+		if err := c.core.Config.VerifySnapshot(f); err != nil {
 			return refusal.New(refusal.SnapshotDamaged, "use another backup; the state is unchanged", "the snapshot is damaged: %v", err)
 		}
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)
 	}
-	in := c.current()
+	in := c.core.Current()
 	done := make(chan error, 1)
 	go func() { // the library's call cannot be cancelled; it ends when raft stops
-		done <- in.raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term, Size: size}, f, adminTimeout)
+		done <- in.Raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term, Size: size}, f, protocol.AdminTimeout)
 	}()
 	select {
 	case err = <-done:
-	case <-in.ctx.Done():
+	case <-in.Context.Done():
 		err = ErrUnknownOutcome
 	}
 	switch {

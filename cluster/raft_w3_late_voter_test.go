@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rmd/cluster/servers"
-
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/servers"
 )
 
 // lateVoter makes a cluster of two voters and promotes a third while one of the two is cut off. It
@@ -35,14 +35,14 @@ func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	}
 	time.Sleep(200 * time.Millisecond) // until all replicas have the entry
 	s.net.isolate(s.addr(away), true, true)
-	if err := old.c.current().raft.AddVoter(raft.ServerID(promoted.id+".0"), s.addr(promoted), 0, time.Minute).Error(); err != nil {
+	if err := old.c.core.Current().Raft.AddVoter(raft.ServerID(promoted.id+".0"), s.addr(promoted), 0, time.Minute).Error(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
-	if n := len(servers.Voters(promoted.c.configuration())); n != 3 {
+	if n := len(servers.Voters(promoted.c.core.Configuration())); n != 3 {
 		t.Fatalf("the new voter knows %d voters", n)
 	}
-	if n := len(servers.Voters(away.c.configuration())); n != 2 {
+	if n := len(servers.Voters(away.c.core.Configuration())); n != 2 {
 		t.Fatalf("who was cut off knows %d voters", n)
 	}
 	return old, promoted, away
@@ -86,10 +86,10 @@ func TestLateVoterCampaigns(t *testing.T) {
 		if promoted.c.IsLeader() || away.c.IsLeader() {
 			t.Fatal("one leads without the other's vote")
 		}
-		promoted.c.succession.Campaign()
+		promoted.c.lead.Succession.Campaign()
 		time.Sleep(500 * time.Millisecond) // less than an election timeout
 		if !promoted.c.IsLeader() {
-			t.Errorf("it does not lead: %s", promoted.c.current().raft.State())
+			t.Errorf("it does not lead: %s", promoted.c.core.Current().Raft.State())
 		}
 		s.stopAll()
 	})

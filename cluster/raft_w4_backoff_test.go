@@ -97,7 +97,7 @@ func TestCatchUpAfterFullDisk(t *testing.T) {
 			s.stop(gone)
 			full[other.id].Store(true)
 			time.Sleep(2 * time.Second)
-			l.c.current().raft.Apply([]byte("x"), time.Second)
+			l.c.core.Current().Raft.Apply([]byte("x"), time.Second)
 			time.Sleep(time.Minute + time.Duration(shift)*2*time.Second)
 			index := l.c.LastIndex()
 			if other.c.LastIndex() >= index {

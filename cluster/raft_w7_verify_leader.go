@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"rmd/cluster/protocol"
-
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/local"
+	"rmd/cluster/protocol"
 )
 
 // Work-around W7: leadership that non-voters confirm (v1.8.0, raft.go: verifyLeader;
@@ -22,29 +23,29 @@ import (
 
 // VerifyLeader returns nil if the voters confirm that this replica still leads.
 func (r *reads) VerifyLeader() error {
-	ctx, cancel := context.WithTimeout(r.ctx, r.enqueueTimeout())
+	ctx, cancel := context.WithTimeout(r.Context, r.EnqueueTimeout())
 	defer cancel()
-	in := r.current()
-	return r.verify(ctx, in, in.raft.CurrentTerm())
+	in := r.Current()
+	return r.verify(ctx, in, in.Raft.CurrentTerm())
 }
 
 // verify returns nil if no later leader was elected before this call. Without a peer, in
 // simulations, it uses the library's VerifyLeader, or a barrier if there are non-voters.
-func (r *reads) verify(ctx context.Context, in *instance, term uint64) error {
-	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+func (r *reads) verify(ctx context.Context, in *local.Instance, term uint64) error {
+	if in.Raft.State() != raft.Leader || in.Raft.CurrentTerm() != term {
 		return ErrNotLeader
 	}
-	conf := in.raft.GetConfiguration().Configuration()
-	if r.peer != nil {
+	conf := in.Raft.GetConfiguration().Configuration()
+	if r.Peer != nil {
 		return r.verifyTerm(ctx, in, conf, term)
 	}
 	for _, s := range conf.Servers {
 		if s.Suffrage != raft.Voter {
-			f := in.raft.Barrier(r.enqueueTimeout())
-			return r.mapVerify(in.await(ctx, f))
+			f := in.Raft.Barrier(r.EnqueueTimeout())
+			return r.mapVerify(in.Await(ctx, f))
 		}
 	}
-	return r.mapVerify(in.await(ctx, in.raft.VerifyLeader()))
+	return r.mapVerify(in.Await(ctx, in.Raft.VerifyLeader()))
 }
 
 func (r *reads) mapVerify(err error) error {
@@ -55,7 +56,7 @@ func (r *reads) mapVerify(err error) error {
 }
 
 // verifyTerm asks the voters for their term. It returns nil if a majority is still in term.
-func (r *reads) verifyTerm(ctx context.Context, in *instance, conf raft.Configuration, term uint64) error {
+func (r *reads) verifyTerm(ctx context.Context, in *local.Instance, conf raft.Configuration, term uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	self := r.Identity().ServerID()
@@ -72,7 +73,7 @@ func (r *reads) verifyTerm(ctx context.Context, in *instance, conf raft.Configur
 		}
 		asked++
 		go func() { // ends with ctx
-			b, err := r.peer.Call(ctx, string(s.Address), protocol.Term, nil)
+			b, err := r.Peer.Call(ctx, string(s.Address), protocol.Term, nil)
 			answers <- err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) == term
 		}()
 	}
@@ -84,7 +85,7 @@ func (r *reads) verifyTerm(ctx context.Context, in *instance, conf raft.Configur
 	if votes <= voters/2 {
 		return fmt.Errorf("%w: %d of %d voters are in term %d", ErrNotLeader, votes, voters, term)
 	}
-	if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+	if in.Raft.State() != raft.Leader || in.Raft.CurrentTerm() != term {
 		return ErrNotLeader
 	}
 	return nil

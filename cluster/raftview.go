@@ -12,17 +12,17 @@ import (
 type raftView struct{ c *Cluster }
 
 // Running implements rafttransport.Replica.
-func (v raftView) Running() bool { return v.c.current() != nil }
+func (v raftView) Running() bool { return v.c.core.Current() != nil }
 
 // Term implements rafttransport.Replica.
 func (v raftView) Term() uint64 { return v.c.Term() }
 
 // Leads implements rafttransport.Replica.
-func (v raftView) Leads(term uint64) bool { return v.c.leads(term) }
+func (v raftView) Leads(term uint64) bool { return v.c.core.Leads(term) }
 
 // LeaderKnown implements rafttransport.Replica.
 func (v raftView) LeaderKnown() bool {
-	leader, _ := v.c.current().raft.LeaderWithID()
+	leader, _ := v.c.core.Current().Raft.LeaderWithID()
 	return leader != ""
 }
 
@@ -30,11 +30,11 @@ func (v raftView) LeaderKnown() bool {
 // not pass these to the FSM, so only raft knows that they are applied. After a restart in place the
 // state may be ahead of raft.
 func (v raftView) Applied() uint64 {
-	return max(v.c.fsm.applied.Load(), v.c.current().raft.AppliedIndex())
+	return max(v.c.core.FSM.Applied.Load(), v.c.core.Current().Raft.AppliedIndex())
 }
 
 // State implements succession.Replica.
-func (v raftView) State() raft.RaftState { return v.c.current().raft.State() }
+func (v raftView) State() raft.RaftState { return v.c.core.Current().Raft.State() }
 
 // LeaderID implements succession.Replica.
 func (v raftView) LeaderID() string {
@@ -44,44 +44,44 @@ func (v raftView) LeaderID() string {
 
 // RaftLeader implements succession.Replica.
 func (v raftView) RaftLeader() raft.ServerID {
-	_, id := v.c.current().raft.LeaderWithID()
+	_, id := v.c.core.Current().Raft.LeaderWithID()
 	return id
 }
 
 // LastContact implements succession.Replica.
-func (v raftView) LastContact() time.Time { return v.c.current().raft.LastContact() }
+func (v raftView) LastContact() time.Time { return v.c.core.Current().Raft.LastContact() }
 
 // StateIndex implements succession.Replica.
-func (v raftView) StateIndex() uint64 { return v.c.fsm.applied.Load() }
+func (v raftView) StateIndex() uint64 { return v.c.core.FSM.Applied.Load() }
 
 // Tail implements succession.Replica.
-func (v raftView) Tail() (index, term uint64) { return v.c.stores.Logs.Tail() }
+func (v raftView) Tail() (index, term uint64) { return v.c.core.Stores.Logs.Tail() }
 
 // Configuration implements rafttransport.Replica.
-func (v raftView) Configuration() raft.Configuration { return v.c.configuration() }
+func (v raftView) Configuration() raft.Configuration { return v.c.core.Configuration() }
 
 // Header implements rafttransport.Replica.
-func (v raftView) Header() raft.RPCHeader { return v.c.header() }
+func (v raftView) Header() raft.RPCHeader { return v.c.core.Header() }
 
 // Authorize implements rafttransport.Replica. Without a peer, in a simulation, it accepts every
 // request.
 func (v raftView) Authorize(request any) error {
-	if v.c.peer == nil {
+	if v.c.core.Peer == nil {
 		return nil
 	}
-	if err := v.c.access.authorizeRaft(request); err != nil {
+	if err := v.c.access.AuthorizeRaft(request); err != nil {
 		return err
 	}
-	return v.c.entries.verifyReceived(request)
+	return v.c.entries.VerifyReceived(request)
 }
 
 // Introduce implements rafttransport.Replica.
 func (v raftView) Introduce(to raft.ServerAddress) bool {
-	return v.c.peer != nil && v.c.access.introduce(to)
+	return v.c.core.Peer != nil && v.c.access.Introduce(to)
 }
 
 // VoteRequested implements rafttransport.Replica.
-func (v raftView) VoteRequested(term uint64) { v.c.succession.VoteRequested(term) }
+func (v raftView) VoteRequested(term uint64) { v.c.lead.Succession.VoteRequested(term) }
 
 // SnapshotInstalled implements rafttransport.Replica.
 func (v raftView) SnapshotInstalled(index, term uint64) { v.c.runs.snapshotInstalled(index, term) }

@@ -10,14 +10,16 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/protocol"
 	"rmd/internal/failpoint"
 )
 
 // reads verifies leadership for linearizable reads.
 type reads struct {
-	*core
-	lead    *leaderships
+	*local.Replica
+	lead    *leading.Watch
 	batches readBatcher
 }
 
@@ -42,10 +44,10 @@ func (r *reads) ReadIndex(ctx context.Context) (uint64, error) {
 		return r.readIndexHere(ctx)
 	}
 	_, addr := r.lead.Leader()
-	if addr == "" || r.peer == nil {
+	if addr == "" || r.Peer == nil {
 		return 0, ErrNoLeader
 	}
-	b, err := r.peer.Call(ctx, addr, protocol.ReadIndex, nil)
+	b, err := r.Peer.Call(ctx, addr, protocol.ReadIndex, nil)
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -80,7 +82,7 @@ func (r *reads) readIndexHere(ctx context.Context) (uint64, error) {
 	b := waits.next
 	if !waits.busy {
 		waits.busy = true
-		r.goRun(r.runReads)
+		r.Go(r.runReads)
 	}
 	waits.mu.Unlock()
 	select {
@@ -88,7 +90,7 @@ func (r *reads) readIndexHere(ctx context.Context) (uint64, error) {
 		return b.index, b.err
 	case <-ctx.Done():
 		return 0, ctx.Err()
-	case <-r.ctx.Done():
+	case <-r.Context.Done():
 		return 0, ErrClosed
 	}
 }
@@ -106,7 +108,7 @@ func (r *reads) runReads() {
 			return
 		}
 		waits.mu.Unlock()
-		ctx, cancel := context.WithTimeout(r.ctx, r.enqueueTimeout())
+		ctx, cancel := context.WithTimeout(r.Context, r.EnqueueTimeout())
 		b.index, b.err = r.verifiedIndex(ctx)
 		cancel()
 		close(b.done)
@@ -116,12 +118,12 @@ func (r *reads) runReads() {
 // verifiedIndex reads the commit index and then verifies leadership. So the index is at least as
 // new as the start of the verification.
 func (r *reads) verifiedIndex(ctx context.Context) (uint64, error) {
-	in := r.current()
-	term := in.raft.CurrentTerm()
+	in := r.Current()
+	term := in.Raft.CurrentTerm()
 	if err := r.awaitTermCommit(ctx, in, term); err != nil {
 		return 0, err
 	}
-	index := in.raft.CommitIndex()
+	index := in.Raft.CommitIndex()
 	failpoint.Hit(failpoint.ReadIndexed)
 	if err := r.verify(ctx, in, term); err != nil {
 		return 0, err
@@ -131,13 +133,13 @@ func (r *reads) verifiedIndex(ctx context.Context) (uint64, error) {
 
 // awaitTermCommit waits until an entry of this term is committed. Before that, a new leader's
 // commit index may be older than entries that were acknowledged.
-func (r *reads) awaitTermCommit(ctx context.Context, in *instance, term uint64) error {
+func (r *reads) awaitTermCommit(ctx context.Context, in *local.Instance, term uint64) error {
 	for {
-		noop, noopTerm := r.stores.Logs.LastNoop()
-		if noopTerm == term && in.raft.CommitIndex() >= noop {
+		noop, noopTerm := r.Stores.Logs.LastNoop()
+		if noopTerm == term && in.Raft.CommitIndex() >= noop {
 			return nil
 		}
-		if in.raft.State() != raft.Leader || in.raft.CurrentTerm() != term {
+		if in.Raft.State() != raft.Leader || in.Raft.CurrentTerm() != term {
 			return ErrNotLeader
 		}
 		select {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/cluster/local"
 	"rmd/cluster/offline"
 	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
@@ -117,11 +118,11 @@ func TestRecoverTwice(t *testing.T) {
 	if a.c.Identity().WireID() == b.c.Identity().WireID() {
 		t.Errorf("both recovered clusters are %s", a.c.Identity().WireID())
 	}
-	if _, err := protocol.Ask[info](t.Context(), a.c.peer, b.addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+	if _, err := protocol.Ask[info](t.Context(), a.c.core.Peer, b.addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
 		t.Errorf("the other recovered cluster answers: %v", err)
 	}
 	rs[2].start() // with the disk of before
-	if _, err := protocol.Ask[info](t.Context(), a.c.peer, rs[2].addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+	if _, err := protocol.Ask[info](t.Context(), a.c.core.Peer, rs[2].addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
 		t.Errorf("a disk of before the recovery answers: %v", err)
 	}
 }
@@ -203,8 +204,8 @@ func TestDigestMinorityStops(t *testing.T) {
 	put(t, rs, 1)
 	select {
 	case f := <-bad.fatal:
-		if f.Code != exitcode.Diverged || !errors.Is(f.Err, ErrDigest) {
-			t.Fatalf("the diverged replica ends with exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Diverged, ErrDigest)
+		if f.Code != exitcode.Diverged || !errors.Is(f.Err, local.ErrDigest) {
+			t.Fatalf("the diverged replica ends with exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Diverged, local.ErrDigest)
 		}
 	case <-time.After(patience):
 		t.Fatal("a replica with another state goes on")

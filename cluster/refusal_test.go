@@ -83,7 +83,7 @@ func TestJoinRefusals(t *testing.T) {
 	if err := join(rm2, "good"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "rm2 has state", rm2.c.hasState)
+	eventually(t, patience, "rm2 has state", rm2.c.core.HasState)
 	stranger := newReplica(t, "rm7", level(3)).start() // a replica that has only a certificate
 	_, err := protocol.Ask[protocol.None](t.Context(), stranger.srv, lead.addr, protocol.Admin, adminRequest{Op: "remove", ID: "rm2"})
 	wantRefusal(t, err, refusal.NoSuchReplica)
@@ -98,15 +98,15 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), refusal.AddressInUse)
 
 	other := newReplica(t, "rm4", level(3)).start()
-	if err := other.c.dir.Update(func(i *identity.Identity) { i.ClusterID = "another" }); err != nil {
+	if err := other.c.core.Dir.Update(func(i *identity.Identity) { i.ClusterID = "another" }); err != nil {
 		t.Fatal(err)
 	}
-	other.c.identify()
+	other.c.core.Identify()
 	wantRefusal(t, join(other, "good"), refusal.ClusterIDDiffers)
 
 	// Autopilot does not promote a replica with the role of a non-voter. An operator can.
 	time.Sleep(400 * time.Millisecond)
-	if len(servers.Voters(lead.c.configuration())) != 1 {
+	if len(servers.Voters(lead.c.core.Configuration())) != 1 {
 		t.Fatal("a replica let in as non-voter was promoted")
 	}
 	if err := rm2.c.Promote("rm2", 0); err != nil {
@@ -131,7 +131,7 @@ func TestJoinRetryAfterLostReply(t *testing.T) {
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "good", false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, "rm2 votes", func() bool { return len(servers.Voters(lead.c.configuration())) == 2 })
+	eventually(t, patience, "rm2 votes", func() bool { return len(servers.Voters(lead.c.core.Configuration())) == 2 })
 }
 
 // TestJoinIsCommitted checks that a leader which cannot commit a join does not confirm it, also
@@ -169,7 +169,7 @@ func TestInitRefusedByPeerState(t *testing.T) {
 	if err := one.c.Init(true); err != nil {
 		t.Fatal(err)
 	}
-	if one.c.hasState() {
+	if one.c.core.HasState() {
 		t.Fatal("a dry run initialized")
 	}
 	if err := one.c.Init(false); err != nil {
@@ -265,7 +265,7 @@ func TestRemovedReplicaWithoutNotice(t *testing.T) {
 	if f == l {
 		f = rs[1]
 	}
-	f.c.peer.Handle(protocol.Removed, func(context.Context, string, []byte) ([]byte, error) {
+	f.c.core.Peer.Handle(protocol.Removed, func(context.Context, string, []byte) ([]byte, error) {
 		return nil, errors.New("the notice is lost")
 	})
 	if err := l.c.Remove(f.id, false); err != nil {
@@ -294,7 +294,7 @@ func TestNotCaughtUp(t *testing.T) {
 	if err := l.c.Demote(f.id); err != nil {
 		t.Fatal(err)
 	}
-	f.c.transport.RefuseEntries(true) // the replica hears the leader but refuses entries
+	f.c.core.Transport.RefuseEntries(true) // the replica hears the leader but refuses entries
 	put(t, []*replica{l}, 120)
 	r := wantRefusal(t, l.c.Promote(f.id, 0), refusal.NotCaughtUp)
 	if !strings.Contains(r.What, "entries behind") || !strings.Contains(r.Do, "--max-lag") {
@@ -304,7 +304,7 @@ func TestNotCaughtUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, l.c.Transfer(f.id), refusal.NotCaughtUp)
-	f.c.transport.RefuseEntries(false)
+	f.c.core.Transport.RefuseEntries(false)
 	inStep(t, rs, put(t, rs, 1))
 }
 

@@ -67,7 +67,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 		giveBack := useUp(t, free)
 		put(t, one, 1)
 		err := r.c.Snapshot()
-		text := r.c.guard.ShortageText()
+		text := r.c.core.Guard.ShortageText()
 		giveBack()
 		if err == nil && free == 0 || err != nil && (!errors.Is(err, syscall.EMFILE) && !strings.Contains(err.Error(), "too many open files") || text == "") {
 			t.Errorf("with %d free descriptors: %v, status %q", free, err, text)

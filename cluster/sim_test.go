@@ -232,7 +232,7 @@ func run695(t *testing.T, seed int64, fast bool) (msg string) {
 					msg = fmt.Sprintf("two leaders of term %d: %s and %s after %s", term, who, r.id, time.Since(begin))
 				}
 				leaders[term] = r.id
-				r.c.current().raft.Apply(fmt.Appendf(nil, "%s-%d", r.id, k), 50*time.Millisecond)
+				r.c.core.Current().Raft.Apply(fmt.Appendf(nil, "%s-%d", r.id, k), 50*time.Millisecond)
 			}
 			if time.Now().After(next) {
 				s.net.heal()
@@ -295,7 +295,7 @@ func divergentTail(t *testing.T, s *simCluster, atEnd bool) (old, now *simReplic
 	}
 	s.net.isolate(s.addr(old), true, true)
 	for range 100 {
-		old.c.current().raft.Apply([]byte("lost"), time.Second)
+		old.c.core.Current().Raft.Apply([]byte("lost"), time.Second)
 	}
 	now = s.leader(old)
 	for n := 0; n < 20 || atEnd && now.c.LastIndex() < old.c.LastIndex(); n++ {
@@ -363,7 +363,7 @@ func TestTrap697Library(t *testing.T) {
 		last, _ := old.disk.LastIndex()
 		for i := uint64(1); i <= last; i++ {
 			var l raft.Log
-			if err := old.c.stores.Logs.Peek(i, &l); err != nil {
+			if err := old.c.core.Stores.Logs.Peek(i, &l); err != nil {
 				t.Fatal(err)
 			}
 			_ = bare.StoreLog(&l)

@@ -7,9 +7,10 @@ import (
 	"io"
 	"time"
 
-	"rmd/cluster/raftstore"
-
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/local"
+	"rmd/cluster/raftstore"
 )
 
 // SnapshotInfo describes one snapshot on disk.
@@ -17,7 +18,7 @@ type SnapshotInfo = raftstore.SnapshotInfo
 
 // snapshots takes snapshots and lists them.
 type snapshots struct {
-	*core
+	*local.Replica
 	one chan struct{} // the one request that waits for raft holds it
 }
 
@@ -26,7 +27,7 @@ const snapshotTimeout = time.Minute
 
 // Snapshot is SnapshotWithin with a timeout of one minute.
 func (s *snapshots) Snapshot() error {
-	ctx, cancel := context.WithTimeout(s.ctx, snapshotTimeout)
+	ctx, cancel := context.WithTimeout(s.Context, snapshotTimeout)
 	defer cancel()
 	return s.SnapshotWithin(ctx)
 }
@@ -49,13 +50,13 @@ func (s *snapshots) takeSnapshot(ctx context.Context) error {
 	case s.one <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.ctx.Done():
+	case <-s.Context.Done():
 		return ErrClosed
 	}
-	in := s.current()
+	in := s.Current()
 	done := make(chan error, 1)
 	go func() { // ends with raft
-		done <- in.await(in.ctx, in.raft.Snapshot())
+		done <- in.Await(in.Context, in.Raft.Snapshot())
 		<-s.one
 	}()
 	select {
@@ -63,14 +64,14 @@ func (s *snapshots) takeSnapshot(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.ctx.Done():
+	case <-s.Context.Done():
 		return ErrClosed
 	}
 }
 
 // SnapshotList returns the snapshots on disk, newest first.
 func (s *snapshots) SnapshotList() ([]SnapshotInfo, error) {
-	list, err := s.stores.Snapshots.List()
+	list, err := s.Stores.Snapshots.List()
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
@@ -83,7 +84,7 @@ func (s *snapshots) SnapshotList() ([]SnapshotInfo, error) {
 
 // OpenSnapshot opens a snapshot for reading. The store has compared its checksum.
 func (s *snapshots) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error) {
-	m, r, err := s.stores.Snapshots.Open(id)
+	m, r, err := s.Stores.Snapshots.Open(id)
 	if err != nil {
 		return SnapshotInfo{}, nil, fmt.Errorf("open snapshot: %w", err)
 	}
@@ -92,18 +93,18 @@ func (s *snapshots) OpenSnapshot(id string) (SnapshotInfo, io.ReadCloser, error)
 
 // snapshotMade is called after each finished snapshot, whether it was taken here or received.
 func (s *snapshots) snapshotMade(meta raft.SnapshotMeta, took time.Duration) {
-	s.stores.Logs.StoredBytes(true)
-	s.counters.snapshots.Add(1)
-	s.counters.snapshotAt.Store(time.Now().UnixNano())
-	_ = s.jobs.snapshot.Done(nil)
-	s.observe(MeasureSnapshot, took)
+	s.Stores.Logs.StoredBytes(true)
+	s.Counters.Snapshots.Add(1)
+	s.Counters.SnapshotAt.Store(time.Now().UnixNano())
+	_ = s.Jobs.Snapshot.Done(nil)
+	s.Observe(MeasureSnapshot, took)
 }
 
 // snapshotFailed is called for each snapshot, taken here or received, that could not be written. The
 // library logs the error, and tries again later.
 func (s *snapshots) snapshotFailed(err error) {
-	_ = s.jobs.snapshot.Done(err)
-	s.observe(MeasureNoShot, 0)
+	_ = s.Jobs.Snapshot.Done(err)
+	s.Observe(MeasureNoShot, 0)
 }
 
 // watchSnapshotBytes takes a snapshot when the log has grown by SnapshotBytes. The library counts
@@ -113,16 +114,16 @@ func (s *snapshots) watchSnapshotBytes() {
 	defer t.Stop()
 	for {
 		select {
-		case <-s.ctx.Done():
+		case <-s.Context.Done():
 			return
 		case <-t.C:
 		}
-		if s.cfg.SnapshotBytes <= 0 || s.stores.Logs.StoredBytes(false) < s.cfg.SnapshotBytes {
+		if s.Config.SnapshotBytes <= 0 || s.Stores.Logs.StoredBytes(false) < s.Config.SnapshotBytes {
 			continue
 		}
 		if err := s.Snapshot(); err != nil {
-			s.log.Warn("cannot take a snapshot to limit the size of the log", "error", err)
+			s.Log.Warn("cannot take a snapshot to limit the size of the log", "error", err)
 		}
-		s.stores.Logs.StoredBytes(true)
+		s.Stores.Logs.StoredBytes(true)
 	}
 }

@@ -1,15 +1,8 @@
 package cluster
 
 import (
-	"sync/atomic"
 	"time"
 )
-
-// counters counts events since the start.
-type counters struct {
-	elections, snapshots, installs, restarts, crashes atomic.Uint64
-	snapshotAt                                        atomic.Int64
-}
 
 // Stats contains what /metrics shows of the Raft part of this replica.
 type Stats struct {
@@ -34,17 +27,17 @@ type Stats struct {
 
 // Stats returns the counters and indexes of this replica.
 func (c *Cluster) Stats() Stats {
-	first, _ := c.stores.Logs.FirstIndex()
+	first, _ := c.core.Stores.Logs.FirstIndex()
 	i := c.info()
 	s := Stats{
-		State: c.current().raft.State().String(), Term: i.Term, Commit: i.Commit, Applied: i.Applied, LastIndex: i.LastIndex, FirstIndex: first,
-		LastContact: i.LastContact, Elections: c.counters.elections.Load(), Snapshots: c.counters.snapshots.Load(), Installs: c.counters.installs.Load(),
-		Restarts: c.counters.restarts.Load(), Crashes: c.counters.crashes.Load(), SnapshotAge: -1,
-		WriteAge: c.guard.OldestWrite(time.Now()), DiskFree: i.DiskFree,
+		State: c.core.Current().Raft.State().String(), Term: i.Term, Commit: i.Commit, Applied: i.Applied, LastIndex: i.LastIndex, FirstIndex: first,
+		LastContact: i.LastContact, Elections: c.core.Counters.Elections.Load(), Snapshots: c.core.Counters.Snapshots.Load(), Installs: c.core.Counters.Installs.Load(),
+		Restarts: c.core.Counters.Restarts.Load(), Crashes: c.core.Counters.Crashes.Load(), SnapshotAge: -1,
+		WriteAge: c.core.Guard.OldestWrite(time.Now()), DiskFree: i.DiskFree,
 	}
-	if at := c.counters.snapshotAt.Load(); at != 0 {
+	if at := c.core.Counters.SnapshotAt.Load(); at != 0 {
 		s.SnapshotAge = time.Since(time.Unix(0, at))
 	}
-	s.StoreBytes, s.StoreFreeBytes = c.stores.DiskUsage()
+	s.StoreBytes, s.StoreFreeBytes = c.core.Stores.DiskUsage()
 	return s
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/leading"
+	"rmd/cluster/local"
 	"rmd/cluster/rafttransport"
 	"rmd/cluster/servers"
 )
@@ -46,21 +48,13 @@ var causes = [stallKinds]string{stallLoop: CauseLoop, stallApply: CauseApply, st
 // StepDownCauses returns all values of StepDown.Cause.
 func StepDownCauses() []string { return append([]string{CauseDisk}, causes[:]...) }
 
-// StepDown says why a leader gave up leadership.
-type StepDown struct {
-	Term  uint64
-	Cause string // CauseDisk and so on
-	Why   string // what waited, as in Progress
-	At    time.Time
-}
-
 // stepDowns makes a leader without progress step down.
 type stepDowns struct {
-	*core
-	lead     *leaderships
+	*local.Replica
+	lead     *leading.Watch
 	progress *progress
 
-	last   atomic.Pointer[StepDown]
+	last   atomic.Pointer[local.StepDown]
 	asking atomic.Bool // voters are being told to campaign
 	gaveUp atomic.Bool // this replica stepped down, and knows no leader since
 
@@ -84,7 +78,7 @@ const (
 
 // stallLimit is how long work may wait without progress before a leader steps down.
 func (p *progress) stallLimit() time.Duration {
-	return max(p.cfg.HungGiveUp, stallElections*p.cfg.Election)
+	return max(p.Config.HungGiveUp, stallElections*p.Config.Election)
 }
 
 // patience is a limit, doubled for each try to step down since this replica last led well. So
@@ -106,10 +100,10 @@ func (s *stepDowns) judgeLeadership(passed time.Duration) {
 
 // observeLeadership records for how long this replica leads or knows no leader.
 func (s *stepDowns) observeLeadership(passed time.Duration) {
-	in := s.current()
+	in := s.Current()
 	var term uint64
-	if in.raft.State() == raft.Leader {
-		term = in.raft.CurrentTerm()
+	if in.Raft.State() == raft.Leader {
+		term = in.Raft.CurrentTerm()
 	}
 	if term != s.term {
 		s.term, s.led, s.well = term, 0, 0
@@ -123,7 +117,7 @@ func (s *stepDowns) observeLeadership(passed time.Duration) {
 		s.well = 0
 	}
 	s.leaderless += passed
-	if _, leader := s.lead.leaderOf(in); leader != "" {
+	if _, leader := s.lead.LeaderOf(in); leader != "" {
 		s.leaderless = 0
 		if leader != s.Identity().ServerID() {
 			s.gaveUp.Store(false)
@@ -134,7 +128,7 @@ func (s *stepDowns) observeLeadership(passed time.Duration) {
 // judgeLeader makes a leader without progress step down.
 func (s *stepDowns) judgeLeader() {
 	limit := s.patience(s.progress.stallLimit())
-	cause, why := s.stalled(s.patience(s.cfg.HungGiveUp), limit)
+	cause, why := s.stalled(s.patience(s.Config.HungGiveUp), limit)
 	switch {
 	case cause == "":
 		s.alone = false
@@ -142,27 +136,27 @@ func (s *stepDowns) judgeLeader() {
 			s.tries = 0
 		}
 	case cause != CauseDisk && s.led < limit: // the stall may be older than this leadership
-	case !s.transport.Muted() && !s.asking.Load():
-		s.stepDown(StepDown{Term: s.term, Cause: cause, Why: why, At: time.Now()})
+	case !s.Transport.Muted() && !s.asking.Load():
+		s.stepDown(local.StepDown{Term: s.term, Cause: cause, Why: why, At: time.Now()})
 	}
 }
 
 // judgeFollower mutes a replica that does not lead while something of its own hangs, and after it
 // stepped down until another one leads. If no leader is or can be elected without it, it must try.
 func (s *stepDowns) judgeFollower() {
-	cause, why := s.stalled(s.cfg.HungGiveUp, s.progress.stallLimit())
+	cause, why := s.stalled(s.Config.HungGiveUp, s.progress.stallLimit())
 	hangs := cause != "" && cause != CauseCommit
 	waits := s.gaveUp.Load() && len(s.successors(true)) > 0
 	mute := (hangs || waits) && s.leaderless < s.progress.stallLimit()
-	if mute == s.transport.Muted() {
+	if mute == s.Transport.Muted() {
 		return
 	}
-	s.transport.Mute(mute)
-	s.goRun(func() {
+	s.Transport.Mute(mute)
+	s.Go(func() {
 		if mute {
-			s.log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
+			s.Log.Error("this replica makes no progress and must not lead", "cause", cause, "why", why)
 		} else {
-			s.log.Info("this replica may lead again")
+			s.Log.Info("this replica may lead again")
 		}
 	})
 }
@@ -170,7 +164,7 @@ func (s *stepDowns) judgeFollower() {
 // stalled returns the cause of the stall of a write that has lasted for disk, or of another stall
 // that has lasted for limit. It returns "" if there is none.
 func (s *stepDowns) stalled(disk, limit time.Duration) (cause, why string) {
-	if age := s.guard.OldestWrite(time.Now()); age >= disk {
+	if age := s.Guard.OldestWrite(time.Now()); age >= disk {
 		return CauseDisk, fmt.Sprintf("a disk write has not returned for %s", age.Round(time.Second))
 	}
 	kind, why := s.progress.stalls.beyond(limit)
@@ -181,20 +175,20 @@ func (s *stepDowns) stalled(disk, limit time.Duration) (cause, why string) {
 }
 
 // stepDown gives up leadership if another replica could lead.
-func (s *stepDowns) stepDown(d StepDown) {
-	next := s.successors(!d.raftHangs())
-	if len(next) == 0 && (!d.raftHangs() || len(servers.Voters(s.configuration())) == 1) {
+func (s *stepDowns) stepDown(d local.StepDown) {
+	next := s.successors(!raftHangs(d))
+	if len(next) == 0 && (!raftHangs(d) || len(servers.Voters(s.Configuration())) == 1) {
 		if !s.alone {
 			s.alone = true
-			s.goRun(func() { // the watch must not depend on the logger
-				s.log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
+			s.Go(func() { // the watch must not depend on the logger
+				s.Log.Error("this leader makes no progress, and no other replica could do better", "cause", d.Cause, "why", d.Why)
 			})
 		}
 		return
 	}
 	s.tries++
 	s.asking.Store(true)
-	s.goRun(func() {
+	s.Go(func() {
 		defer s.asking.Store(false)
 		s.giveUp(d, next)
 	})
@@ -202,40 +196,40 @@ func (s *stepDowns) stepDown(d StepDown) {
 
 // raftHangs reports whether raft itself hangs, so that staying leader helps nobody: the others elect a
 // leader as soon as they can.
-func (d StepDown) raftHangs() bool { return d.Cause == CauseLoop || d.Cause == CauseDisk }
+func raftHangs(d local.StepDown) bool { return d.Cause == CauseLoop || d.Cause == CauseDisk }
 
 // giveUp tells the first of some voters that agrees to campaign, and mutes this replica. It keeps
 // leadership if nobody agrees, unless raft hangs.
-func (s *stepDowns) giveUp(d StepDown, next []raft.Server) {
+func (s *stepDowns) giveUp(d local.StepDown, next []raft.Server) {
 	var errs []error
 	i := slices.IndexFunc(next, func(v raft.Server) bool {
-		err := s.lead.succession.RequestElection(v)
+		err := s.lead.Succession.RequestElection(v)
 		errs = append(errs, err)
 		return err == nil
 	})
-	if i < 0 && !d.raftHangs() {
-		s.log.Warn("no voter starts an election", "error", errors.Join(errs...))
+	if i < 0 && !raftHangs(d) {
+		s.Log.Warn("no voter starts an election", "error", errors.Join(errs...))
 		return
 	}
 	s.gaveUp.Store(true)
-	s.transport.Mute(true)
+	s.Transport.Mute(true)
 	s.last.Store(&d)
 	select {
-	case s.current().notify <- false: // for watchLeadership
+	case s.Current().Notify <- false: // for watchLeadership
 	default:
 	}
-	if s.cfg.OnStepDown != nil {
-		s.cfg.OnStepDown(d)
+	if s.Config.OnStepDown != nil {
+		s.Config.OnStepDown(d)
 	}
-	s.log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term)
+	s.Log.Error("this leader makes no progress: giving up leadership", "cause", d.Cause, "why", d.Why, "term", d.Term)
 }
 
 // successors returns the voters that could lead in place of this leader, the longest log first. They
 // are alive, and are not the cause themselves. They form a majority, or one with this replica's vote.
 // A replica votes if its raft works, and only for a log that is at least as long as its own.
 func (s *stepDowns) successors(votes bool) []raft.Server {
-	all, self, term := servers.Voters(s.configuration()), s.Identity().ServerID(), s.Term()
-	last := func(v raft.Server) uint64 { return s.transport.Stored(v.ID, term) }
+	all, self, term := servers.Voters(s.Configuration()), s.Identity().ServerID(), s.Term()
+	last := func(v raft.Server) uint64 { return s.Transport.Stored(v.ID, term) }
 	able := slices.DeleteFunc(slices.Clone(all), func(v raft.Server) bool {
 		return v.ID == self || !s.alive(v.ID) || s.hinders(v.ID)
 	})
@@ -257,13 +251,13 @@ const aliveWithin = 2 * time.Second
 // ago. The goroutine that sends requests to it may hang too. A muted replica sends none, so it may
 // hear only requests for votes. Between two of them a candidate waits up to two election timeouts.
 func (s *stepDowns) alive(id raft.ServerID) bool {
-	within := max(aliveWithin, 3*s.cfg.Election)
-	return time.Since(s.transport.HeardAt(id)) < within || time.Since(s.lead.succession.HeardAt(id)) < within
+	within := max(aliveWithin, 3*s.Config.Election)
+	return time.Since(s.Transport.HeardAt(id)) < within || time.Since(s.lead.Succession.HeardAt(id)) < within
 }
 
 // hinders reports whether a follower stores no entries because of itself, such as its full disk.
 func (s *stepDowns) hinders(id raft.ServerID) bool {
-	return slices.ContainsFunc(s.transport.Refusals(), func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
+	return slices.ContainsFunc(s.Transport.Refusals(), func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
 }
 
 // stepDownText says that this replica gave up leadership a short time ago, or returns "".

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/access"
 )
 
 // greyCluster is a cluster in virtual time whose replicas record why they stepped down.
@@ -67,7 +69,7 @@ func (g *greyCluster) wantStepDown(l *simReplica, cause, why string) *simReplica
 	g.t.Helper()
 	begin := time.Now()
 	next := g.leader(l)
-	if took := time.Since(begin); took > l.c.stallLimit()+2*time.Second {
+	if took := time.Since(begin); took > l.c.progress.stallLimit()+2*time.Second {
 		g.t.Errorf("another leader after %s", took)
 	}
 	g.commits(next)
@@ -85,7 +87,7 @@ func (g *greyCluster) wantStepDown(l *simReplica, cause, why string) *simReplica
 func (g *greyCluster) wantUnmuted(r *simReplica) {
 	g.t.Helper()
 	for range 100 {
-		if !r.c.transport.Muted() {
+		if !r.c.core.Transport.Muted() {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -107,7 +109,7 @@ func (b blocker) GetRPCHeader() raft.RPCHeader {
 func TestStepDownMainLoop(t *testing.T) {
 	grey(t, nil, func(g *greyCluster, l *simReplica) {
 		release := make(blocker)
-		go l.c.transport.Inject(release, nil)
+		go l.c.core.Transport.Inject(release, nil)
 		l.c.WatchWork(func() Work { return Work{Waiting: "a batch waits"} }) // for the main loop
 		time.AfterFunc(time.Minute, func() { l.c.WatchWork(func() Work { return Work{} }) })
 		g.wantStepDown(l, CauseLoop, "main loop")
@@ -133,8 +135,8 @@ func TestStepDownUnasked(t *testing.T) {
 		}
 		g.net.mu.Unlock()
 		release := make(blocker)
-		go l.c.transport.Inject(release, nil)
-		for end := time.Now().Add(2 * l.c.stallLimit()); !l.c.transport.Muted() && time.Now().Before(end); {
+		go l.c.core.Transport.Inject(release, nil)
+		for end := time.Now().Add(2 * l.c.progress.stallLimit()); !l.c.core.Transport.Muted() && time.Now().Before(end); {
 			time.Sleep(100 * time.Millisecond)
 		}
 		g.commits(g.leader(l))
@@ -161,20 +163,20 @@ func TestStepDownLongestLog(t *testing.T) {
 			return nil
 		})
 		l.c.Propose([]byte("only here"))
-		time.Sleep(l.c.cfg.Election)
+		time.Sleep(l.c.core.Config.Election)
 		release := make(blocker)
-		go l.c.transport.Inject(release, nil)
-		for end := time.Now().Add(2 * l.c.stallLimit()); !l.c.transport.Muted() && time.Now().Before(end); {
+		go l.c.core.Transport.Inject(release, nil)
+		for end := time.Now().Add(2 * l.c.progress.stallLimit()); !l.c.core.Transport.Muted() && time.Now().Before(end); {
 			time.Sleep(100 * time.Millisecond)
 		}
-		if !l.c.transport.Muted() {
+		if !l.c.core.Transport.Muted() {
 			t.Fatal("it does not step down")
 		}
 		drop(nil)
 		close(release)
 		began := time.Now()
 		g.commits(g.leader(nil))
-		if took := time.Since(began); took > l.c.stallLimit()/2 {
+		if took := time.Since(began); took > l.c.progress.stallLimit()/2 {
 			t.Errorf("the next leader needs %s", took)
 		}
 	})
@@ -204,7 +206,7 @@ func TestStepDownApply(t *testing.T) {
 		f := l.c.Propose([]byte("hangs"))
 		g.wantStepDown(l, CauseApply, "committed and not applied")
 		time.Sleep(time.Minute)
-		if !l.c.transport.Muted() {
+		if !l.c.core.Transport.Muted() {
 			t.Error("it may lead although it does not apply entries")
 		}
 		until[l.id].Store(nil)
@@ -228,14 +230,14 @@ func TestStepDownWork(t *testing.T) {
 		})
 		g.wantStepDown(l, CauseWork, "the planner hangs")
 		time.Sleep(time.Minute)
-		if !l.c.transport.Muted() {
+		if !l.c.core.Transport.Muted() {
 			t.Error("it may lead although its work hangs")
 		}
 		for _, r := range g.others(l) {
 			g.stop(r)
 		}
-		time.Sleep(2 * l.c.stallLimit())
-		if l.c.transport.Muted() {
+		time.Sleep(2 * l.c.progress.stallLimit())
+		if l.c.core.Transport.Muted() {
 			t.Error("it does not try although nobody else leads")
 		}
 		for _, r := range g.others(l) {
@@ -275,9 +277,9 @@ func (g *greyCluster) others(l *simReplica) []*simReplica {
 // Their leader replaces the entry.
 func TestStepDownRefusedEntry(t *testing.T) {
 	grey(t, nil, func(g *greyCluster, l *simReplica) {
-		g.refuseEntries(fmt.Errorf("%w: event 999 is not known", ErrBadEntry), g.others(l)...)
+		g.refuseEntries(fmt.Errorf("%w: event 999 is not known", access.ErrBadEntry), g.others(l)...)
 		f := l.c.Propose(newerEntry)
-		g.wantStepDown(l, CauseCommit, "refuses: "+ErrBadEntry.Error()+": event 999")
+		g.wantStepDown(l, CauseCommit, "refuses: "+access.ErrBadEntry.Error()+": event 999")
 		if _, _, err := f.Wait(); !errors.Is(err, ErrUnknownOutcome) {
 			t.Errorf("the refused entry: %v, want %v", err, ErrUnknownOutcome)
 		}
@@ -292,7 +294,7 @@ func TestStepDownRefusedEntry(t *testing.T) {
 // although its log is the longest and the others cannot win for a while.
 func TestStepDownNotBackAtOnce(t *testing.T) {
 	grey(t, nil, func(g *greyCluster, l *simReplica) {
-		g.refuseEntries(ErrBadEntry, g.others(l)...)
+		g.refuseEntries(access.ErrBadEntry, g.others(l)...)
 		refuseEntry := g.net.refuse
 		var noVotes atomic.Bool
 		noVotes.Store(true)
@@ -305,12 +307,12 @@ func TestStepDownNotBackAtOnce(t *testing.T) {
 		}
 		g.net.mu.Unlock()
 		go func() { _, _, _ = l.c.Propose(newerEntry).Wait() }()
-		for end := time.Now().Add(4 * l.c.stallLimit()); len(g.stepDowns()) == 0; time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(4 * l.c.progress.stallLimit()); len(g.stepDowns()) == 0; time.Sleep(100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("it does not step down")
 			}
 		}
-		for end := time.Now().Add(l.c.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(l.c.progress.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			if l.c.IsLeader() {
 				t.Fatal("it leads again")
 			}
@@ -328,11 +330,11 @@ func TestNoStepDownInVain(t *testing.T) {
 	for name, hinder := range map[string]func(g *greyCluster, l *simReplica){
 		"one is down, the other refuses": func(g *greyCluster, l *simReplica) {
 			g.net.isolate(g.addr(g.others(l)[0]), true, true)
-			g.refuseEntries(ErrBadEntry, g.others(l)[1])
+			g.refuseEntries(access.ErrBadEntry, g.others(l)[1])
 		},
 		"full disks": func(g *greyCluster, l *simReplica) {
 			for _, r := range g.others(l) {
-				r.c.transport.RefuseEntries(true)
+				r.c.core.Transport.RefuseEntries(true)
 			}
 		},
 	} {
@@ -350,7 +352,7 @@ func TestNoStepDownInVain(t *testing.T) {
 				}
 				g.refuseEntries(nil)
 				for _, r := range g.others(l) {
-					r.c.transport.RefuseEntries(false)
+					r.c.core.Transport.RefuseEntries(false)
 				}
 				if _, _, err := f.Wait(); err != nil {
 					t.Error(err)
@@ -371,9 +373,9 @@ func TestNoStepDownAlone(t *testing.T) {
 	leadAlone(t, r)
 	r.c.WatchWork(func() Work { return Work{Waiting: "the planner hangs"} })
 	eventually(t, patience, "the problem is named", func() bool { return strings.Contains(r.c.Problem(), "the planner hangs") })
-	time.Sleep(2 * r.c.stallLimit())
-	if !r.c.IsLeader() || r.c.transport.Muted() {
-		t.Errorf("leads %v, muted %v", r.c.IsLeader(), r.c.transport.Muted())
+	time.Sleep(2 * r.c.progress.stallLimit())
+	if !r.c.IsLeader() || r.c.core.Transport.Muted() {
+		t.Errorf("leads %v, muted %v", r.c.IsLeader(), r.c.core.Transport.Muted())
 	}
 }
 
@@ -402,7 +404,7 @@ func TestSlowLeaderStays(t *testing.T) {
 // the others refuse.
 func TestStepDownsBecomeRare(t *testing.T) {
 	grey(t, nil, func(g *greyCluster, l *simReplica) {
-		g.refuseEntries(ErrBadEntry, g.rs...)
+		g.refuseEntries(access.ErrBadEntry, g.rs...)
 		var during []int // step-downs until the end of each period
 		for range 4 {
 			for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {

@@ -107,12 +107,12 @@ func TestFalseCrashProofKeepsLeader(t *testing.T) {
 		f := follower(rs, l)
 		term := l.c.Term()
 		if deaf {
-			f.c.succession.ProcessDead(l.id)
+			f.c.lead.Succession.ProcessDead(l.id)
 			eventually(t, soonerThanTimers, "it stands", func() bool { return f.c.Term() > term })
 			continue
 		}
 		acquainted(t, rs)
-		f.c.succession.ProcessDead(l.id)
+		f.c.lead.Succession.ProcessDead(l.id)
 		staysLeader(t, l, term, 500*time.Millisecond)
 	}
 }
@@ -128,9 +128,9 @@ func TestFalseCrashProofWithdrawn(t *testing.T) {
 	term := l.c.Term()
 	acquainted(t, rs)
 	f := follower(rs, l)
-	f.c.succession.ProcessDead(l.id)
+	f.c.lead.Succession.ProcessDead(l.id)
 	eventually(t, patience, f.id+" hears "+l.id+" again", func() bool {
-		p := f.c.succession.Status()
+		p := f.c.lead.Succession.Status()
 		return p.HearsLeader && p.DeadLeaderTerm == 0
 	})
 	if now := f.c.Term(); now != term {
@@ -162,14 +162,14 @@ func TestShorterLogRequestsElection(t *testing.T) {
 	l := leader(t, rs)
 	behind := follower(rs, l)
 	other := follower(without(rs, behind), l)
-	behind.c.transport.RefuseEntries(true)
+	behind.c.core.Transport.RefuseEntries(true)
 	inStep(t, []*replica{l, other}, put(t, []*replica{l}, 5))
 	eventually(t, patience, "the longer log is known", func() bool {
-		last, term := behind.c.stores.Logs.Tail()
-		p := behind.c.succession.StatusOf(other.c.Identity().ServerID())
+		last, term := behind.c.core.Stores.Logs.Tail()
+		p := behind.c.lead.Succession.StatusOf(other.c.Identity().ServerID())
 		return p.LastTerm == term && p.LastIndex > last
 	})
-	behind.c.succession.ProcessDead(l.id)
+	behind.c.lead.Succession.ProcessDead(l.id)
 	eventually(t, soonerThanTimers, "the one with the longer log leads", other.c.IsLeader)
 }
 
@@ -181,10 +181,10 @@ func TestCampaignFromCandidate(t *testing.T) {
 		r.stop()
 	}
 	a := rs[0].start() // without the others it can only become a candidate
-	a.c.succession.Campaign()
-	eventually(t, soonerThanTimers, "candidate", func() bool { return a.c.current().raft.State().String() == "Candidate" })
+	a.c.lead.Succession.Campaign()
+	eventually(t, soonerThanTimers, "candidate", func() bool { return a.c.core.Current().Raft.State().String() == "Candidate" })
 	term := a.c.Term()
-	a.c.succession.Campaign()
+	a.c.lead.Succession.Campaign()
 	eventually(t, soonerThanTimers, "a higher term", func() bool { return a.c.Term() >= term+2 })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 	"rmd/internal/failpoint"
@@ -20,17 +21,17 @@ func (c *changes) Transfer(id string) error { return c.admin(adminRequest{Op: "t
 // transferHere checks the target, transfers leadership and waits until this replica no longer
 // leads.
 func (c *changes) transferHere(ctx context.Context, id string) error {
-	in := c.current()
+	in := c.Current()
 	var f raft.Future
 	if id == "" {
-		if len(servers.Voters(c.configuration())) < 2 {
+		if len(servers.Voters(c.Configuration())) < 2 {
 			return refusal.New(refusal.NotHealthy, "join and promote another replica first", "the cluster has no other voter")
 		}
-		c.transfers.begin()
-		defer c.transfers.end()
-		f = in.raft.LeadershipTransfer()
+		c.Transfers.Begin()
+		defer c.Transfers.End()
+		f = in.Raft.LeadershipTransfer()
 	} else {
-		s, ok := servers.Find(c.configuration(), id)
+		s, ok := servers.Find(c.Configuration(), id)
 		switch {
 		case !ok:
 			return noSuch(id)
@@ -42,18 +43,18 @@ func (c *changes) transferHere(ctx context.Context, id string) error {
 		if err := c.awaitTarget(ctx, s, id); err != nil {
 			return err
 		}
-		c.transfers.begin()
-		defer c.transfers.end()
-		f = in.raft.LeadershipTransferToServer(s.ID, s.Address)
+		c.Transfers.Begin()
+		defer c.Transfers.End()
+		f = in.Raft.LeadershipTransferToServer(s.ID, s.Address)
 	}
 	failpoint.Hit(failpoint.TransferBegun)
-	if err := in.await(ctx, f); err != nil {
+	if err := in.Await(ctx, f); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("transfer leadership: %w", err)
 		}
 		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\" and try again", "the leadership transfer failed: %v", err)
 	}
-	for in.raft.State() == raft.Leader {
+	for in.Raft.State() == raft.Leader {
 		select {
 		case <-time.After(2 * time.Millisecond):
 		case <-ctx.Done():
@@ -63,12 +64,12 @@ func (c *changes) transferHere(ctx context.Context, id string) error {
 	return nil
 }
 
-// awaitTarget waits up to patientTimeout until the target's log has everything that is committed
+// awaitTarget waits up to protocol.PatientTimeout until the target's log has everything that is committed
 // now.
 func (c *changes) awaitTarget(ctx context.Context, s raft.Server, id string) error {
 	want := c.CommitIndex()
 	var lag uint64
-	for deadline := time.Now().Add(patientTimeout); ; {
+	for deadline := time.Now().Add(protocol.PatientTimeout); ; {
 		i, ok := c.survey.askPatiently(s)[s.ID]
 		if !ok {
 			return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", id)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"rmd/cluster/refusal"
 )
@@ -91,6 +92,15 @@ const (
 	Committed  byte = 12
 	RolledBack byte = 13
 	Introduce  byte = 14
+)
+
+// A replica that does not answer within InfoTimeout is shown as unreachable. A command is refused
+// because of such a replica only after PatientTimeout, since a busy machine is not dead. (If the
+// process is dead, the call fails at once.)
+const (
+	InfoTimeout    = 500 * time.Millisecond
+	PatientTimeout = 4 * time.Second
+	AdminTimeout   = 15 * time.Second // for a change of the membership
 )
 
 // reply is the answer of every JSON method: either a refusal or a body.

@@ -19,7 +19,6 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"cluster":            6390,
 	"fsm/state":          9680,
 	"jepsen-lite/sim":    8320,
 	"scheduler/capacity": 5550,

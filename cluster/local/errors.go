@@ -1,11 +1,8 @@
-package cluster
+package local
 
 import (
 	"errors"
 
-	"rmd/cluster/identity"
-	"rmd/cluster/raftstore"
-	"rmd/cluster/refusal"
 	"rmd/internal/outcome"
 )
 
@@ -27,31 +24,4 @@ var (
 	ErrRemoved = errors.New("this replica was removed from the cluster")
 	// ErrDigest means that this replica's state differs from the majority's.
 	ErrDigest = errors.New("state digest differs from the majority's")
-)
-
-// Errors of the data directory and the stores.
-var (
-	ErrNewer   = raftstore.ErrNewer
-	ErrInUse   = raftstore.ErrInUse
-	ErrDamaged = raftstore.ErrDamaged
-	ErrForeign = raftstore.ErrForeign
-	ErrModes   = raftstore.ErrModes
-)
-
-// IsNoSpace reports whether err means that the file system or the quota is full.
-func IsNoSpace(err error) bool { return raftstore.IsNoSpace(err) }
-
-// Identity is the identity that a replica stores.
-type Identity = identity.Identity
-
-// Trust contains what a replica needs to prove its identity and to recognize other replicas.
-type Trust = identity.Trust
-
-// Refusal is the error of a request that was refused and changed nothing.
-type Refusal = refusal.Refusal
-
-// Roles with which a replica may join.
-const (
-	RoleVoter    = identity.RoleVoter
-	RoleNonvoter = identity.RoleNonvoter
 )

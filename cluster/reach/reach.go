@@ -1,4 +1,4 @@
-package cluster
+package reach
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 	"rmd/cluster/servers"
 )
 
-// reach knows which members this replica cannot open a new connection to.
-type reach struct {
-	*core
+// Watch knows which members this replica cannot open a new connection to.
+type Watch struct {
+	*local.Replica
 	tries connectionTries
 }
 
@@ -46,21 +47,28 @@ const (
 	reachTimeout = 5 * time.Second
 )
 
+// New returns a reach that has tried nothing yet.
+func New(c *local.Replica) *Watch { return &Watch{Replica: c, tries: newConnectionTries()} }
+
 func newConnectionTries() connectionTries {
 	return connectionTries{tried: map[raft.ServerID]time.Time{}, failed: map[raft.ServerID]failedTry{}, now: make(chan struct{}, 1)}
 }
 
-// TryConnections tries at once whether new connections to the other replicas can be opened. It does
+// Unreached returns the configured ids of the members that this replica cannot open a new connection
+// to, each with the reason. It is nil if there are none.
+func (r *Watch) Unreached() map[string]string { return r.tries.unreached() }
+
+// TryNow tries at once whether new connections to the other replicas can be opened. It does
 // not wait for the result, which Members shows.
-func (r *reach) TryConnections() {
+func (r *Watch) TryNow() {
 	select {
 	case r.tries.now <- struct{}{}:
 	default:
 	}
 }
 
-// watchReach tries to connect to the other members until the cluster closes.
-func (r *reach) watchReach() {
+// Run tries to connect to the other members until the cluster closes.
+func (r *Watch) Run() {
 	t := time.NewTicker(reachAgain)
 	defer t.Stop()
 	for {
@@ -69,7 +77,7 @@ func (r *reach) watchReach() {
 		case <-t.C:
 		case <-r.tries.now:
 			all = true
-		case <-r.ctx.Done():
+		case <-r.Context.Done():
 			return
 		}
 		r.tryMembers(all)
@@ -77,8 +85,8 @@ func (r *reach) watchReach() {
 }
 
 // tryMembers tries the members whose turn it is, or all, concurrently.
-func (r *reach) tryMembers(all bool) {
-	conf := r.configuration()
+func (r *Watch) tryMembers(all bool) {
+	conf := r.Configuration()
 	r.tries.keep(conf)
 	var wg sync.WaitGroup
 	for _, s := range conf.Servers {
@@ -86,24 +94,24 @@ func (r *reach) tryMembers(all bool) {
 			continue
 		}
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(r.ctx, reachTimeout)
+			ctx, cancel := context.WithTimeout(r.Context, reachTimeout)
 			defer cancel()
-			r.tried(s.ID, r.peer.Reach(ctx, string(s.Address)))
+			r.tried(s.ID, r.Peer.Reach(ctx, string(s.Address)))
 		})
 	}
 	wg.Wait()
 }
 
 // tried records the result of a try, and logs when it changes.
-func (r *reach) tried(id raft.ServerID, err error) {
-	if r.ctx.Err() != nil {
+func (r *Watch) tried(id raft.ServerID, err error) {
+	if r.Context.Err() != nil {
 		return
 	}
 	switch before, now := r.tries.record(id, err, time.Now()); {
 	case now == reachTries && before < now:
-		r.log.Warn("cannot open a new connection to a replica; it does not count for an election", "replica", id, "error", err)
+		r.Log.Warn("cannot open a new connection to a replica; it does not count for an election", "replica", id, "error", err)
 	case now == 0 && before >= reachTries:
-		r.log.Info("new connections to a replica can be opened again", "replica", id)
+		r.Log.Info("new connections to a replica can be opened again", "replica", id)
 	}
 }
 

@@ -1,4 +1,4 @@
-package cluster
+package local
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // Test: TestStopOn, which checks that this works with the library's current version.
 // Delete when: Shutdown answers every future.
 
-// await waits for a future until ctx or the instance ends.
-func (in *instance) await(ctx context.Context, f raft.Future) error {
+// Await waits for a future until ctx or the instance ends.
+func (in *Instance) Await(ctx context.Context, f raft.Future) error {
 	stop := make(chan struct{})
 	merged, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(in.ctx, cancel)()
+	defer context.AfterFunc(in.Context, cancel)()
 	defer context.AfterFunc(merged, func() { close(stop) })()
-	if !stopOn(f, stop) {
+	if !StopOn(f, stop) {
 		return f.Error()
 	}
 	err := f.Error()
@@ -33,10 +33,10 @@ func (in *instance) await(ctx context.Context, f raft.Future) error {
 	return err
 }
 
-// stopOn makes a future end with raft.ErrRaftShutdown when stop is closed. It sets the field before
+// StopOn makes a future end with raft.ErrRaftShutdown when stop is closed. It sets the field before
 // the future's only waiter reads it. It returns false for values without this field, such as the
 // library's error futures.
-func stopOn(f raft.Future, stop chan struct{}) bool {
+func StopOn(f raft.Future, stop chan struct{}) bool {
 	v := reflect.ValueOf(f)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
 		return false
@@ -49,6 +49,6 @@ func stopOn(f raft.Future, stop chan struct{}) bool {
 	return true
 }
 
-// enqueued reports whether raft accepted the request. Otherwise the library returns an error value
+// Enqueued reports whether raft accepted the request. Otherwise the library returns an error value
 // instead of a pointer.
-func enqueued(f raft.Future) bool { return reflect.ValueOf(f).Kind() == reflect.Pointer }
+func Enqueued(f raft.Future) bool { return reflect.ValueOf(f).Kind() == reflect.Pointer }

@@ -1,4 +1,4 @@
-package cluster
+package access
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 // admissionsMax is the maximum length of a chain. The oldest admissions are dropped.
 const admissionsMax = 64
 
-// admit returns the chain of a replica that this leader admits, or nil if this replica has no key.
-func (a *access) admit(server raft.ServerID) []identity.Admission {
+// Admit returns the chain of a replica that this leader admits, or nil if this replica has no key.
+func (a *Rules) Admit(server raft.ServerID) []identity.Admission {
 	id := a.Identity()
 	key := id.Trust.PrivateKey()
 	if key == nil {
@@ -37,8 +37,8 @@ func (a *access) admit(server raft.ServerID) []identity.Admission {
 	return chain[:min(len(chain), admissionsMax)]
 }
 
-// admitted returns nil if a chain leads from a replica to a member that this replica knows.
-func (a *access) admitted(server raft.ServerID, chain []identity.Admission) error {
+// Admitted returns nil if a chain leads from a replica to a member that this replica knows.
+func (a *Rules) Admitted(server raft.ServerID, chain []identity.Admission) error {
 	id, at := a.Identity(), string(server)
 	for range min(len(chain), admissionsMax) {
 		i := slices.IndexFunc(chain, func(a identity.Admission) bool { return a.Server == at })
@@ -50,10 +50,10 @@ func (a *access) admitted(server raft.ServerID, chain []identity.Admission) erro
 		if !a.ownsKey(by, link.Key) || !ed25519.Verify(link.Key, link.Signed(id.WireID()), link.Sig) {
 			return fmt.Errorf("the admission of %s is not signed by %s", link.Server, link.By)
 		}
-		if a.dir.IsRemoved(by) { // the log here has by's removal, and so all that by did as a member before
+		if a.Dir.IsRemoved(by) { // the log here has by's removal, and so all that by did as a member before
 			return fmt.Errorf("%s was admitted by %s, which was removed", link.Server, link.By)
 		}
-		if a.trusts(by) {
+		if a.Trusts(by) {
 			return nil
 		}
 		at = link.By
@@ -62,15 +62,15 @@ func (a *access) admitted(server raft.ServerID, chain []identity.Admission) erro
 }
 
 // ownsKey reports whether a key belongs to a replica.
-func (a *access) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
+func (a *Rules) ownsKey(server raft.ServerID, key ed25519.PublicKey) bool {
 	if len(key) != ed25519.PublicKeySize {
 		return false
 	}
 	if _, incarnation := identity.Split(server); identity.NamesKey(incarnation) {
 		return identity.Fingerprint(key) == incarnation
 	}
-	pinned := a.dir.PinnedKey(server)
-	return pinned == hex.EncodeToString(key) || pinned == "" && !a.peer.Proves()
+	pinned := a.Dir.PinnedKey(server)
+	return pinned == hex.EncodeToString(key) || pinned == "" && !a.Peer.Proves()
 }
 
 // introductions remembers which replicas have shown a valid chain. It forgets a replica as soon as
@@ -84,8 +84,8 @@ type introductions struct {
 // introductionsMax is the maximum size of both maps.
 const introductionsMax = 256
 
-// has reports whether a replica has shown a valid chain.
-func (s *introductions) has(server raft.ServerID) bool {
+// Has reports whether a replica has shown a valid chain.
+func (s *introductions) Has(server raft.ServerID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known[server]
@@ -101,9 +101,9 @@ func (s *introductions) add(server raft.ServerID) {
 	s.known[server] = true
 }
 
-// forget drops the replicas for which decided returns true. From then on only the membership
+// Forget drops the replicas for which decided returns true. From then on only the membership
 // counts.
-func (s *introductions) forget(decided func(raft.ServerID) bool) {
+func (s *introductions) Forget(decided func(raft.ServerID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.known { // the order does not matter
@@ -130,38 +130,38 @@ func (s *introductions) due(to raft.ServerAddress, now time.Time) bool {
 	return true
 }
 
-// introduction is the message that carries a chain.
-type introduction struct {
+// Introduction is the message that carries a chain.
+type Introduction struct {
 	Chain []identity.Admission `json:"chain"`
 }
 
-// introduceHere checks the chain of the replica from, and records that replica if the chain is
+// IntroduceHere checks the chain of the replica from, and records that replica if the chain is
 // valid.
-func (a *access) introduceHere(from string, q introduction) error {
+func (a *Rules) IntroduceHere(from string, q Introduction) error {
 	server := raft.ServerID(from)
-	if a.trusts(server) {
+	if a.Trusts(server) {
 		return nil
 	}
-	if err := a.admitted(server, q.Chain); err != nil {
+	if err := a.Admitted(server, q.Chain); err != nil {
 		return refusal.New(refusal.NoSuchReplica, "join first", "%v", err)
 	}
-	a.log.Info("a replica has proved its admission, which is not in this log yet", "replica", server)
-	a.introduced.add(server)
+	a.Log.Info("a replica has proved its admission, which is not in this log yet", "replica", server)
+	a.Introduced.add(server)
 	return nil
 }
 
-// introduce sends this replica's chain to a replica that has refused it as a non-member. It reports
+// Introduce sends this replica's chain to a replica that has refused it as a non-member. It reports
 // whether the refused request is worth another try.
-func (a *access) introduce(to raft.ServerAddress) bool {
+func (a *Rules) Introduce(to raft.ServerAddress) bool {
 	chain := a.Identity().Trust.Admission
-	if a.peer == nil || len(chain) == 0 || !a.introduced.due(to, time.Now()) {
+	if a.Peer == nil || len(chain) == 0 || !a.Introduced.due(to, time.Now()) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(a.ctx, infoTimeout)
+	ctx, cancel := context.WithTimeout(a.Context, protocol.InfoTimeout)
 	defer cancel()
-	_, err := protocol.Ask[protocol.None](ctx, a.peer, string(to), protocol.Introduce, introduction{chain})
+	_, err := protocol.Ask[protocol.None](ctx, a.Peer, string(to), protocol.Introduce, Introduction{chain})
 	if err != nil {
-		a.log.Debug("a replica does not know this one as a member", "address", to, "error", err)
+		a.Log.Debug("a replica does not know this one as a member", "address", to, "error", err)
 	}
 	return err == nil
 }

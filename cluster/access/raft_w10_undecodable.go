@@ -1,4 +1,4 @@
-package cluster
+package access
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/rafttransport"
 	"rmd/cluster/servers"
@@ -29,19 +30,19 @@ import (
 // ErrBadEntry is the error of a proposal that replicas cannot apply. It was not appended.
 var ErrBadEntry = rafttransport.ErrBadEntry
 
-// entryChecks checks entries before they are proposed or stored.
-type entryChecks struct {
-	*core
+// Entries checks entries before they are proposed or stored.
+type Entries struct {
+	*local.Replica
 	refusalLogged atomic.Int64 // when the last refusal of entries was logged, in Unix nanoseconds
 }
 
 // verifyEntries checks the entries of an AppendEntries request.
-func (k *entryChecks) verifyEntries(q *raft.AppendEntriesRequest) error {
+func (k *Entries) verifyEntries(q *raft.AppendEntriesRequest) error {
 	for i, e := range q.Entries {
 		if e == nil || e.Index != q.PrevLogEntry+uint64(i)+1 {
 			return fmt.Errorf("%w: entry %d of %d has the wrong index", ErrBadEntry, i+1, len(q.Entries))
 		}
-		if err := k.verifyEntry(e.Type, e.Data); err != nil && !k.hasStored(e) {
+		if err := k.VerifyEntry(e.Type, e.Data); err != nil && !k.hasStored(e) {
 			return fmt.Errorf("%w: index %d, term %d: %w", ErrBadEntry, e.Index, e.Term, err)
 		}
 	}
@@ -51,23 +52,23 @@ func (k *entryChecks) verifyEntries(q *raft.AppendEntriesRequest) error {
 // hasStored reports whether this replica has already stored an entry. The library skips such
 // entries. If they were refused, an older program with newer data would never learn what is
 // committed, and so would not stop at the entry that it does not know.
-func (k *entryChecks) hasStored(e *raft.Log) bool {
+func (k *Entries) hasStored(e *raft.Log) bool {
 	var stored raft.Log
-	return k.stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
+	return k.Stores.Logs.GetLog(e.Index, &stored) == nil && stored.Term == e.Term
 }
 
-// verifyEntry checks one entry.
-func (k *entryChecks) verifyEntry(t raft.LogType, data []byte) error {
+// VerifyEntry checks one entry.
+func (k *Entries) VerifyEntry(t raft.LogType, data []byte) error {
 	switch t {
 	case raft.LogNoop, raft.LogBarrier:
 		return nil
 	case raft.LogConfiguration:
 		return verifyConfiguration(data)
 	case raft.LogCommand:
-		if k.cfg.VerifyEntry == nil {
+		if k.Config.VerifyEntry == nil {
 			return nil
 		}
-		return k.cfg.VerifyEntry(data)
+		return k.Config.VerifyEntry(data)
 	}
 	return fmt.Errorf("unknown entry type %d", t)
 }
@@ -94,19 +95,19 @@ func verifyConfiguration(data []byte) error {
 // badPause is the least time between two log lines about refused entries.
 const badPause = time.Minute
 
-// verifyReceived checks a Raft request. It logs a refusal at most once per badPause.
-func (k *entryChecks) verifyReceived(cmd any) error {
+// VerifyReceived checks a Raft request. It logs a refusal at most once per badPause.
+func (k *Entries) VerifyReceived(cmd any) error {
 	err := k.verifyRequest(cmd)
 	if now := time.Now().UnixNano(); err != nil {
 		if last := k.refusalLogged.Load(); now-last > int64(badPause) && k.refusalLogged.CompareAndSwap(last, now) {
-			k.log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's", "error", err)
+			k.Log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's", "error", err)
 		}
 	}
 	return err
 }
 
 // verifyRequest checks what a Raft request asks this replica to store.
-func (k *entryChecks) verifyRequest(cmd any) error {
+func (k *Entries) verifyRequest(cmd any) error {
 	switch q := cmd.(type) {
 	case *raft.AppendEntriesRequest:
 		return k.verifyEntries(q)

@@ -1,4 +1,4 @@
-package cluster
+package local
 
 import (
 	"errors"
@@ -12,15 +12,15 @@ import (
 	"rmd/internal/failpoint"
 )
 
-// machine wraps the caller's FSM for raft. It remembers what the FSM has applied. After a restart
+// Machine wraps the caller's FSM for raft. It remembers what the FSM has applied. After a restart
 // of raft in place it skips entries that the FSM has already applied, so that the state never goes
 // back.
-type machine struct {
+type Machine struct {
 	inner   raft.FSM
 	changed func(index uint64, conf raft.Configuration)
 	failed  func(err error) // called for a snapshot that the FSM cannot make
 
-	applied atomic.Uint64 // highest index whose effect is in the FSM
+	Applied atomic.Uint64 // highest index whose effect is in the FSM
 	seen    atomic.Uint64 // highest index that this raft instance has passed in
 
 	committed atomic.Pointer[raft.Configuration] // the newest applied membership, nil before the first one
@@ -30,24 +30,25 @@ type machine struct {
 }
 
 var (
-	_ raft.FSM                = (*machine)(nil)
-	_ raft.ConfigurationStore = (*machine)(nil)
+	_ raft.FSM                = (*Machine)(nil)
+	_ raft.ConfigurationStore = (*Machine)(nil)
 )
 
-func newMachine(inner raft.FSM, changed func(uint64, raft.Configuration), failed func(error)) *machine {
-	return &machine{inner: inner, changed: changed, failed: failed, wake: make(chan struct{})}
+// NewMachine returns a Machine around the FSM of the caller.
+func NewMachine(inner raft.FSM, changed func(uint64, raft.Configuration), failed func(error)) *Machine {
+	return &Machine{inner: inner, changed: changed, failed: failed, wake: make(chan struct{})}
 }
 
 // errReplaying delays a snapshot.
 var errReplaying = errors.New("raft has not caught up after its restart")
 
-// restarted prepares for a new raft instance that starts at a snapshot's index.
-func (m *machine) restarted(snapshot uint64) { m.seen.Store(snapshot) }
+// Restarted prepares for a new raft instance that starts at a snapshot's index.
+func (m *Machine) Restarted(snapshot uint64) { m.seen.Store(snapshot) }
 
 // Apply applies an entry unless the FSM has already applied it.
-func (m *machine) Apply(l *raft.Log) any {
+func (m *Machine) Apply(l *raft.Log) any {
 	m.seen.Store(l.Index)
-	if l.Index <= m.applied.Load() {
+	if l.Index <= m.Applied.Load() {
 		return nil
 	}
 	resp := m.inner.Apply(l)
@@ -56,9 +57,9 @@ func (m *machine) Apply(l *raft.Log) any {
 }
 
 // StoreConfiguration records a committed membership.
-func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
+func (m *Machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 	m.seen.Store(index)
-	if index > m.applied.Load() {
+	if index > m.Applied.Load() {
 		if s, ok := m.inner.(raft.ConfigurationStore); ok {
 			s.StoreConfiguration(index, conf)
 		}
@@ -68,9 +69,9 @@ func (m *machine) StoreConfiguration(index uint64, conf raft.Configuration) {
 	m.changed(index, conf)
 }
 
-// membership returns the newest committed membership that was applied here. It is empty before the
+// Membership returns the newest committed membership that was applied here. It is empty before the
 // first one.
-func (m *machine) membership() raft.Configuration {
+func (m *Machine) Membership() raft.Configuration {
 	if conf := m.committed.Load(); conf != nil {
 		return *conf
 	}
@@ -78,13 +79,13 @@ func (m *machine) membership() raft.Configuration {
 }
 
 // advance raises applied and wakes the goroutines that wait for it.
-func (m *machine) advance(index uint64) {
+func (m *Machine) advance(index uint64) {
 	for {
-		old := m.applied.Load()
+		old := m.Applied.Load()
 		if index <= old {
 			return
 		}
-		if m.applied.CompareAndSwap(old, index) {
+		if m.Applied.CompareAndSwap(old, index) {
 			break
 		}
 	}
@@ -94,8 +95,8 @@ func (m *machine) advance(index uint64) {
 	m.wake = make(chan struct{})
 }
 
-// moved returns a channel that is closed when applied changes.
-func (m *machine) moved() <-chan struct{} {
+// Moved returns a channel that is closed when applied changes.
+func (m *Machine) Moved() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.wake
@@ -104,8 +105,8 @@ func (m *machine) moved() <-chan struct{} {
 // Snapshot forks the FSM's state. Raft records the snapshot under the index that it has passed in
 // so far. While that index is behind the state, Snapshot fails: after a restore, entries would be
 // applied twice.
-func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	if m.seen.Load() < m.applied.Load() {
+func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
+	if m.seen.Load() < m.Applied.Load() {
 		return nil, errReplaying
 	}
 	s, err := m.inner.Snapshot()
@@ -117,7 +118,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 }
 
 // Restore replaces the state with a snapshot, which was verified when it was written.
-func (m *machine) Restore(r io.ReadCloser) error {
+func (m *Machine) Restore(r io.ReadCloser) error {
 	meta, err := raftstore.RestoredMeta(r)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	}
 	failpoint.Hit(failpoint.SnapshotApplied)
 	m.seen.Store(meta.Index)
-	m.applied.Store(meta.Index) // set, not raised: a restored backup may have any index
+	m.Applied.Store(meta.Index) // set, not raised: a restored backup may have any index
 	m.committed.Store(&meta.Configuration)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,4 +1,4 @@
-package cluster
+package local
 
 import (
 	"errors"
@@ -140,8 +140,8 @@ type Options struct {
 	FastTimers bool
 }
 
-// stores returns the stores that replace those on disk.
-func (o Options) stores() raftstore.Options {
+// Stores returns the stores that replace those on disk.
+func (o Options) Stores() raftstore.Options {
 	return raftstore.Options{Log: o.LogStore, Stable: o.StableStore, Snapshots: o.SnapshotStore}
 }
 
@@ -155,6 +155,14 @@ type AutopilotConfig struct {
 	ServerStabilizationTime        time.Duration `json:"server_stabilization_time"`
 	// Interval is the time between two health checks. Changes are made at the same interval.
 	Interval time.Duration `json:"interval"`
+}
+
+// StepDown says why a leader gave up leadership.
+type StepDown struct {
+	Term  uint64
+	Cause string // CauseDisk and so on
+	Why   string // what waited, as in Progress
+	At    time.Time
 }
 
 // Measure names a measurement that Config.Observe receives.
@@ -211,14 +219,17 @@ const ReplicasMax = 7
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
+// ValidID reports whether a text can be the id of a replica or of a cluster.
+func ValidID(id string) bool { return idPattern.MatchString(id) }
+
 // Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
-	if !idPattern.MatchString(c.ID) {
+	if !ValidID(c.ID) {
 		bad("invalid id %q: use 1 to 64 letters, digits, '_', '-', '.'", c.ID)
 	}
-	if !idPattern.MatchString(c.ClusterName) {
+	if !ValidID(c.ClusterName) {
 		bad("invalid cluster name %q: use 1 to 64 letters, digits, '_', '-', '.'", c.ClusterName)
 	}
 	if c.FSM == nil || c.Logger == nil {

@@ -1,4 +1,4 @@
-package cluster
+package commits
 
 import (
 	"context"
@@ -7,14 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rmd/cluster/protocol"
-
 	"github.com/hashicorp/raft"
+
+	"rmd/cluster/local"
+	"rmd/cluster/protocol"
 )
 
-// commitSender sends commit notices while this replica leads.
-type commitSender struct {
-	*core
+// Sender sends commit notices while this replica leads.
+type Sender struct {
+	*local.Replica
 	notifier commitNotifier
 }
 
@@ -30,6 +31,11 @@ type commitNotifier struct {
 
 	mu   sync.Mutex
 	busy map[raft.ServerID]bool // servers to which a notice is being sent
+}
+
+// NewSender returns a Sender without a proposal in flight.
+func NewSender(c *local.Replica) *Sender {
+	return &Sender{Replica: c, notifier: newCommitNotifier()}
 }
 
 func newCommitNotifier() commitNotifier {
@@ -76,22 +82,28 @@ const (
 	commitNoticeTimeout = 500 * time.Millisecond
 )
 
-// watchCommits sends commit notices until the cluster closes.
-func (s *commitSender) watchCommits() {
+// Proposed counts a proposal as in flight until ended is called.
+func (s *Sender) Proposed() { s.notifier.inFlight.Add(1) }
+
+// Ended counts a proposal as ended. committed reports whether its entry was committed.
+func (s *Sender) Ended(committed bool) { s.notifier.proposalEnded(committed) }
+
+// Run sends commit notices until the cluster closes.
+func (s *Sender) Run() {
 	for {
 		select {
 		case <-s.notifier.wakeup:
 			if s.noProposals() {
 				s.notifyCommit()
 			}
-		case <-s.ctx.Done():
+		case <-s.Context.Done():
 			return
 		}
 	}
 }
 
 // noProposals reports whether no proposal is in flight and no runnable goroutine makes one.
-func (s *commitSender) noProposals() bool {
+func (s *Sender) noProposals() bool {
 	for range commitYields {
 		if s.notifier.inFlight.Load() > 0 {
 			return false // the end of that proposal wakes watchCommits again
@@ -103,22 +115,22 @@ func (s *commitSender) noProposals() bool {
 
 // notifyCommit sends a notice to each other member, except to those that another notice is being
 // sent to.
-func (s *commitSender) notifyCommit() {
+func (s *Sender) notifyCommit() {
 	n, ok := s.newestCommit()
 	if !ok {
 		return
 	}
 	self := s.Identity().ServerID()
-	for _, to := range s.current().raft.GetConfiguration().Configuration().Servers {
+	for _, to := range s.Current().Raft.GetConfiguration().Configuration().Servers {
 		if to.ID == self || !s.notifier.begin(to.ID) {
 			continue
 		}
-		s.goRun(func() {
-			ctx, cancel := context.WithTimeout(s.ctx, commitNoticeTimeout)
+		s.Go(func() {
+			ctx, cancel := context.WithTimeout(s.Context, commitNoticeTimeout)
 			defer cancel()
-			_, err := s.peer.Call(ctx, string(to.Address), protocol.Committed, n.encode()) // a lost notice does no harm: CommitTimeout follows
+			_, err := s.Peer.Call(ctx, string(to.Address), protocol.Committed, n.Encode()) // a lost notice does no harm: CommitTimeout follows
 			s.notifier.end(to.ID)
-			if err == nil && s.current().raft.CommitIndex() > n.index {
+			if err == nil && s.Current().Raft.CommitIndex() > n.Index {
 				s.notifier.wake()
 			}
 		})
@@ -127,17 +139,17 @@ func (s *commitSender) notifyCommit() {
 
 // newestCommit returns the newest commit of this replica's leadership. It returns false if this
 // replica does not lead.
-func (s *commitSender) newestCommit() (commitNotice, bool) {
-	in := s.current()
-	n := commitNotice{term: in.raft.CurrentTerm()}
-	if in.raft.State() != raft.Leader {
+func (s *Sender) newestCommit() (Notice, bool) {
+	in := s.Current()
+	n := Notice{Term: in.Raft.CurrentTerm()}
+	if in.Raft.State() != raft.Leader {
 		return n, false
 	}
-	n.index = in.raft.CommitIndex()
+	n.Index = in.Raft.CommitIndex()
 	var l raft.Log
-	if s.stores.Logs.Peek(n.index, &l) != nil {
+	if s.Stores.Logs.Peek(n.Index, &l) != nil {
 		return n, false // compacted: all members have the entry
 	}
-	n.entryTerm = l.Term
-	return n, in.raft.State() == raft.Leader && in.raft.CurrentTerm() == n.term
+	n.EntryTerm = l.Term
+	return n, in.Raft.State() == raft.Leader && in.Raft.CurrentTerm() == n.Term
 }

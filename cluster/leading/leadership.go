@@ -1,4 +1,4 @@
-package cluster
+package leading
 
 import (
 	"sync"
@@ -6,7 +6,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/access"
 	"rmd/cluster/identity"
+	"rmd/cluster/local"
 	"rmd/cluster/succession"
 	"rmd/internal/leadership"
 )
@@ -14,13 +16,13 @@ import (
 // Leadership says which replica leads, as far as this replica knows.
 type Leadership = leadership.Leadership
 
-// leaderships knows who leads, and tells the parts that depend on it.
-type leaderships struct {
-	*core
-	access     *access
-	hub        leadershipHub
-	succession *succession.Succession
-	changed    func(leads bool) // called after each change
+// Watch knows who leads, and tells the parts that depend on it.
+type Watch struct {
+	*local.Replica
+	Access     *access.Rules
+	Hub        leadershipHub
+	Succession *succession.Succession
+	Changed    func(leads bool) // called after each change
 }
 
 // leadershipHub sends the newest leadership to its subscribers. A slow subscriber may miss older
@@ -34,8 +36,8 @@ type leadershipHub struct {
 
 // Leadership returns a channel that receives the current leadership and then each change. The
 // channel has room for one value, always the newest. Close closes it.
-func (l *leaderships) Leadership() <-chan Leadership {
-	h := &l.hub
+func (l *Watch) Leadership() <-chan Leadership {
+	h := &l.Hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := make(chan Leadership, 1)
@@ -67,7 +69,8 @@ func (h *leadershipHub) publish(l Leadership) (old Leadership, changed bool) {
 	return old, true
 }
 
-func (h *leadershipHub) close() {
+// Close ends all subscriptions.
+func (h *leadershipHub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
@@ -78,18 +81,18 @@ func (h *leadershipHub) close() {
 	}
 }
 
-// watchLeadership publishes raft's leadership changes until the instance ends.
-func (l *leaderships) watchLeadership(in *instance) {
-	t := time.NewTicker(l.cfg.Election) // raft may drop an observation
+// Follow publishes raft's leadership changes until the instance ends.
+func (l *Watch) Follow(in *local.Instance) {
+	t := time.NewTicker(l.Config.Election) // raft may drop an observation
 	defer t.Stop()
 	for {
 		l.publishLeadership(in)
 		select {
-		case <-in.notify:
-		case <-in.events:
+		case <-in.Notify:
+		case <-in.Events:
 		case <-t.C:
-		case <-in.ctx.Done():
-			l.hub.publish(Leadership{Term: in.raft.CurrentTerm()})
+		case <-in.Context.Done():
+			l.Hub.publish(Leadership{Term: in.Raft.CurrentTerm()})
 			return
 		}
 	}
@@ -98,56 +101,56 @@ func (l *leaderships) watchLeadership(in *instance) {
 // publishLeadership publishes a consistent sample. Raft sets the term before it becomes leader, and
 // leaves the Leader state before it raises the term. So if the term is the same before and after
 // reading a Leader state, the state belongs to this term.
-func (l *leaderships) publishLeadership(in *instance) {
-	r := in.raft
+func (l *Watch) publishLeadership(in *local.Instance) {
+	r := in.Raft
 	term := r.CurrentTerm()
-	leads := r.State() == raft.Leader && !l.transport.Muted()
-	addr, sid := l.leaderOf(in)
+	leads := r.State() == raft.Leader && !l.Transport.Muted()
+	addr, sid := l.LeaderOf(in)
 	if r.CurrentTerm() != term {
 		return // raft signals this change as well
 	}
 	id, _ := identity.Split(sid)
 	now := Leadership{Term: term, LeaderID: id, Address: string(addr), IsLeader: leads}
 	if leads {
-		now.LeaderID, now.Address = l.cfg.ID, l.Addr()
+		now.LeaderID, now.Address = l.Config.ID, l.Addr()
 	} else if sid == l.Identity().ServerID() {
 		now.LeaderID, now.Address = "", "" // raft is about to change from leader to follower
 	}
-	old, changed := l.hub.publish(now)
+	old, changed := l.Hub.publish(now)
 	if !changed {
 		return
 	}
-	l.log.Info("leadership", "term", now.Term, "leader", now.LeaderID, "here", now.IsLeader)
+	l.Log.Info("leadership", "term", now.Term, "leader", now.LeaderID, "here", now.IsLeader)
 	if now.IsLeader && (!old.IsLeader || old.Term != now.Term) {
-		l.transport.ForgetRefusals()
-		l.counters.elections.Add(1)
-		l.observe(MeasureElection, 0)
+		l.Transport.ForgetRefusals()
+		l.Counters.Elections.Add(1)
+		l.Observe(local.MeasureElection, 0)
 	}
-	l.changed(now.IsLeader)
-	l.succession.LeadershipChanged(now.Term)
+	l.Changed(now.IsLeader)
+	l.Succession.LeadershipChanged(now.Term)
 }
 
-// successorFound records the time from the proof of a leader's death to the next leader.
-func (l *leaderships) successorFound(took time.Duration) {
-	l.counters.crashes.Add(1)
-	l.observe(MeasureCrash, took)
+// SuccessorFound records the time from the proof of a leader's death to the next leader.
+func (l *Watch) SuccessorFound(took time.Duration) {
+	l.Counters.Crashes.Add(1)
+	l.Observe(local.MeasureCrash, took)
 }
 
 // Leader returns the configured id and the address of the leader, or "" if none is known.
-func (l *leaderships) Leader() (id, addr string) {
-	a, sid := l.leaderOf(l.current())
+func (l *Watch) Leader() (id, addr string) {
+	a, sid := l.LeaderOf(l.Current())
 	id, _ = identity.Split(sid)
 	return id, string(a)
 }
 
-// leaderOf returns raft's leader if this replica trusts it as a member. It returns none if that is
+// LeaderOf returns raft's leader if this replica trusts it as a member. It returns none if that is
 // this replica itself, which has stepped down.
-func (l *leaderships) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID) {
-	addr, id := in.raft.LeaderWithID()
-	if l.transport.Muted() && id == l.Identity().ServerID() {
+func (l *Watch) LeaderOf(in *local.Instance) (raft.ServerAddress, raft.ServerID) {
+	addr, id := in.Raft.LeaderWithID()
+	if l.Transport.Muted() && id == l.Identity().ServerID() {
 		return "", ""
 	}
-	if l.peer != nil && id != "" && !l.access.trusts(id) {
+	if l.Peer != nil && id != "" && !l.Access.Trusts(id) {
 		return "", ""
 	}
 	return addr, id
@@ -155,9 +158,9 @@ func (l *leaderships) leaderOf(in *instance) (raft.ServerAddress, raft.ServerID)
 
 // LastContact returns when this replica last heard from a leader. It is zero on the leader, and
 // before the first contact.
-func (l *leaderships) LastContact() time.Time {
+func (l *Watch) LastContact() time.Time {
 	if l.IsLeader() {
 		return time.Time{}
 	}
-	return l.current().raft.LastContact()
+	return l.Current().Raft.LastContact()
 }

@@ -1,4 +1,4 @@
-package cluster
+package access
 
 import (
 	"crypto/ed25519"
@@ -12,8 +12,8 @@ import (
 
 // verifyName checks that a replica may use its name. key is the key that the replica has proved to
 // own, or nil.
-func (a *access) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
-	if a.peer == nil || !a.peer.Proves() {
+func (a *Rules) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
+	if a.Peer == nil || !a.Peer.Proves() {
 		return nil
 	}
 	_, incarnation := identity.Split(server)
@@ -23,7 +23,7 @@ func (a *access) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
 		}
 		return nil
 	}
-	pinned := a.dir.PinnedKey(server)
+	pinned := a.Dir.PinnedKey(server)
 	switch {
 	case key == nil:
 		return fmt.Errorf("%s has not proved its identity", server)
@@ -32,16 +32,16 @@ func (a *access) verifyName(server raft.ServerID, key ed25519.PublicKey) error {
 	case pinned != "":
 		return fmt.Errorf("the key of %s has changed", server)
 	}
-	if _, member := a.member(server); member {
+	if _, member := a.Member(server); member {
 		return a.pinKey(server, key)
 	}
 	return nil
 }
 
 // pinKey stores the first key of a member whose incarnation names no key.
-func (a *access) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
+func (a *Rules) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 	text, other := hex.EncodeToString(key), false
-	err := a.dir.Update(func(i *identity.Identity) {
+	err := a.Dir.Update(func(i *identity.Identity) {
 		if have := i.Trust.Keys[string(server)]; have != "" {
 			other = have != text
 			return
@@ -52,11 +52,11 @@ func (a *access) pinKey(server raft.ServerID, key ed25519.PublicKey) error {
 		i.Trust.Keys[string(server)] = text
 	})
 	if err != nil {
-		return a.identityFailed(err)
+		return a.IdentityFailed(err)
 	}
 	if other {
 		return fmt.Errorf("the key of %s has changed", server)
 	}
-	a.log.Info("recorded the key of a member", "replica", server)
+	a.Log.Info("recorded the key of a member", "replica", server)
 	return nil
 }

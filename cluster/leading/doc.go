@@ -1,0 +1,2 @@
+// Package leading knows which replica leads, and tells those that wait for it.
+package leading

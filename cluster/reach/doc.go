@@ -1,0 +1,2 @@
+// Package reach tries whether new connections to the other members can be opened.
+package reach
