@@ -21,7 +21,7 @@ func (s *Scheduler) Activate(i int32) {
 
 // activatable returns the waiting applications of a leaf that may be activated. Each is only
 // judged after the caller has activated the one before.
-func (s *Scheduler) activatable(i int32) iter.Seq[state.AppSlot] {
+func (s *rules) activatable(i int32) iter.Seq[state.AppSlot] {
 	return func(yield func(state.AppSlot) bool) {
 		v := &s.Queues[i]
 		if len(v.Pending) == 0 {
@@ -57,7 +57,7 @@ func (s *Scheduler) activatable(i int32) iter.Seq[state.AppSlot] {
 }
 
 // ActivatedNext returns the application of a leaf that Activate would activate first, or 0.
-func (s *Scheduler) ActivatedNext(i int32) state.AppSlot {
+func (s *rules) ActivatedNext(i int32) state.AppSlot {
 	for slot := range s.activatable(i) {
 		return slot
 	}
@@ -66,7 +66,7 @@ func (s *Scheduler) ActivatedNext(i int32) state.AppSlot {
 
 // MayStart reports whether ActivateAll or StartNonRunnable would start an application now. Without
 // nodes, applications wait for the first one.
-func (s *Scheduler) MayStart() bool {
+func (s *rules) MayStart() bool {
 	if !s.Config.Calculator.AnyAboveZero(s.State.Meta.Cluster) {
 		return false
 	}
@@ -82,7 +82,7 @@ func (s *Scheduler) MayStart() bool {
 
 // amShareSpent reports whether even the smallest AM exceeds the AM limit of a leaf. It saves time
 // when thousands of applications wait.
-func (s *Scheduler) amShareSpent(i int32) bool {
+func (s *rules) amShareSpent(i int32) bool {
 	q, calc := s.Queue(i), s.Config.Calculator
 	v := s.On(s.Partitions[0])
 	return len(s.Partitions) == 1 && q.ActiveApps > 0 && calc.AnyAboveZero(q.AMUsed) && s.Queues[i].Unmanaged == 0 &&
@@ -91,7 +91,7 @@ func (s *Scheduler) amShareSpent(i int32) bool {
 
 // mayActivate returns the limit that prevents the activation of an application, or NoReason. users
 // is the number of users that share the leaf.
-func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
+func (s *rules) mayActivate(i int32, a *state.App, users int64) Reason {
 	v := s.On(s.Partitions[a.AMLabel])
 	q, calc := v.Queue(i), v.Config.Calculator
 	if a.Unmanaged {
@@ -111,7 +111,7 @@ func (s *Scheduler) mayActivate(i int32, a *state.App, users int64) Reason {
 
 // WhyNotActivated returns the limit that prevents the activation of an application now, or
 // NoReason.
-func (s *Scheduler) WhyNotActivated(a *state.App) Reason {
+func (s *rules) WhyNotActivated(a *state.App) Reason {
 	i := s.LeafOf(a)
 	return s.mayActivate(i, a, s.UsersOf(i))
 }
@@ -167,7 +167,7 @@ func (s *Scheduler) ActivateArrival(leaf int32) {
 }
 
 // mayRun checks max-parallel-apps of the user, the leaf and every ancestor.
-func (s *Scheduler) mayRun(a *state.App) bool {
+func (s *rules) mayRun(a *state.App) bool {
 	_, reached := s.ReachedParallelLimit(a)
 	return !reached
 }
@@ -180,7 +180,7 @@ type ParallelLimit struct {
 
 // ReachedParallelLimit returns the first limit on parallel applications that blocks an application,
 // if there is one.
-func (s *Scheduler) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached bool) {
+func (s *rules) ReachedParallelLimit(a *state.App) (l ParallelLimit, reached bool) {
 	user := s.State.Names.Text(a.User)
 	if most, runs := s.Config.MaxParallelAppsOf(user), int64(s.RunnableOf(a.User)); most >= 0 && runs >= most {
 		return ParallelLimit{User: user, Running: runs, Most: most}, true
@@ -210,7 +210,7 @@ func (s *Scheduler) StartNonRunnable() {
 
 // mayBecomeRunnable returns the non-runnable applications of which each could run now if it were the
 // only one.
-func (s *Scheduler) mayBecomeRunnable() (slots []state.AppSlot) {
+func (s *rules) mayBecomeRunnable() (slots []state.AppSlot) {
 	if !s.anyNonRunnable() {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (s *Scheduler) mayBecomeRunnable() (slots []state.AppSlot) {
 	return slots
 }
 
-func (s *Scheduler) anyNonRunnable() bool {
+func (s *rules) anyNonRunnable() bool {
 	for i := range s.Queues {
 		if s.Config.Queues[i].Leaf && s.Queue(int32(i)).NonRunnableApps > 0 {
 			return true

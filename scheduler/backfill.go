@@ -78,7 +78,7 @@ func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf fun
 
 // enough returns the time at which size fits into the free room and the room of the containers that
 // have ended, or never.
-func (s *Scheduler) enough(size, room yarn.Resource, ends []containerEnd) int64 {
+func (s *rules) enough(size, room yarn.Resource, ends []containerEnd) int64 {
 	slices.SortFunc(ends, func(a, b containerEnd) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range ends {
 		if room = room.Add(e.size); s.Config.Calculator.FitsIn(size, room) {
@@ -151,7 +151,7 @@ func (s *Scheduler) recall(r *state.Reservation) {
 
 // needed returns the leases without whose end the reservation has no room, and that are not
 // recalled yet. It spares those with a deadline first, and of these the oldest.
-func (s *Scheduler) needed(r *state.Reservation, room yarn.Resource) []state.ContainerSlot {
+func (s *rules) needed(r *state.Reservation, room yarn.Resource) []state.ContainerSlot {
 	var leased []state.ContainerSlot
 	for slot := range s.State.LeasedFrom(r) {
 		if !s.State.Preemptions.Has(slot) {
@@ -199,7 +199,7 @@ func (s *Scheduler) TakeRecalled() []state.ContainerSlot {
 
 // leaseEnd returns when the container of a lease must end: at the deadline of its warning, or else
 // of the lease. It returns the largest number if the lease has no deadline.
-func (s *Scheduler) leaseEnd(slot state.ContainerSlot, l *state.Lease) int64 {
+func (s *rules) leaseEnd(slot state.ContainerSlot, l *state.Lease) int64 {
 	switch {
 	case s.State.Preemptions.Has(slot):
 		return s.State.Preemptions.Get(slot).DeadlineMillis
@@ -211,7 +211,7 @@ func (s *Scheduler) leaseEnd(slot state.ContainerSlot, l *state.Lease) int64 {
 
 // FirstLeaseEnd returns when the next container on borrowed room must end, in Unix milliseconds; the
 // largest number if none must.
-func (s *Scheduler) FirstLeaseEnd() int64 {
+func (s *rules) FirstLeaseEnd() int64 {
 	first := int64(math.MaxInt64)
 	s.State.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		first = min(first, s.leaseEnd(slot, l))

@@ -44,7 +44,7 @@ func (v *pass) earliestOther(a *state.App, ask state.AskSlot, node state.NodeSlo
 
 // reservableNodes returns the nodes of a partition that an ask may reserve and use at a locality,
 // the emptiest first, among the first walkedNodes with free room.
-func (s *Scheduler) reservableNodes(p *views.Partition, a *state.App, ask state.AskSlot, at yarn.Locality) iter.Seq[state.NodeSlot] {
+func (s *rules) reservableNodes(p *views.Partition, a *state.App, ask state.AskSlot, at yarn.Locality) iter.Seq[state.NodeSlot] {
 	return func(yield func(state.NodeSlot) bool) {
 		walked, found := 0, 0
 		for node := range s.FreeNodes(p, false, nodeindex.Emptiest).Walk(nodeindex.All) {
@@ -66,7 +66,7 @@ const moveEvery = 60
 // moveReservation reserves another node instead, if that one is expected to have room in half of
 // the time. It looks for one at every moveEvery-th heartbeat of the reserved node.
 func (p *pass) moveReservation(r *state.Reservation, ask state.AskSlot) {
-	if !p.s.ReservesEarliest() || r.IncreaseOf != 0 || p.State.Asks.Get(ask).ReReservations%moveEvery != 0 || p.HasPreempted(r) || p.s.Borrowed(r) {
+	if !p.s.ReservesEarliest() || r.IncreaseOf != 0 || p.State.Asks.Get(ask).ReReservations%moveEvery != 0 || p.HasPreempted(r) || p.Borrowed(r) {
 		return
 	}
 	a, k := p.State.Apps.Get(r.App), p.State.Asks.Get(ask)
@@ -80,17 +80,9 @@ func (p *pass) moveReservation(r *state.Reservation, ask state.AskSlot) {
 	p.s.reserve(&d, am)
 }
 
-// Borrowed reports whether containers have borrowed room of a reservation.
-func (s *Scheduler) Borrowed(r *state.Reservation) bool {
-	for range s.State.LeasedFrom(r) {
-		return true
-	}
-	return false
-}
-
 // mayReserveAt reports whether an ask may reserve a node of a partition, and would be served there at
 // this locality or a better one.
-func (s *Scheduler) mayReserveAt(p *views.Partition, a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) bool {
+func (s *rules) mayReserveAt(p *views.Partition, a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) bool {
 	if !s.State.Nodes.Has(node) {
 		return false
 	}

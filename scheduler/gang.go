@@ -130,7 +130,7 @@ type gangDemand struct {
 	size   yarn.Resource // of all members
 }
 
-func (s *Scheduler) demandOf(app state.AppSlot, ask state.AskSlot) gangDemand {
+func (s *rules) demandOf(app state.AppSlot, ask state.AskSlot) gangDemand {
 	a, member := s.State.Apps.Get(app), s.State.Asks.Get(ask).Size
 	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.State.Gangs.Get(app).Spec.Count)}
 }
@@ -233,7 +233,7 @@ func (s *Scheduler) startMember(app state.AppSlot, key yarn.SchedulerKey, node s
 }
 
 // localityOn returns the locality at which an ask would next use a node.
-func (s *Scheduler) localityOn(k *state.Ask, node state.NodeSlot) yarn.Locality {
+func (s *rules) localityOn(k *state.Ask, node state.NodeSlot) yarn.Locality {
 	switch at := s.reachOf(k, node); {
 	case at.host:
 		return yarn.NodeLocal
@@ -276,7 +276,7 @@ func (v *pass) heldSuffice(r *state.Reservation) bool {
 const gangPatienceMillis = 10_000
 
 // heldRacks returns the number of racks of the nodes that a gang holds.
-func (s *Scheduler) heldRacks(app state.AppSlot) int {
+func (s *rules) heldRacks(app state.AppSlot) int {
 	var racks []state.NameSlot
 	for _, r := range s.State.GangReservations(app) {
 		racks = append(racks, s.State.Nodes.Get(r.Node).RackID)
@@ -287,7 +287,7 @@ func (s *Scheduler) heldRacks(app state.AppSlot) int {
 
 // heldMembers returns the number of members for which the held nodes have room, and which the ask
 // allows there now.
-func (s *Scheduler) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) {
+func (s *rules) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) {
 	r := s.roomsFor(app, ask)
 	for _, res := range s.State.GangReservations(app) {
 		r.add(res.Node, s.State.Nodes.Get(res.Node).Unallocated())
@@ -303,7 +303,7 @@ func (s *Scheduler) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) 
 }
 
 // heldRoom returns the placement of the members on the held nodes.
-func (s *Scheduler) heldRoom(app state.AppSlot) (members []gangMembers) {
+func (s *rules) heldRoom(app state.AppSlot) (members []gangMembers) {
 	for _, r := range s.State.GangReservations(app) {
 		members = append(members, gangMembers{node: r.Node, count: int64(r.Members)})
 	}
@@ -338,14 +338,14 @@ func (s *Scheduler) DeclareGang(app state.AppSlot, g yarn.Gang) {
 
 // gangComplete reports whether an ask does not belong to a gang that lacks asks for some of its
 // members.
-func (s *Scheduler) gangComplete(k *state.Ask) bool {
+func (s *rules) gangComplete(k *state.Ask) bool {
 	g := s.State.Gangs.Of(k)
 	return g == nil || g.State != state.GangAsking
 }
 
 // GangMayFit reports whether a queue could ever run this many of the smallest containers together
 // on the nodes of the cluster. It returns true while the cluster has no nodes.
-func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
+func (s *rules) GangMayFit(leaf int32, count int64) bool {
 	s.RefreshCapacities()
 	size, nodes := s.Config.MinAlloc.Times(count), false
 	for _, p := range s.Partitions {
@@ -361,7 +361,7 @@ func (s *Scheduler) GangMayFit(leaf int32, count int64) bool {
 }
 
 // sizeFor returns the size of one container of a reservation.
-func (s *Scheduler) sizeFor(r *state.Reservation) yarn.Resource {
+func (s *rules) sizeFor(r *state.Reservation) yarn.Resource {
 	if r.Members == 0 {
 		return r.Size
 	}

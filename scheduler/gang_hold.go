@@ -66,7 +66,7 @@ func (s *Scheduler) gangHold(app state.AppSlot, ask state.AskSlot) gangSet {
 }
 
 // mayHoldNode reports whether a gang may hold a node in its present state.
-func (s *Scheduler) mayHoldNode(app state.AppSlot, ask state.AskSlot, node state.NodeSlot) bool {
+func (s *rules) mayHoldNode(app state.AppSlot, ask state.AskSlot, node state.NodeSlot) bool {
 	if !s.State.Nodes.Has(node) {
 		return false
 	}
@@ -184,7 +184,7 @@ func (e *lengthGuesses) endOf(c *state.Container) int64 {
 }
 
 // usualLength returns the median length of all containers.
-func (s *Scheduler) usualLength() int64 { return medianLength(s.State.Lengths.OfAll(), 0) }
+func (s *rules) usualLength() int64 { return medianLength(s.State.Lengths.OfAll(), 0) }
 
 // medianLength returns the median of those lengths of a history that are longer than age. If there
 // are none, it returns twice the age, but at least unknownLengthMillis.

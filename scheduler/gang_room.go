@@ -93,7 +93,7 @@ func (v *pass) gangRoom(app state.AppSlot, ask state.AskSlot) []gangMembers {
 
 // gangRooms collects the nodes on which members of a gang fit.
 type gangRooms struct {
-	s        *Scheduler
+	s        *rules
 	g        yarn.Gang
 	app      state.AppSlot
 	ask      state.AskSlot
@@ -106,7 +106,7 @@ type gangRooms struct {
 	limitOf  map[state.NameSlot]int // entry of limits for a name, from 1 on; only looked up
 }
 
-func (s *Scheduler) roomsFor(app state.AppSlot, ask state.AskSlot) *gangRooms {
+func (s *rules) roomsFor(app state.AppSlot, ask state.AskSlot) *gangRooms {
 	k := s.State.Asks.Get(ask)
 	return &gangRooms{s: s, g: s.State.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameSlot]int{}}
 }
@@ -155,7 +155,7 @@ func (r *gangRooms) limitFor(k *state.Ask, n *state.Node, at reach) int {
 
 // membersIn returns how many containers of a size fit into free. It is 0 if any resource is
 // over-committed.
-func (s *Scheduler) membersIn(free, size yarn.Resource) int64 {
+func (s *rules) membersIn(free, size yarn.Resource) int64 {
 	if !s.Config.Calculator.FitsIn(yarn.Resource{}, free) {
 		return 0
 	}

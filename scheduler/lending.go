@@ -15,18 +15,18 @@ import (
 
 // borrower reports whether an ask may ever use a node of another label. AMs may not, unless
 // configured, because the loss of the node would end an application.
-func (s *Scheduler) borrower(k *state.Ask) bool {
+func (s *rules) borrower(k *state.Ask) bool {
 	return k.Label == 0 && (!k.AM || s.Config.LabelSettings.AMNonExclusive)
 }
 
 // lendsTo reports whether a node may be lent to an ask once the ask has missed enough offers.
-func (s *Scheduler) lendsTo(n *state.Node, k *state.Ask) bool {
+func (s *rules) lendsTo(n *state.Node, k *state.Ask) bool {
 	return s.PartitionOf(n).Lends && s.borrower(k)
 }
 
 // mayBorrow reports whether an ask that has missed some offers may use nodes of other labels. The
 // increase of a container on a lent node need not wait.
-func (s *Scheduler) mayBorrow(k *state.Ask, missed uint32) bool {
+func (s *rules) mayBorrow(k *state.Ask, missed uint32) bool {
 	return s.borrower(k) && (k.IncreaseOf != 0 || missed >= s.OffersToMiss())
 }
 
@@ -39,7 +39,7 @@ func (p *pass) missed(k *state.Ask) uint32 {
 }
 
 // OffersToMiss returns how many offers an ask must miss before it may borrow.
-func (s *Scheduler) OffersToMiss() uint32 { return uint32(s.State.Meta.UsableNodes) }
+func (s *rules) OffersToMiss() uint32 { return uint32(s.State.Meta.UsableNodes) }
 
 // countsMisses reports whether the current offer counts as a missed offer of an ask. YARN continues
 // to count after there are enough.

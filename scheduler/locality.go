@@ -14,7 +14,7 @@ func (r reach) usable() bool { return r.host || r.rack || r.any }
 // lent to it, an ask may use nodes whose host it names; nodes of a rack that it names, unless that
 // entry is strict; and any other node if "*" is relaxed. The ask for an increase may use only the
 // container's node.
-func (s *Scheduler) reachOf(k *state.Ask, node state.NodeSlot) reach {
+func (s *rules) reachOf(k *state.Ask, node state.NodeSlot) reach {
 	if k.IncreaseOf != 0 {
 		return reach{host: s.State.Containers.Get(k.IncreaseOf).Node == node}
 	}
@@ -26,7 +26,7 @@ func (s *Scheduler) reachOf(k *state.Ask, node state.NodeSlot) reach {
 }
 
 // placesOf is reachOf without regard to labels.
-func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
+func (s *rules) placesOf(k *state.Ask, n *state.Node) reach {
 	r := reach{host: s.State.Location(k, n.Host) != 0, any: k.Relax}
 	if rack := s.State.Location(k, n.RackID); rack != 0 {
 		r.rack = s.State.Locations.Get(rack).Relax
@@ -36,12 +36,12 @@ func (s *Scheduler) placesOf(k *state.Ask, n *state.Node) reach {
 }
 
 // MayUse reports whether an ask may be served on a node, regardless of locality delays.
-func (s *Scheduler) MayUse(ask state.AskSlot, node state.NodeSlot) bool {
+func (s *rules) MayUse(ask state.AskSlot, node state.NodeSlot) bool {
 	return s.reachOf(s.State.Asks.Get(ask), node).usable()
 }
 
 // OtherLabel reports whether only the node's label prevents an ask from using a node.
-func (s *Scheduler) OtherLabel(ask state.AskSlot, node state.NodeSlot) bool {
+func (s *rules) OtherLabel(ask state.AskSlot, node state.NodeSlot) bool {
 	k, n := s.State.Asks.Get(ask), s.State.Nodes.Get(node)
 	return k.IncreaseOf == 0 && k.Label != n.Label && !s.lendsTo(n, k) && s.placesOf(k, n).usable()
 }
@@ -94,7 +94,7 @@ func (p *pass) opportunities(k *state.Ask) uint32 {
 }
 
 // delayOf returns the locality delay of an ask that has had some opportunities.
-func (s *Scheduler) delayOf(k *state.Ask, opportunities uint32) delay {
+func (s *rules) delayOf(k *state.Ask, opportunities uint32) delay {
 	return delay{
 		opportunities: int64(opportunities),
 		outstanding:   k.Count,

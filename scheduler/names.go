@@ -11,7 +11,7 @@ const maxAskNames = 1 << 19
 // while the table of names is less than half full, also to new ones. Then the applications of one
 // user may refer to as many names as they leave free. So no user fills the table, and half of what
 // is free is left for the next one.
-func (s *Scheduler) AdmitNames(user state.NameSlot, n int) func(name string) bool {
+func (s *rules) AdmitNames(user state.NameSlot, n int) func(name string) bool {
 	left, counted := 0, false
 	return func(name string) bool {
 		if s.State.Names.Find(name) != 0 {
@@ -26,7 +26,7 @@ func (s *Scheduler) AdmitNames(user state.NameSlot, n int) func(name string) boo
 }
 
 // newNames returns how many of n new names the applications of a user may add to the state.
-func (s *Scheduler) newNames(user state.NameSlot, n int) int {
+func (s *rules) newNames(user state.NameSlot, n int) int {
 	return MayAdd(n, s.State.Names.Len(), maxAskNames, func() int { return s.namesOf(user) })
 }
 
@@ -42,7 +42,7 @@ func MayAdd(n, used, most int, has func() int) int {
 }
 
 // namesOf returns the number of hosts and racks in the asks and blacklists of a user's applications.
-func (s *Scheduler) namesOf(user state.NameSlot) (n int) {
+func (s *rules) namesOf(user state.NameSlot) (n int) {
 	s.State.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.User == user {
 			n += len(a.Blacklist)

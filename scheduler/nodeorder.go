@@ -42,7 +42,7 @@ const (
 
 // NodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
 // where auto is replaced by the order that it now means.
-func (s *Scheduler) NodeOrder(p *views.Partition, a *state.App, now int64) capacity.NodeOrder {
+func (s *rules) NodeOrder(p *views.Partition, a *state.App, now int64) capacity.NodeOrder {
 	order := p.Config.Queues[s.LeafOf(a)].NodeOrder
 	if order != capacity.NodeOrderAuto {
 		return order

@@ -161,7 +161,7 @@ func (p *pass) assignParent(i int32, node state.NodeSlot, l *Limits) outcome {
 }
 
 // blockedBy returns the room that later siblings may not use because a child is blocked.
-func (s *Scheduler) blockedBy(child int32, cl *Limits) yarn.Resource {
+func (s *rules) blockedBy(child int32, cl *Limits) yarn.Resource {
 	if !s.Config.Queues[child].Leaf {
 		return cl.blocked
 	}

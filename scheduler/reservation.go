@@ -64,13 +64,13 @@ func (s *Scheduler) AllocatePlace(p *Place) {
 
 // MayReserve reports whether an ask may have another reservation, and no operator has cancelled one
 // for the same key on the node.
-func (s *Scheduler) MayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
+func (s *rules) MayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
 	return s.moreReservations(a, k, 1) && !s.State.ReservationBans.Forbids(n, k.App, k.Key)
 }
 
 // moreReservations reports whether the limits on reservations, which YARN does not have, allow an ask
 // some more of them.
-func (s *Scheduler) moreReservations(a *state.App, k *state.Ask, more int64) bool {
+func (s *rules) moreReservations(a *state.App, k *state.Ask, more int64) bool {
 	within := func(count, limit int64) bool { return limit < 0 || count+more <= limit }
 	return within(int64(k.Reservations), s.Config.MaxReservationsPerKey) &&
 		within(int64(s.Queues[s.LeafOf(a)].Reserving), s.Config.MaxReservationsPerQueue) &&
@@ -80,7 +80,7 @@ func (s *Scheduler) moreReservations(a *state.App, k *state.Ask, more int64) boo
 // needsMore reports whether a key may reserve another node. A container reserves further nodes the
 // longer it waits. What is reserved counts as used, so that one container may keep all other
 // applications from nodes with room.
-func (s *Scheduler) needsMore(a *state.App, k *state.Ask) bool {
+func (s *rules) needsMore(a *state.App, k *state.Ask) bool {
 	c := claim{
 		outstanding:    k.Count,
 		reserved:       int64(k.Reservations),
@@ -215,7 +215,7 @@ func (p *pass) fulfill(node state.NodeSlot) {
 }
 
 // wanted reports whether an ask still wants a container on a node.
-func (s *Scheduler) wanted(ask state.AskSlot, node state.NodeSlot) bool {
+func (s *rules) wanted(ask state.AskSlot, node state.NodeSlot) bool {
 	if ask == 0 {
 		return false
 	}

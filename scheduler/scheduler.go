@@ -11,7 +11,7 @@ import (
 // Scheduler allocates containers and reserves nodes on a state that it owns. Each of its decisions
 // is an event, which it applies to this state. It is not safe for concurrent use.
 type Scheduler struct {
-	*views.Views
+	rules
 	eager bool // also run passes between node heartbeats
 
 	now      int64
@@ -28,6 +28,10 @@ type Scheduler struct {
 	gangsCompared int64 // comparisons for gangs in this input
 }
 
+// rules are the questions of a scheduler that only the views answer: which nodes an ask may use and
+// reserve, which applications may start, and what a gang has.
+type rules struct{ *views.Views }
+
 // New returns a scheduler that owns st from now on. With eager, it also runs passes when an ask
 // arrives and when room is freed. Without eager, passes run only on node heartbeats, as in YARN.
 // New fails if it cannot read the queue configuration in the state, which does not happen with a
@@ -37,14 +41,14 @@ func New(st *state.State, eager bool) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{Views: v, eager: eager}, nil
+	return &Scheduler{rules: rules{v}, eager: eager}, nil
 }
 
 // Fork returns a scheduler on a fork of the state. It copies the views, which New would derive from
 // the state again. It shares the configuration, so the fork must create no dynamic queue. It must not be
 // called while an input is planned.
 func (s *Scheduler) Fork() *Scheduler {
-	return &Scheduler{Views: s.Views.Fork(), eager: s.eager, now: s.now}
+	return &Scheduler{rules: rules{s.Views.Fork()}, eager: s.eager, now: s.now}
 }
 
 // Begin begins an input. now is in Unix milliseconds.

@@ -218,7 +218,7 @@ func MayReturn(n *state.Node) bool {
 // NeverWithin reports whether a size exceeds the maximum of a leaf or of an ancestor on the nodes of a
 // label even when the queues are empty. It returns false if nodes may return, because the maximum may
 // be larger then.
-func (s *Scheduler) NeverWithin(leaf int32, label state.LabelSlot, size yarn.Resource) bool {
+func (s *rules) NeverWithin(leaf int32, label state.LabelSlot, size yarn.Resource) bool {
 	returns := false
 	s.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		returns = n.Label == label && MayReturn(n)

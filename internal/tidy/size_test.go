@@ -25,12 +25,10 @@ var above = map[string]int{
 	"scheduler/planner":  5150,
 	"transport/http/ui":  6050,
 
-	"fsm/state.State":            148,
-	"jepsen-lite/sim.driver":     89,
-	"scheduler.Scheduler":        126,
-	"scheduler/capacity.reader":  98,
-	"scheduler/planner.Planner":  246,
-	"scheduler/preemption.round": 102,
+	"fsm/state.State":           148,
+	"jepsen-lite/sim.driver":    89,
+	"scheduler/capacity.reader": 98,
+	"scheduler/planner.Planner": 246,
 }
 
 // sizes are the lines of files and packages, and the methods of types.

@@ -91,7 +91,7 @@ func (r *round) hasten(set standingSet) bool {
 	if w.DeadlineMillis <= r.now+r.set.MaxWaitMillis || !r.mayGain(leaf, res.Size) || r.judgeSet(&set) != 0 {
 		return false
 	}
-	again := preemptionSet{victims: r.victimsOf(set.victims), cost: w.Cost, compared: w.Sets}
+	again := victimSet{victims: r.victimsOf(set.victims), cost: w.Cost, compared: w.Sets}
 	for _, v := range again.victims {
 		if !r.gives(v.leaf) {
 			return false

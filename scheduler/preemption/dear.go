@@ -92,9 +92,9 @@ func (r *round) rightsOf(w beneficiary) (rights []*round) {
 }
 
 // dearest describes the cheapest set, if it loses too much work.
-func (r *round) dearest(w beneficiary, sets []preemptionSet) (dear DearSet, ok bool) {
+func (r *round) dearest(w beneficiary, sets []victimSet) (dear DearSet, ok bool) {
 	s, k := r.s, r.s.State.Asks.Get(w.ask)
-	best := slices.MinFunc(sets, comparePreemptionSets)
+	best := slices.MinFunc(sets, compareSets)
 	if r.worth(w, best.cost) {
 		return dear, false
 	}
@@ -131,7 +131,7 @@ func roundToLookAt(s *scheduler.Scheduler, label state.LabelSlot, set *preempt.S
 // candidates returns the sets from which a round chooses the cheapest for an ask: sets on nodes
 // that the ask has reserved, if the reservations have waited long enough, and sets on other nodes.
 // It returns sets with AMs only if there is no other set, and nothing if the ask needs no set.
-func (r *round) candidates(w beneficiary) (sets []preemptionSet) {
+func (r *round) candidates(w beneficiary) (sets []victimSet) {
 	st, k := r.s.State, r.s.State.Asks.Get(w.ask)
 	r.lookAtNodes()
 	for _, masters := range []bool{false, true} {
@@ -163,11 +163,11 @@ func (r *round) candidates(w beneficiary) (sets []preemptionSet) {
 }
 
 // dueMillis returns how long a reservation waits before containers may end for it; −1: forever.
-func (r *round) dueMillis() int64 {
-	if r.ranked != nil {
-		return r.set.QueuePriority.ReservedDelayMillis
+func (e *entitlements) dueMillis() int64 {
+	if e.ranked != nil {
+		return e.set.QueuePriority.ReservedDelayMillis
 	}
-	return r.set.ReservationWaitMillis
+	return e.set.ReservationWaitMillis
 }
 
 // weekMillis is how far predictions look ahead.
@@ -176,13 +176,13 @@ const weekMillis = 7 * 24 * 3600 * 1000
 // worthAt returns the first time at which one of the sets is cheap enough, or 0 if there is none
 // within a week. It searches by doubling and bisection, so the result is exact only if a set stays
 // cheap enough from then on.
-func (r *round) worthAt(w beneficiary, sets []preemptionSet) int64 {
+func (r *round) worthAt(w beneficiary, sets []victimSet) int64 {
 	now := r.now
 	defer func() { r.now = now }()
 	worth := func(after int64) bool {
 		r.now = now + after
 		r.guesses = nodesGuessed + 1
-		return slices.ContainsFunc(sets, func(set preemptionSet) bool {
+		return slices.ContainsFunc(sets, func(set victimSet) bool {
 			var cost uint64
 			for _, v := range set.victims {
 				cost = satAdd(cost, r.victimOf(v.container).cost)

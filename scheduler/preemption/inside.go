@@ -95,7 +95,7 @@ func (r *round) insideOf(leaf int32, apps []state.AppSlot, sets []standingSet) *
 		return sum
 	}
 	in := &insideLeaf{leaf: leaf, index: map[state.AppSlot]int{}, gains: -1}
-	in.leafApps = leafForPreemption(&r.s, leaf, apps, yarn.ComponentMax(r.leaves[leaf].take, yarn.Resource{}), r.endsOf, awaited)
+	in.leafApps = leafOf(&r.s, leaf, apps, yarn.ComponentMax(r.leaves[leaf].take, yarn.Resource{}), r.endsOf, awaited)
 	in.shares = in.AppShares(r.set, *r.budget)
 	for i, app := range in.apps {
 		in.index[app] = i

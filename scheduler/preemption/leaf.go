@@ -19,15 +19,15 @@ type leafApps struct {
 	users []state.UserSlot // parallel to Leaf.Users
 }
 
-// leafForPreemption returns a leaf. chosen returns what the round has already chosen from an
+// leafOf returns a leaf. chosen returns what the round has already chosen from an
 // application. awaited returns the size of an application's reservations that do not count as use of
 // its user and of the leaf.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
-func leafForPreemption(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, chosen, awaited func(app state.AppSlot) yarn.Resource) *leafApps {
+func leafOf(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, chosen, awaited func(app state.AppSlot) yarn.Resource) *leafApps {
 	l := &leafApps{Leaf: preempt.Leaf{Calculator: v.Config.Calculator, Cluster: v.State.Meta.Cluster, MinAlloc: v.Config.MinAlloc,
 		Guaranteed: v.At.Tree.Capacities[i].EffMin, Used: *v.Used(i), AMUsed: v.AMUsed(i), ToTake: toTake}, apps: slices.Clone(apps)}
-	sortForPreemption(v, i, l.apps)
+	sortApps(v, i, l.apps)
 	places := map[state.UserSlot]int{} // in l.users
 	for _, slot := range l.apps {
 		a := v.State.Apps.Get(slot)
@@ -71,11 +71,11 @@ func usesEnough(v *views.View, leaf int32, set *preempt.Settings) bool {
 	return v.UseRatio(leaf) >= uint64(set.Intra.MinThreshold.MulFloor(one))
 }
 
-// sortForPreemption sorts applications by priority, highest first, and then by age. In a leaf with
+// sortApps sorts applications by priority, highest first, and then by age. In a leaf with
 // fair order and userlimit_first, applications of users that use less come first.
 //
 // Source: Hadoop 3.4.2, IntraQueueCandidatesSelector, TAPriorityComparator and TAFairOrderingComparator.
-func sortForPreemption(v *views.View, i int32, apps []state.AppSlot) {
+func sortApps(v *views.View, i int32, apps []state.AppSlot) {
 	fair := v.Config.Queues[i].LeafOrder == capacity.Fair && v.Config.Preemption.Intra.Order == preempt.UserLimitFirst
 	first := map[state.UserSlot]uint32{} // by user: its oldest application, for users with equal usage
 	for _, slot := range apps {

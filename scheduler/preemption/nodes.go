@@ -135,83 +135,83 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 //
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs in the same
 // way.
-func (r *round) tooManyMasters(leaf int32) bool {
-	most := preempt.MultiplyFloat(r.s.At.Tree.Capacities[leaf].EffMin, r.s.Config.Queues[leaf].MaxAMPercent)
-	return r.s.Config.Calculator.Compare(r.s.At.Total, r.s.AMUsed(leaf), most) > 0
+func (e *entitlements) tooManyMasters(leaf int32) bool {
+	most := preempt.MultiplyFloat(e.s.At.Tree.Capacities[leaf].EffMin, e.s.Config.Queues[leaf].MaxAMPercent)
+	return e.s.Config.Calculator.Compare(e.s.At.Total, e.s.AMUsed(leaf), most) > 0
 }
 
 // gives reports whether the round may take something from a leaf.
-func (r *round) gives(leaf int32) bool {
-	if r.ranked != nil {
-		return r.ranked.gives[leaf]
+func (e *entitlements) gives(leaf int32) bool {
+	if e.ranked != nil {
+		return e.ranked.gives[leaf]
 	}
-	if r.balances {
-		return r.s.Config.Calculator.AnyAboveZero(r.balance.take(leaf))
+	if e.balances {
+		return e.s.Config.Calculator.AnyAboveZero(e.balance.take(leaf))
 	}
-	return r.s.Config.Calculator.AnyAboveZero(r.leaves[leaf].take)
+	return e.s.Config.Calculator.AnyAboveZero(e.leaves[leaf].take)
 }
 
 // droppable reports whether a round may cancel a reservation for some ask. keeps means that the leaf
 // of the reservation has its guarantee without it. A reservation with leases may not be cancelled.
-func (r *round) droppable(slot state.ReservationSlot) (may, keeps bool) {
-	res := r.s.State.Reservations.Get(slot)
-	if r.sched.Borrowed(res) {
+func (e *entitlements) droppable(slot state.ReservationSlot) (may, keeps bool) {
+	res := e.s.State.Reservations.Get(slot)
+	if e.s.Borrowed(res) {
 		return false, false // without the reservation, the borrowers would be ordinary containers
 	}
-	if res.Members != 0 || r.awaited(res) {
+	if res.Members != 0 || e.awaited(res) {
 		return false, false
 	}
-	leaf := r.s.LeafOfReservation(res)
-	keeps = r.mayLose([]victim{{leaf: leaf, loses: res.Size}})
-	return keeps || r.reservesBeyond(leaf), keeps
+	leaf := e.s.LeafOfReservation(res)
+	keeps = e.mayLose([]victim{{leaf: leaf, loses: res.Size}})
+	return keeps || e.reservesBeyond(leaf), keeps
 }
 
 // mayDrop reports whether the reservation of a node may be cancelled for an ask, perhaps together
 // with the end of containers. The leaf of the reservation keeps its guarantee, and either this leaf
 // must give something, or the ask is within the guarantee of its own leaf. The second case needs no
 // entitlement, because no work is lost.
-func (r *round) mayDrop(o *offeringNode, w beneficiary) bool {
-	leaf := r.s.LeafOfReservation(r.s.State.Reservations.Get(o.reservation))
-	return o.keeps && leaf != w.leaf && (r.gives(leaf) || r.withinGuarantee(w))
+func (e *entitlements) mayDrop(o *offeringNode, w beneficiary) bool {
+	leaf := e.s.LeafOfReservation(e.s.State.Reservations.Get(o.reservation))
+	return o.keeps && leaf != w.leaf && (e.gives(leaf) || e.withinGuarantee(w))
 }
 
 // givesWay reports whether a reservation may be cancelled for an ask while no container ends, even
 // if the leaf of the reservation is below its guarantee then: an ask within the guarantee of its
 // leaf comes before a reservation that exceeds the guarantee of another leaf.
-func (r *round) givesWay(slot state.ReservationSlot, w beneficiary) bool {
-	leaf := r.s.LeafOfReservation(r.s.State.Reservations.Get(slot))
-	return leaf != w.leaf && r.withinGuarantee(w) && r.reservesBeyond(leaf)
+func (e *entitlements) givesWay(slot state.ReservationSlot, w beneficiary) bool {
+	leaf := e.s.LeafOfReservation(e.s.State.Reservations.Get(slot))
+	return leaf != w.leaf && e.withinGuarantee(w) && e.reservesBeyond(leaf)
 }
 
 // withinGuarantee reports whether the leaf of an ask has no more than its guarantee with another
 // container of the ask.
-func (r *round) withinGuarantee(w beneficiary) bool {
-	return r.covers(r.leaves[w.leaf].under, r.s.State.Asks.Get(w.ask).Size)
+func (e *entitlements) withinGuarantee(w beneficiary) bool {
+	return e.covers(e.leaves[w.leaf].under, e.s.State.Asks.Get(w.ask).Size)
 }
 
 // forGuarantees reports whether the round takes for leaves below their guarantee, and not by priority,
 // for balance or inside a leaf.
-func (r *round) forGuarantees() bool {
-	return r.inside == nil && r.ranked == nil && !r.balances
+func (e *entitlements) forGuarantees() bool {
+	return e.inside == nil && e.ranked == nil && !e.balances
 }
 
 // reservesBeyond reports whether a leaf uses more than its guarantee with its reservations, and none
 // of its containers ends. After the loss of a container, a leaf must have its guarantee, so then it
 // keeps its reservations.
-func (r *round) reservesBeyond(leaf int32) bool {
-	if !r.forGuarantees() {
+func (e *entitlements) reservesBeyond(leaf int32) bool {
+	if !e.forGuarantees() {
 		return false
 	}
-	b := &r.leaves[leaf]
-	return !b.ends && r.s.Config.Calculator.AnyAboveZero(b.over.Sub(b.lost))
+	b := &e.leaves[leaf]
+	return !b.ends && e.s.Config.Calculator.AnyAboveZero(b.over.Sub(b.lost))
 }
 
 // awaited reports whether containers were warned for a reservation, or have just ended for it.
-func (r *round) awaited(res *state.Reservation) bool {
-	for range r.s.State.PreemptedFor(res) {
+func (e *entitlements) awaited(res *state.Reservation) bool {
+	for range e.s.State.PreemptedFor(res) {
 		return true
 	}
-	return r.s.Config.Calculator.FitsIn(res.Size, r.s.RoomOn(res.Node))
+	return e.s.Config.Calculator.FitsIn(res.Size, e.s.RoomOn(res.Node))
 }
 
 // victimOf returns a container with the cost of its end. The end of an AM also ends the

@@ -108,7 +108,7 @@ func (r *round) chooseForReservation(w beneficiary, res *state.Reservation) bool
 	r.lookAtNodes()
 	home := r.nodeAt(res.Node)
 	own, atHome := r.cheapest(home, w, false)
-	var others []preemptionSet
+	var others []victimSet
 	if r.mayMove(res, r.s.State.Asks.Get(w.ask)) {
 		others, _ = r.compare(w, nodesCompared, false)
 	}
@@ -143,7 +143,7 @@ func (r *round) chooseForAsk(w beneficiary) {
 			return
 		}
 		r.lookAtNodes()
-		sets, free := r.compare(w, int(min(max(2*more, nodesCompared), preemptionSets)), masters)
+		sets, free := r.compare(w, int(min(max(2*more, nodesCompared), mostSets)), masters)
 		if free > 0 {
 			r.unblock(w)
 		}
@@ -162,7 +162,7 @@ func (r *round) chooseForAsk(w beneficiary) {
 			more--
 			if next, ok := r.nextOn(set.node, w, masters); ok {
 				next.compared = set.compared
-				at, _ := slices.BinarySearchFunc(sets, next, comparePreemptionSets)
+				at, _ := slices.BinarySearchFunc(sets, next, compareSets)
 				sets = slices.Insert(sets, at, next)
 			}
 		}
@@ -175,7 +175,7 @@ func (r *round) chooseForAsk(w beneficiary) {
 // makeRoom makes room for one container of an ask with a set: it reserves the set's node or, if it
 // has done so before in this round, adds the set to those for the reservation. The reservation keeps
 // the node for the ask until the first of these containers starts.
-func (r *round) makeRoom(w beneficiary, set *preemptionSet) bool {
+func (r *round) makeRoom(w beneficiary, set *victimSet) bool {
 	o, size, last := &r.nodes[set.node], r.s.State.Asks.Get(w.ask).Size, r.s.State.Meta.NextReservation
 	switch {
 	case o.extends == 0:
@@ -202,7 +202,7 @@ func (r *round) makeRoom(w beneficiary, set *preemptionSet) bool {
 
 // nextOn returns the cheapest set for a further container of an ask on a node that the round has
 // reserved for it. ok is false if there is none.
-func (r *round) nextOn(node int, w beneficiary, masters bool) (next preemptionSet, ok bool) {
+func (r *round) nextOn(node int, w beneficiary, masters bool) (next victimSet, ok bool) {
 	if r.nodes[node].extends == 0 || !r.forGuarantees() || r.s.State.Asks.Get(w.ask).IncreaseOf != 0 {
 		return next, false
 	}
@@ -259,7 +259,7 @@ func (r *round) wouldUnblock(slot state.ReservationSlot, w beneficiary) bool {
 
 // compare finds the cheapest set on each of the most promising nodes for an ask, the cheapest
 // first. It also counts the containers for which nodes have free room.
-func (r *round) compare(w beneficiary, most int, masters bool) (sets []preemptionSet, free int64) {
+func (r *round) compare(w beneficiary, most int, masters bool) (sets []victimSet, free int64) {
 	r.scans--
 	k := r.s.State.Asks.Get(w.ask)
 	hopes := hopefulNodes{most: most}
@@ -289,7 +289,7 @@ func (r *round) compare(w beneficiary, most int, masters bool) (sets []preemptio
 			sets = append(sets, set)
 		}
 	}
-	slices.SortFunc(sets, comparePreemptionSets)
+	slices.SortFunc(sets, compareSets)
 	for i := range sets {
 		sets[i].compared = compared
 	}

@@ -88,22 +88,22 @@ func (r *round) chooseByRank() {
 }
 
 // giveByRank finds the leaves from which a waiting leaf may take.
-func (r *round) giveByRank(waiting []rankedReservation) {
-	r.ranks.gives = r.ranks.belowAny(func(yield func(int32) bool) {
+func (e *entitlements) giveByRank(waiting []rankedReservation) {
+	e.ranks.gives = e.ranks.belowAny(func(yield func(int32) bool) {
 		for _, w := range waiting {
 			if !yield(w.leaf) {
 				return
 			}
 		}
 	})
-	for i, q := range r.ranks.queues {
-		r.ranks.gives[i] = r.ranks.gives[i] && q.Leaf && !q.Disabled
+	for i, q := range e.ranks.queues {
+		e.ranks.gives[i] = e.ranks.gives[i] && q.Leaf && !q.Disabled
 	}
 }
 
 // mayMove reports whether a reservation may move to a node where less work is lost.
-func (r *round) mayMove(res *state.Reservation, k *state.Ask) bool {
-	return r.ranked == nil || r.set.QueuePriority.MoveReservation && movable(r.s.State, res, k)
+func (e *entitlements) mayMove(res *state.Reservation, k *state.Ask) bool {
+	return e.ranked == nil || e.set.QueuePriority.MoveReservation && movable(e.s.State, res, k)
 }
 
 // rankedReservation is a reservation of a leaf that has priority over another leaf.
@@ -134,9 +134,9 @@ func (r *round) waitingByRank() (waiting []rankedReservation) {
 }
 
 // gained records that the round makes room for a reservation.
-func (r *round) gained(res *state.Reservation) {
-	if r.ranks != nil {
-		of := &r.ranks.gained[r.s.LeafOfReservation(res)]
+func (e *entitlements) gained(res *state.Reservation) {
+	if e.ranks != nil {
+		of := &e.ranks.gained[e.s.LeafOfReservation(res)]
 		*of = of.Add(res.Size)
 	}
 }

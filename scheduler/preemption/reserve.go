@@ -12,7 +12,7 @@ import (
 // beneficiary's queues and user allow the container after the set has ended. exchanged is a
 // reservation of the beneficiary that is given up for it, or nil. reserveFor reports whether the
 // beneficiary gets the room.
-func (r *round) reserveFor(w beneficiary, set *preemptionSet, exchanged *state.Reservation) bool {
+func (r *round) reserveFor(w beneficiary, set *victimSet, exchanged *state.Reservation) bool {
 	st, o := r.s.State, &r.nodes[set.node]
 	a, k := st.Apps.Get(w.app), st.Asks.Get(w.ask)
 	found := r.sched.FindPlace(w.app, w.ask, o.node)
@@ -48,7 +48,7 @@ func (r *round) reserveFor(w beneficiary, set *preemptionSet, exchanged *state.R
 
 // within reports whether the other leaves may lose the containers of a set and the reservation
 // dropped, and whether the queues of the beneficiary allow a reservation of a size after that.
-func (r *round) within(w beneficiary, size yarn.Resource, set *preemptionSet, dropped state.ReservationSlot) bool {
+func (r *round) within(w beneficiary, size yarn.Resource, set *victimSet, dropped state.ReservationSlot) bool {
 	victims := slices.Clone(set.victims)
 	if dropped != 0 {
 		res := r.s.State.Reservations.Get(dropped)
@@ -67,9 +67,9 @@ func (r *round) within(w beneficiary, size yarn.Resource, set *preemptionSet, dr
 
 // withinMaxima reports whether a leaf and its ancestors stay within their maxima with an additional
 // size, after all warned containers have ended.
-func (r *round) withinMaxima(leaf int32, size yarn.Resource) bool {
-	for i := leaf; i >= 0; i = r.s.Queues[i].Parent {
-		if !r.s.Config.Calculator.FitsIn(r.s.Used(i).Add(size).Sub(r.asked[i]), r.s.At.Tree.Capacities[i].EffMax) {
+func (e *entitlements) withinMaxima(leaf int32, size yarn.Resource) bool {
+	for i := leaf; i >= 0; i = e.s.Queues[i].Parent {
+		if !e.s.Config.Calculator.FitsIn(e.s.Used(i).Add(size).Sub(e.asked[i]), e.s.At.Tree.Capacities[i].EffMax) {
 			return false
 		}
 	}
@@ -78,9 +78,9 @@ func (r *round) withinMaxima(leaf int32, size yarn.Resource) bool {
 
 // ask adds (sign 1) or subtracts (sign −1) a size to or from the warned containers of a leaf and
 // its ancestors.
-func (r *round) ask(leaf int32, size yarn.Resource, sign int64) {
-	for i := leaf; i >= 0; i = r.s.Queues[i].Parent {
-		r.asked[i] = r.asked[i].Add(size.Times(sign))
+func (e *entitlements) ask(leaf int32, size yarn.Resource, sign int64) {
+	for i := leaf; i >= 0; i = e.s.Queues[i].Parent {
+		e.asked[i] = e.asked[i].Add(size.Times(sign))
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *round) drop(slot state.ReservationSlot) {
 }
 
 // warn warns the containers of a set.
-func (r *round) warn(w beneficiary, set *preemptionSet, reservation uint64, cause yarn.PreemptionCause) {
+func (r *round) warn(w beneficiary, set *victimSet, reservation uint64, cause yarn.PreemptionCause) {
 	deadline := r.now + r.set.MaxWaitMillis
 	switch {
 	case r.inside != nil:
@@ -124,66 +124,66 @@ func (r *round) warn(w beneficiary, set *preemptionSet, reservation uint64, caus
 
 // underOf returns how much a gaining leaf is below its guarantee, and overOf how much a losing leaf
 // is above it. Both return nothing inside a leaf.
-func (r *round) underOf(leaf int32) (none yarn.Resource) {
-	if r.inside != nil {
+func (e *entitlements) underOf(leaf int32) (none yarn.Resource) {
+	if e.inside != nil {
 		return none
 	}
-	return r.leaves[leaf].under
+	return e.leaves[leaf].under
 }
 
-func (r *round) overOf(leaf int32) (none yarn.Resource) {
-	if r.inside != nil {
+func (e *entitlements) overOf(leaf int32) (none yarn.Resource) {
+	if e.inside != nil {
 		return none
 	}
-	return yarn.ComponentMax(r.leaves[leaf].over.Sub(r.leaves[leaf].lost), none)
+	return yarn.ComponentMax(e.leaves[leaf].over.Sub(e.leaves[leaf].lost), none)
 }
 
 // charge records that a container is to end.
-func (r *round) charge(v victim) {
-	r.ask(v.leaf, v.size, 1)
-	if r.inside != nil {
-		r.inside.lose(r.s.Views, v)
+func (e *entitlements) charge(v victim) {
+	e.ask(v.leaf, v.size, 1)
+	if e.inside != nil {
+		e.inside.lose(e.s.Views, v)
 	} else {
-		r.lose(v.leaf, v.loses)
-		r.leaves[v.leaf].ends = true
+		e.lose(v.leaf, v.loses)
+		e.leaves[v.leaf].ends = true
 	}
-	*r.budget = r.budget.Sub(v.size)
+	*e.budget = e.budget.Sub(v.size)
 }
 
 // lose records that a leaf loses a size.
-func (r *round) lose(leaf int32, size yarn.Resource) {
-	b := &r.leaves[leaf]
+func (e *entitlements) lose(leaf int32, size yarn.Resource) {
+	b := &e.leaves[leaf]
 	b.lost, b.take = b.lost.Add(size), b.take.Sub(size)
-	if r.balance != nil {
-		r.balance.lost[leaf] = r.balance.lost[leaf].Add(size)
+	if e.balance != nil {
+		e.balance.lost[leaf] = e.balance.lost[leaf].Add(size)
 	}
 }
 
 // gain records that a leaf gets a size. reserved is the part that is not reserved yet; the rest
 // already counts as used.
-func (r *round) gain(leaf int32, size, reserved yarn.Resource) {
-	if r.inside != nil {
-		r.inside.gain(size, reserved)
+func (e *entitlements) gain(leaf int32, size, reserved yarn.Resource) {
+	if e.inside != nil {
+		e.inside.gain(size, reserved)
 		return
 	}
-	r.leaves[leaf].gain = r.leaves[leaf].gain.Sub(reserved)
-	if r.balance != nil {
-		r.balance.gained[leaf] = r.balance.gained[leaf].Add(reserved)
+	e.leaves[leaf].gain = e.leaves[leaf].gain.Sub(reserved)
+	if e.balance != nil {
+		e.balance.gained[leaf] = e.balance.gained[leaf].Add(reserved)
 	}
 }
 
 // mayGain reports whether the leaf or, inside a leaf, the application that takes may get this size.
-func (r *round) mayGain(leaf int32, size yarn.Resource) bool {
-	if r.inside != nil {
-		return r.inside.mayGain(r.s.Config.Calculator, size)
+func (e *entitlements) mayGain(leaf int32, size yarn.Resource) bool {
+	if e.inside != nil {
+		return e.inside.mayGain(e.s.Config.Calculator, size)
 	}
-	if r.ranked != nil {
-		return !r.ranked.partition.Satisfied(leaf, r.ranked.gained[leaf])
+	if e.ranked != nil {
+		return !e.ranked.partition.Satisfied(leaf, e.ranked.gained[leaf])
 	}
-	if r.balances {
-		return r.s.Config.Calculator.FitsIn(size, r.balance.gain(leaf))
+	if e.balances {
+		return e.s.Config.Calculator.FitsIn(size, e.balance.gain(leaf))
 	}
-	return r.s.Config.Calculator.FitsIn(size, r.leaves[leaf].gain)
+	return e.s.Config.Calculator.FitsIn(size, e.leaves[leaf].gain)
 }
 
 func (r *round) victimsOf(slots []state.ContainerSlot) []victim {

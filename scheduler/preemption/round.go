@@ -10,23 +10,11 @@ import (
 
 // round is one round on the nodes of one label.
 type round struct {
-	s             views.View // of the nodes of the label
+	entitlements
 	sched         *scheduler.Scheduler
 	rounds        *Rounds
 	now           int64
-	set           *preempt.Settings
-	queues        []preempt.Queue   // parallel to cfg.Queues
-	leaves        []preemptionShare // parallel to cfg.Queues
-	asked         []yarn.Resource   // by queue: the size of the warned containers in its subtree
-	budget        *yarn.Resource    // what the round may still take
-	part          yarn.Fraction     // of what a leaf must give; the rest may end by itself
-	late          bool              // a leaf has waited for its guarantee for so long that it must get it now
 	kill          []state.ContainerSlot
-	ranks         *rankedTaking // nil: preemption by priority is off
-	ranked        *rankedTaking // not nil while the round chooses by priority
-	balance       *balancing    // nil: preemption for balance is off
-	balances      bool          // true while the round chooses for balance
-	inside        *insideLeaf   // not nil while the round chooses inside a leaf
 	standsBalance []standingSet // sets for balance that are not judged yet
 	// standsInside are the sets inside leaves that are not judged yet.
 	standsInside []standingSet
@@ -42,8 +30,27 @@ type round struct {
 	making map[state.AskSlot]int64
 }
 
-// preemptionShare is how much a leaf gives and gets in a round.
-type preemptionShare struct {
+// entitlements says who may still get room in a round, and who may still lose some: leaves by their
+// guarantees, or, while the round chooses by priority, for balance or inside a leaf, by the rules of
+// that.
+type entitlements struct {
+	s        views.View // of the nodes of the label
+	set      *preempt.Settings
+	queues   []preempt.Queue // parallel to Config.Queues
+	leaves   []leafShare     // parallel to Config.Queues
+	asked    []yarn.Resource // by queue: the size of the warned containers in its subtree
+	budget   *yarn.Resource  // what the round may still take
+	part     yarn.Fraction   // of what a leaf must give; the rest may end by itself
+	late     bool            // a leaf has waited for its guarantee for so long that it must get it now
+	ranks    *rankedTaking   // nil: preemption by priority is off
+	ranked   *rankedTaking   // not nil while the round chooses by priority
+	balance  *balancing      // nil: preemption for balance is off
+	balances bool            // true while the round chooses for balance
+	inside   *insideLeaf     // not nil while the round chooses inside a leaf
+}
+
+// leafShare is how much a leaf gives and gets in a round.
+type leafShare struct {
 	over  yarn.Resource // what it uses above its guarantee
 	take  yarn.Resource // the part of over that this round may take
 	lost  yarn.Resource // the part of over that the round has chosen
@@ -57,8 +64,8 @@ type preemptionShare struct {
 
 // Bounds on the work of one round. The rest waits for the next round.
 const (
-	preemptionScans = 64  // asks for which all nodes are compared
-	preemptionSets  = 512 // sets of containers
+	mostScans = 64  // asks for which all nodes are compared
+	mostSets  = 512 // sets of containers
 )
 
 // Rounds runs rounds of preemption. It keeps the memory of one round for the next: megabytes in a large
@@ -140,10 +147,11 @@ func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *preempt
 		entitled, part = set.Overdue(), yarn.One
 	}
 	shares := queues.Entitlements(entitled, preempt.Mode{Reserved: true})
-	r := &round{s: v, sched: rounds.s, rounds: rounds, now: now, set: set, budget: budget, scans: preemptionScans, sets: preemptionSets, guesses: guessesOfAll,
+	r := &round{sched: rounds.s, rounds: rounds, now: now, scans: mostScans, sets: mostSets, guesses: guessesOfAll,
 		making: map[state.AskSlot]int64{},
-		leaves: make([]preemptionShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
-		queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance, part: part, late: late}
+		entitlements: entitlements{s: v, set: set, budget: budget, part: part, late: late,
+			leaves: make([]leafShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
+			queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {
 			r.leaves[i] = r.shareOf(q, &shares[i])
@@ -155,17 +163,17 @@ func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *preempt
 // shareOf returns what a leaf gives and gets. A leaf loses nothing of the part of its guarantee
 // that it uses or wants. The last container may exceed what the leaf must give in this round, as in
 // YARN. Otherwise large containers would never end.
-func (r *round) shareOf(q *preempt.Queue, share *preempt.Share) preemptionShare {
-	v := preemptionShare{
+func (e *entitlements) shareOf(q *preempt.Queue, share *preempt.Share) leafShare {
+	v := leafShare{
 		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // because of YARN's roundings, Ideal may be below the guarantee
 		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
-		over:   r.above(q),
+		over:   e.above(q),
 		inside: share.Needy && !q.DisabledIntra,
 	}
 	if !q.Disabled {
 		v.take = share.ToTake
 		for i := range v.take { // the first container is taken, however small the part is
-			v.take[i] = r.part.MulCeil(max(v.take[i], 0))
+			v.take[i] = e.part.MulCeil(max(v.take[i], 0))
 		}
 	}
 	return v
@@ -173,17 +181,17 @@ func (r *round) shareOf(q *preempt.Queue, share *preempt.Share) preemptionShare 
 
 // above returns what a leaf uses above the part of its guarantee that it uses or wants. It returns
 // nothing for a leaf that gives nothing.
-func (r *round) above(q *preempt.Queue) (none yarn.Resource) {
+func (e *entitlements) above(q *preempt.Queue) (none yarn.Resource) {
 	if q.Disabled {
 		return none
 	}
-	return q.Used.Sub(r.s.Config.Calculator.Min(r.s.At.Total, q.Used.Add(q.Pending), q.Guaranteed))
+	return q.Used.Sub(e.s.Config.Calculator.Min(e.s.At.Total, q.Used.Add(q.Pending), q.Guaranteed))
 }
 
 // countReserved counts a reservation as used that was made for balance and no longer is for
 // balance.
-func (r *round) countReserved(leaf int32, size yarn.Resource) {
-	q, share := &r.queues[leaf], &r.leaves[leaf]
+func (e *entitlements) countReserved(leaf int32, size yarn.Resource) {
+	q, share := &e.queues[leaf], &e.leaves[leaf]
 	q.Used, q.Reserved = q.Used.Add(size), q.Reserved.Add(size)
-	share.over, share.gain = r.above(q), share.gain.Sub(size)
+	share.over, share.gain = e.above(q), share.gain.Sub(size)
 }

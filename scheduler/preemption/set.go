@@ -12,8 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-// preemptionSet is a set of containers on one node. Their end makes room for a container there.
-type preemptionSet struct {
+// victimSet is a set of containers on one node. Their end makes room for a container there.
+type victimSet struct {
 	node     int             // index in the round's nodes
 	shape    nodeindex.Shape // of the node, in the order of nodes of the ask's queue
 	victims  []victim
@@ -21,9 +21,9 @@ type preemptionSet struct {
 	compared uint32 // number of sets that were compared
 }
 
-// comparePreemptionSets orders sets by the work lost, then by the number of containers, then by the
+// compareSets orders sets by the work lost, then by the number of containers, then by the
 // order of nodes.
-func comparePreemptionSets(a, b preemptionSet) int {
+func compareSets(a, b victimSet) int {
 	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.victims), len(b.victims)),
 		cmp.Compare(a.shape, b.shape), cmp.Compare(a.node, b.node))
 }
@@ -31,7 +31,7 @@ func comparePreemptionSets(a, b preemptionSet) int {
 // cheapest finds containers of a node that free what an ask lacks there, and that their queues may
 // lose. It considers AMs only if masters is true. It compares a set that is built from the
 // containers with the least work with each single container that frees enough.
-func (r *round) cheapest(node int, w beneficiary, masters bool) (preemptionSet, bool) {
+func (r *round) cheapest(node int, w beneficiary, masters bool) (victimSet, bool) {
 	o, k := &r.nodes[node], r.s.State.Asks.Get(w.ask)
 	lacks := k.Size.Sub(o.room)
 	offers := r.mayEnd[:0]
@@ -50,7 +50,7 @@ func (r *round) cheapest(node int, w beneficiary, masters bool) (preemptionSet, 
 		}
 		return 1
 	})
-	best := preemptionSet{node: node, shape: r.shapeFor(k, o)}
+	best := victimSet{node: node, shape: r.shapeFor(k, o)}
 	if r.covers(yarn.Resource{}, lacks) { // only a reservation holds the room
 		return best, true
 	}
@@ -63,8 +63,8 @@ func (r *round) cheapest(node int, w beneficiary, masters bool) (preemptionSet, 
 			continue
 		}
 		best.compared++
-		alone := preemptionSet{node: node, shape: best.shape, victims: offers[i : i+1], cost: v.cost, compared: best.compared}
-		if !found || comparePreemptionSets(alone, best) < 0 {
+		alone := victimSet{node: node, shape: best.shape, victims: offers[i : i+1], cost: v.cost, compared: best.compared}
+		if !found || compareSets(alone, best) < 0 {
 			alone.victims = []victim{v} // offers is scratch space
 			best, found = alone, true
 		}
@@ -111,13 +111,13 @@ func (r *round) cover(offers []victim, lacks yarn.Resource) []victim {
 	return set
 }
 
-func (r *round) covers(freed, lacks yarn.Resource) bool {
-	return r.s.Config.Calculator.FitsIn(lacks, freed)
+func (e *entitlements) covers(freed, lacks yarn.Resource) bool {
+	return e.s.Config.Calculator.FitsIn(lacks, freed)
 }
 
 // helps reports whether a size contains some of a lacking resource.
-func (r *round) helps(size, lacks yarn.Resource) bool {
-	calc := r.s.Config.Calculator
+func (e *entitlements) helps(size, lacks yarn.Resource) bool {
+	calc := e.s.Config.Calculator
 	return calc.AnyAboveZero(yarn.ComponentMin(size, lacks))
 }
 
@@ -125,12 +125,12 @@ func (r *round) helps(size, lacks yarn.Resource) bool {
 // guarantee in every resource of which it uses that much. In other resources it is below its
 // guarantee in any case. With conservative-drf a leaf loses only resources of which it has more
 // than its guarantee.
-func (r *round) mayLose(set []victim) bool {
-	if r.inside != nil {
-		return r.inside.mayLose(r.s.Views, set)
+func (e *entitlements) mayLose(set []victim) bool {
+	if e.inside != nil {
+		return e.inside.mayLose(e.s.Views, set)
 	}
-	if r.ranked != nil {
-		return r.ranked.mayLose(set)
+	if e.ranked != nil {
+		return e.ranked.mayLose(set)
 	}
 	for i, v := range set {
 		if slices.ContainsFunc(set[:i], func(w victim) bool { return w.leaf == v.leaf }) {
@@ -142,28 +142,28 @@ func (r *round) mayLose(set []victim) bool {
 				loses = loses.Add(w.loses)
 			}
 		}
-		leaf := &r.leaves[v.leaf]
-		if !r.leafMayLose(leaf, loses) || r.balances && !r.balance.mayLose(v.leaf, leaf.lost, loses, r.set.ConservativeDRF) {
+		leaf := &e.leaves[v.leaf]
+		if !e.leafMayLose(leaf, loses) || e.balances && !e.balance.mayLose(v.leaf, leaf.lost, loses, e.set.ConservativeDRF) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r *round) leafMayLose(leaf *preemptionShare, loses yarn.Resource) bool {
+func (e *entitlements) leafMayLose(leaf *leafShare, loses yarn.Resource) bool {
 	tooMuch := false
-	for i := range r.s.KindsThatCount() {
+	for i := range e.s.KindsThatCount() {
 		over, left, lost := leaf.over[i], leaf.over[i]-leaf.lost[i], loses[i]
 		tooMuch = tooMuch || (left > 0 && lost > 0)
-		if lost > 0 && lost > left && (over >= 0 || r.set.ConservativeDRF) {
+		if lost > 0 && lost > left && (over >= 0 || e.set.ConservativeDRF) {
 			return false
 		}
 	}
 	return tooMuch
 }
 
-func (r *round) cost(work uint64, size yarn.Resource) uint64 {
-	hi, lo := bits.Mul64(work, r.shareOfPartition(size))
+func (e *entitlements) cost(work uint64, size yarn.Resource) uint64 {
+	hi, lo := bits.Mul64(work, e.shareOfPartition(size))
 	if hi != 0 {
 		return math.MaxUint64
 	}
@@ -171,9 +171,9 @@ func (r *round) cost(work uint64, size yarn.Resource) uint64 {
 }
 
 // shareOfPartition returns the dominant share of a size in the partition, in units of 2^-32.
-func (r *round) shareOfPartition(size yarn.Resource) (share uint64) {
-	for i := range r.s.KindsThatCount() {
-		share = max(share, yarn.Share(size[i], r.s.At.Total[i]))
+func (e *entitlements) shareOfPartition(size yarn.Resource) (share uint64) {
+	for i := range e.s.KindsThatCount() {
+		share = max(share, yarn.Share(size[i], e.s.At.Total[i]))
 	}
 	return share
 }

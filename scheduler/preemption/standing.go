@@ -132,8 +132,8 @@ func (r *round) tooMany(res *state.Reservation) bool {
 
 // stillGains returns what the owner of a reservation must still be entitled to. Between queues this
 // is nothing, because the reservation already counts as used.
-func (r *round) stillGains(res *state.Reservation) yarn.Resource {
-	if r.inside != nil {
+func (e *entitlements) stillGains(res *state.Reservation) yarn.Resource {
+	if e.inside != nil {
 		return res.Size
 	}
 	return yarn.Resource{}

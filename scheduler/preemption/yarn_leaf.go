@@ -34,7 +34,7 @@ func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 				continue
 			}
 			chosen := func(app state.AppSlot) yarn.Resource { return r.chosenOf(app, p.Label) }
-			l := leafForPreemption(&v, int32(leaf), apps[leaf], r.owed[i][leaf], chosen, nothing)
+			l := leafOf(&v, int32(leaf), apps[leaf], r.owed[i][leaf], chosen, nothing)
 			demands = append(demands, leafDemand{l, int32(leaf), i, l.AppShares(r.set, r.budget)})
 		}
 	}

@@ -106,3 +106,11 @@ func (s *Views) LeafOfReservation(res *state.Reservation) int32 {
 func (v *View) Here(r *state.Reservation) bool {
 	return len(v.Partitions) == 1 || v.State.Nodes.Get(r.Node).Label == v.At.Label
 }
+
+// Borrowed reports whether containers have borrowed room of a reservation.
+func (s *Views) Borrowed(r *state.Reservation) bool {
+	for range s.State.LeasedFrom(r) {
+		return true
+	}
+	return false
+}

@@ -16,15 +16,15 @@ type Partition struct {
 	Config *capacity.Config // with the capacities of the label
 	Tree   *capacity.Tree
 	Total  yarn.Resource        // sum of its usable nodes
-	Queues []QueueShare         // parallel to cfg.Queues
-	Uses   []state.LabelUseSlot // parallel to cfg.Queues: slots in State.LabelUses; nil: default partition
+	Queues []QueueShare         // parallel to Config.Queues
+	Uses   []state.LabelUseSlot // parallel to Config.Queues: slots in State.LabelUses; nil: default partition
 	Users  []UserShare          // by slot
 	apps   []bool               // by slot: whether it is in the list of its leaf; not for the default partition
 	nodes  nodeIndexes          // nodes without a reservation
 	lent   nodeIndexes          // reserved nodes, which may lend their room
 	Lends  bool                 // its nodes may be lent to asks without a label
 
-	// awaiting caches the results of awaitingPreemption, parallel to cfg.Queues. nil: not computed.
+	// awaiting caches the results of awaitingPreemption, parallel to Config.Queues. nil: not computed.
 	awaiting []yarn.Resource
 }
 

@@ -17,7 +17,7 @@ type Views struct {
 	Config *capacity.Config // the queue configuration; nil before the cluster is initialized
 	stale  bool             // the cluster or the queues changed: capacities are outdated
 
-	Queues     []Queue                             // parallel to cfg.Queues
+	Queues     []Queue                             // parallel to Config.Queues
 	indexOf    []int32                             // queue slot → index in queues
 	Partitions []*Partition                        // by label; the first is the default one
 	Lends      bool                                // some label is not exclusive
