@@ -323,7 +323,7 @@ func (r *reader) readAllocation(c *Config) {
 }
 
 // units reads a number of units of kind k; def if the key is not set.
-func (r *reader) units(name string, def int64, k int) int64 {
+func (r *values) units(name string, def int64, k int) int64 {
 	v, ok := r.get(name)
 	if !ok {
 		return def
@@ -338,7 +338,7 @@ func (r *reader) units(name string, def int64, k int) int64 {
 
 // amPercent reads an AM share. YARN accepts more than 1, which means that there is no limit, so it
 // only leads to a warning.
-func (r *reader) amPercent(name string, def yarn.Fraction) yarn.Fraction {
+func (r *values) amPercent(name string, def yarn.Fraction) yarn.Fraction {
 	f := r.fraction(name, def, 1000)
 	if r.set(name) && f.Cmp(yarn.One) > 0 {
 		r.warn(name, "is more than the whole queue", "write a share from 0 to 1, such as 0.1")

@@ -245,7 +245,7 @@ func (c *Config) index(i int) {
 
 // newReader returns a reader for more keys of a configuration that was already parsed.
 func (c *Config) newReader() *reader {
-	return &reader{values: c.values, templates: c.templates, seen: map[string]bool{}, stored: true}
+	return &reader{values: newValues(c.values), templates: c.templates, stored: true}
 }
 
 // Add appends a dynamic queue and returns its index. It changes c, so c must not be shared. Trees

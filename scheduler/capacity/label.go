@@ -271,7 +271,7 @@ func (r *reader) readLabels(c *Config, q *Queue, key func(string) string) {
 		label, name, _ := strings.Cut(p.Name, ".")
 		if !slices.Contains(labelKeys, name) {
 			r.seen[prefix+p.Name] = true
-			r.warnUnknown(prefix+p.Name, name, labelKeys, prefix+label+".")
+			r.keys.warnUnknown(prefix+p.Name, name, labelKeys, prefix+label+".")
 		} else if _, known := q.findLabel(label); !known && name != nodeOrderKey && r.labelName(prefix+p.Name, label) != "" {
 			r.readLabelCapacity(c, q, label)
 		}

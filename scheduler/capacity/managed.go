@@ -46,7 +46,7 @@ func (r *reader) readManaged(c *Config, q *Queue, key func(string) string, a *Au
 }
 
 // faultAs adds a fault for which YARN has a message.
-func (r *reader) faultAs(name, what, do, yarn string) {
+func (r *values) faultAs(name, what, do, yarn string) {
 	r.fault(name, what, do)
 	r.faults[len(r.faults)-1].YARN = yarn
 }
@@ -75,7 +75,7 @@ func (r *reader) checkManaged(c *Config, i int) {
 	r.checkMinMax(c, &like)
 	for _, p := range q.AutoCreate.LeafTemplate {
 		if !r.seen[Prefix+like.Path+"."+p.Name] {
-			r.warnUnknown(p.Origin, p.Name, queueKeys, strings.TrimSuffix(p.Origin, p.Name))
+			r.keys.warnUnknown(p.Origin, p.Name, queueKeys, strings.TrimSuffix(p.Origin, p.Name))
 		}
 	}
 	key := Prefix + q.Path + "." + managedTmpl

@@ -30,27 +30,28 @@ func parseAs(props []Property, stored bool) (*Config, error) {
 }
 
 func newReader(stored bool) *reader {
-	return &reader{values: map[string]Property{}, seen: map[string]bool{}, stored: stored}
+	v := newValues(map[string]Property{})
+	return &reader{values: v, keys: classifier{values: v}, stored: stored}
 }
 
 func (r *reader) parse(props []Property) (*Config, error) {
 	for _, p := range props {
 		if !Relevant(p.Name) {
-			r.warnStray(p)
+			r.keys.warnStray(p)
 			continue
 		}
 		if len(p.Value) > maxValueBytes {
-			r.values[p.Name] = Property{Name: p.Name, Origin: p.Origin}
+			r.written[p.Name] = Property{Name: p.Name, Origin: p.Origin}
 			r.fault(p.Name, fmt.Sprintf("is longer than %d bytes", maxValueBytes), "shorten it")
 			continue
 		}
-		r.values[p.Name] = p
+		r.written[p.Name] = p
 	}
-	if len(r.values) > maxProperties {
-		return nil, &Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.values), maxProperties), Do: "remove queues"}}}
+	if len(r.written) > maxProperties {
+		return nil, &Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.written), maxProperties), Do: "remove queues"}}}
 	}
 	c := &Config{byPath: map[string]int{}, byName: map[string][]int{}}
-	c.properties, c.values = sortedProperties(r.values), r.values
+	c.properties, c.values = sortedProperties(r.written), r.written
 	c.templates = slices.ContainsFunc(c.properties, isTemplate)
 	r.templates = c.templates
 	r.readGlobal(c)
@@ -64,7 +65,7 @@ func (r *reader) parse(props []Property) (*Config, error) {
 		r.checkTemplates(c)
 		c.noteManaged()
 	}
-	r.classify(c)
+	r.keys.classify(c)
 	if len(r.faults) > 0 {
 		return nil, &Invalid{Faults: r.faults}
 	}
@@ -140,9 +141,15 @@ func queueName(n string) bool {
 	return n != "" && len(n) <= 255 && !strings.ContainsAny(n, ". \t\r\n\"<>&")
 }
 
+// classifier reports the keys that nothing reads.
+type classifier struct {
+	*values
+	strays int // number of warnings of warnStray
+}
+
 // classify reports each key that no other function has read: as a known key of Hadoop without
 // effect, or as unknown. Hadoop ignores unknown keys silently.
-func (r *reader) classify(c *Config) {
+func (r *classifier) classify(c *Config) {
 	for _, p := range c.properties {
 		if r.seen[p.Name] {
 			continue
@@ -167,15 +174,15 @@ func (r *reader) classify(c *Config) {
 
 // ignoreUnless reports whether table has the key. If the value is not the default, it adds a note
 // that the key has no effect.
-func (r *reader) ignoreUnless(name, key string, table []unhonored) bool {
+func (r *classifier) ignoreUnless(name, key string, table []unhonored) bool {
 	u, ok := find(table, key)
-	if v := strings.TrimSpace(r.values[name].Value); ok && v != "" && v != u.value {
+	if v := strings.TrimSpace(r.written[name].Value); ok && v != "" && v != u.value {
 		r.ignore(name, u.why, u.effect)
 	}
 	return ok
 }
 
-func (r *reader) classifyQueueKey(c *Config, name, rest string) {
+func (r *classifier) classifyQueueKey(c *Config, name, rest string) {
 	path := longestQueue(c, rest)
 	key := strings.TrimPrefix(strings.TrimPrefix(rest, path), ".")
 	if path == "" || key == "" {
@@ -233,7 +240,7 @@ const maxStray = 100
 
 // warnStray warns about a key that has no effect because its prefix is not that of the queue
 // configuration. It ignores keys of other parts of Hadoop.
-func (r *reader) warnStray(p Property) {
+func (r *classifier) warnStray(p Property) {
 	name := p.Name
 	ours := strings.HasPrefix(name, "yarn.scheduler.") && !strings.HasPrefix(name, "yarn.scheduler.configuration.") || strings.Contains(name, "capacity.root.")
 	other := func(part string) bool { return strings.HasPrefix(name, part) }
@@ -254,7 +261,7 @@ func (r *reader) warnStray(p Property) {
 }
 
 // warnUnknown warns about an unknown key and suggests the most similar candidate.
-func (r *reader) warnUnknown(name, key string, candidates []string, prefix string) {
+func (r *classifier) warnUnknown(name, key string, candidates []string, prefix string) {
 	do := "remove it; it has no effect"
 	if near := nearest(key, candidates); near != "" {
 		do = fmt.Sprintf("did you mean %q?", prefix+near)

@@ -101,12 +101,12 @@ func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 	r.checkPercent(key("maximum-capacity"), q.MaxCapacity)
 }
 
-func (r *reader) trimmed(name string) string {
+func (r *values) trimmed(name string) string {
 	v, _ := r.get(name)
 	return v
 }
 
-func (r *reader) amount(name string, c *Config) Amount {
+func (r *values) amount(name string, c *Config) Amount {
 	v, ok := r.get(name)
 	if !ok {
 		return Amount{}
@@ -119,7 +119,7 @@ func (r *reader) amount(name string, c *Config) Amount {
 	return a
 }
 
-func (r *reader) checkPercent(name string, a Amount) {
+func (r *values) checkPercent(name string, a Amount) {
 	for _, p := range a.Parts {
 		if p.Unit == UnitPercent && p.Value.Cmp(yarn.Fraction{Num: 100, Den: 1}) > 0 {
 			r.fault(name, "is more than 100 percent", "write a percentage from 0 to 100")

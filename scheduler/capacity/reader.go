@@ -9,32 +9,36 @@ import (
 	"rmd/yarn"
 )
 
-// reader reads typed values and collects faults, warnings and ignored keys. It remembers which keys
-// were read; classify reports the others.
+// reader reads a configuration from its properties.
 type reader struct {
-	values   map[string]Property
-	overlay  []Property // keys of the dynamic queue being read, from templates and defaults; sorted
-	seen     map[string]bool
-	faults   []Fault
-	warnings []Fault
-	ignored  []Fault
-	stored   bool // a cluster has accepted the configuration before; see ruleFault
-	strays   int  // number of warnings of warnStray
-	// templates says whether there is a template for dynamic queues.
-	templates bool
+	*values
+	keys      classifier
+	stored    bool // a cluster has accepted the configuration before; see ruleFault
+	templates bool // there is a template for dynamic queues
 }
 
+// values reads typed values and collects faults, warnings and ignored keys. It remembers which keys
+// were read; classifier reports the others.
+type values struct {
+	written                   map[string]Property
+	overlay                   []Property // keys of the dynamic queue being read, from templates and defaults; sorted
+	seen                      map[string]bool
+	faults, warnings, ignored []Fault
+}
+
+func newValues(m map[string]Property) *values { return &values{written: m, seen: map[string]bool{}} }
+
 // value returns a property as written.
-func (r *reader) value(name string) (Property, bool) {
+func (r *values) value(name string) (Property, bool) {
 	if i, ok := findProperty(r.overlay, name); ok {
 		return r.overlay[i], true
 	}
-	p, ok := r.values[name]
+	p, ok := r.written[name]
 	return p, ok
 }
 
 // get returns a trimmed value, and whether it is set. An empty value counts as not set.
-func (r *reader) get(name string) (string, bool) {
+func (r *values) get(name string) (string, bool) {
 	r.seen[name] = true
 	p, _ := r.value(name)
 	v := strings.TrimSpace(p.Value)
@@ -42,33 +46,33 @@ func (r *reader) get(name string) (string, bool) {
 }
 
 // raw returns a value as written, and whether the key is present.
-func (r *reader) raw(name string) (string, bool) {
+func (r *values) raw(name string) (string, bool) {
 	r.seen[name] = true
 	p, ok := r.value(name)
 	return p.Value, ok
 }
 
-func (r *reader) set(name string) bool {
+func (r *values) set(name string) bool {
 	_, ok := r.get(name)
 	return ok
 }
 
-func (r *reader) fault(name, what, do string) {
+func (r *values) fault(name, what, do string) {
 	p, _ := r.value(name)
 	r.faults = append(r.faults, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: what, Do: do})
 }
 
-func (r *reader) warn(name, what, do string) {
+func (r *values) warn(name, what, do string) {
 	p, _ := r.value(name)
 	r.warnings = append(r.warnings, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: what, Do: do})
 }
 
-func (r *reader) ignore(name, why, effect string) {
+func (r *values) ignore(name, why, effect string) {
 	p, _ := r.value(name)
 	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why, Effect: effect})
 }
 
-func (r *reader) bool(name string, def bool) bool {
+func (r *values) bool(name string, def bool) bool {
 	v, ok := r.get(name)
 	if !ok {
 		return def
@@ -84,7 +88,7 @@ func (r *reader) bool(name string, def bool) bool {
 }
 
 // int reads a whole number between least and most.
-func (r *reader) int(name string, def, least, most int64) int64 {
+func (r *values) int(name string, def, least, most int64) int64 {
 	v, ok := r.get(name)
 	if !ok {
 		return def
@@ -101,17 +105,17 @@ func (r *reader) int(name string, def, least, most int64) int64 {
 	return n
 }
 
-func (r *reader) int32(name string, def int32) int32 {
+func (r *values) int32(name string, def int32) int32 {
 	return int32(r.int(name, int64(def), math.MinInt32, math.MaxInt32))
 }
 
 // bound reads a count; -1 means unlimited.
-func (r *reader) bound(name string, def int64) int64 {
+func (r *values) bound(name string, def int64) int64 {
 	return r.int(name, def, Unlimited, math.MaxInt32)
 }
 
 // fraction reads a decimal number from 0 to most.
-func (r *reader) fraction(name string, def yarn.Fraction, most int64) yarn.Fraction {
+func (r *values) fraction(name string, def yarn.Fraction, most int64) yarn.Fraction {
 	v, ok := r.get(name)
 	if !ok {
 		return def
@@ -136,7 +140,7 @@ var timeUnits = []struct {
 }{{"ms", 1}, {"s", 1000}, {"m", 60_000}, {"h", 3_600_000}, {"d", 86_400_000}}
 
 // millis reads a duration from a millisecond to 365 days. Without a suffix it is in milliseconds.
-func (r *reader) millis(name string, def int64) int64 {
+func (r *values) millis(name string, def int64) int64 {
 	const most = 365 * 86_400_000
 	v, ok := r.get(name)
 	if !ok {
@@ -158,7 +162,7 @@ func (r *reader) millis(name string, def int64) int64 {
 }
 
 // names reads a list that is separated by commas.
-func (r *reader) names(name string) []string {
+func (r *values) names(name string) []string {
 	v, _ := r.get(name)
 	var out []string
 	for _, n := range strings.Split(v, ",") {

@@ -138,7 +138,7 @@ func (r *reader) checkTemplates(c *Config) {
 		t := &q.AutoCreate.Templates
 		for _, p := range slices.Concat(t.All, t.Leaf, t.Parent) {
 			if !r.seen[Prefix+path+"."+p.Name] {
-				r.warnUnknown(p.Origin, p.Name, queueKeys, strings.TrimSuffix(p.Origin, p.Name))
+				r.keys.warnUnknown(p.Origin, p.Name, queueKeys, strings.TrimSuffix(p.Origin, p.Name))
 			}
 		}
 	}
