@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 )
 
 // Keeper regularly forecasts when waiting asks will start, and follows the log to compare the
@@ -107,7 +108,7 @@ func (k *Keeper) Promise(st *state.State, now int64, starts []Start) {
 	for i := range starts {
 		s := &starts[i]
 		if len(s.Delays) == 0 || s.Quantile(50) == Never {
-			k.Record.None += int(one(!k.none[s.Ask]))
+			k.Record.None += boolint.Of[int](!k.none[s.Ask])
 			k.none[s.Ask] = true
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"rmd/internal/boolint"
 	"rmd/internal/quantile"
 )
 
@@ -118,7 +119,7 @@ func (r *Record) Started(now int64, k Ask) (Outcome, bool) {
 	if o.Held() {
 		r.Held++
 	}
-	r.Outside = clamp(r.Outside+adapt*(miss-one(!o.Held())), leastOutside, mostOutside)
+	r.Outside = clamp(r.Outside+adapt*(miss-boolint.Of[float64](!o.Held())), leastOutside, mostOutside)
 	if r.Newest = append(r.Newest, o); len(r.Newest) > kept {
 		r.Newest = r.Newest[1:]
 	}
@@ -133,13 +134,6 @@ func (r *Record) drop(keep func(Ask, Promise) bool) {
 			r.Gone++
 		}
 	}
-}
-
-func one(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // sample is the factor by which a start was later than forecast. If the ask still waits, it is the
@@ -306,7 +300,7 @@ func (r *Record) Summary() Summary {
 	var errors, waits, widths, ofWait []int64
 	for i := range r.Newest {
 		o := &r.Newest[i]
-		s.Held += int(one(o.Held()))
+		s.Held += boolint.Of[int](o.Held())
 		errors, waits, widths = append(errors, o.off()), append(waits, o.Delay), append(widths, o.To-o.From)
 		ofWait = append(ofWait, (o.To-o.From)*1000/max(o.Delay, heartbeatMillis))
 	}

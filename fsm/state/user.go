@@ -1,6 +1,7 @@
 package state
 
 import (
+	"rmd/internal/boolint"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -102,12 +103,7 @@ func (s *Accounts) changeUser(slot UserSlot, f func(u *User)) {
 	q.WaitingUsers += count(isWaiting) - count(wasWaiting)
 }
 
-func count(b bool) int32 {
-	if b {
-		return 1
-	}
-	return 0
-}
+func count(b bool) int32 { return boolint.Of[int32](b) }
 
 // charge adds used and reserved resources and containers of a partition to the user and the queues
 // of an application. Negative values subtract.

@@ -3,6 +3,7 @@ package logsim
 import (
 	"fmt"
 
+	"rmd/internal/boolint"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -207,7 +208,7 @@ func (a *agent) answered(in input.Input, r input.Reply) {
 			return
 		}
 		if r.Resync || r.Shutdown {
-			if a.resyncs += boolInt(a.w.recovering); a.resyncs > resyncsMax {
+			if a.resyncs += boolint.Of[int](a.w.recovering); a.resyncs > resyncsMax {
 				a.w.check.fail("L4", "%s was told to register again %d times since all faults ended", a.id, a.resyncs)
 			}
 			a.manager.Unreported(in.(*input.NodeHeartbeat).Statuses)

@@ -9,6 +9,7 @@ import (
 
 	"rmd/forecast"
 	"rmd/fsm/event"
+	"rmd/internal/boolint"
 	"rmd/jepsen-lite/ledger"
 	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/jepsen-lite/tokenlog"
@@ -222,12 +223,12 @@ func (c *checker) count(e event.Event) {
 	case *event.ApplicationSubmitted:
 		n.Submitted++
 		declared, err := yarn.DeclaredLifetime(e.Tags)
-		n.Declared += boolInt(err == nil && declared > 0)
+		n.Declared += boolint.Of[int](err == nil && declared > 0)
 	case *event.ContainerAllocated:
 		n.Allocated++
 	case *event.ContainerLent:
 		n.Allocated++
-		n.Borrowed += boolInt(e.DeadlineMillis > 0)
+		n.Borrowed += boolint.Of[int](e.DeadlineMillis > 0)
 	case *event.ReservationMade:
 		n.Made++
 	case *event.ReservationFulfilled:
@@ -238,10 +239,10 @@ func (c *checker) count(e event.Event) {
 		n.Completed++
 	case *event.ContainerReleased:
 		n.Released++
-		n.Preempted += boolInt(e.ExitStatus == yarn.ExitPreempted)
+		n.Preempted += boolint.Of[int](e.ExitStatus == yarn.ExitPreempted)
 	case *event.PreemptionAsked:
 		n.Warned++
-		n.Inside += boolInt(e.Cause.InsideQueue() && e.Reservation != 0)
+		n.Inside += boolint.Of[int](e.Cause.InsideQueue() && e.Reservation != 0)
 	case *event.PreemptionWithdrawn:
 		n.Withdrawn++
 	case *event.NodeStateChanged:
@@ -249,9 +250,9 @@ func (c *checker) count(e event.Event) {
 			n.NodesLost++
 		}
 	case *event.ApplicationEnded:
-		n.Finished += boolInt(e.State == yarn.AppFinished)
-		n.Failed += boolInt(e.State == yarn.AppFailed)
-		n.Killed += boolInt(e.State == yarn.AppKilled)
+		n.Finished += boolint.Of[int](e.State == yarn.AppFinished)
+		n.Failed += boolint.Of[int](e.State == yarn.AppFailed)
+		n.Killed += boolint.Of[int](e.State == yarn.AppKilled)
 	}
 }
 
@@ -310,10 +311,3 @@ func (c *checker) restored(r *replica) {
 
 // backedUp records the index of a backup in the history.
 func (c *checker) backedUp(index uint64) { c.note("a backup is taken at %d", index) }
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

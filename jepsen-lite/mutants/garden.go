@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rmd/internal/boolint"
 )
 
 // garden plants bugs. Each worker has a copy of the tree.
@@ -34,7 +36,7 @@ func (g *garden) plant(all []mutant) error {
 	if err := g.warm(all); err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b mutant) int { return btoi(b.slow) - btoi(a.slow) })
+	slices.SortStableFunc(all, func(a, b mutant) int { return boolint.Of[int](b.slow) - boolint.Of[int](a.slow) })
 	next := make(chan mutant, len(all))
 	for _, m := range all {
 		next <- m
@@ -85,13 +87,6 @@ func judging(all []mutant) []string {
 		}
 	}
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // work judges one bug after the other in one copy of the tree.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/internal/boolint"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/history"
 )
@@ -107,7 +108,7 @@ func (a *archive) copyAhead(lag uint64) {
 	}
 	slices.SortStableFunc(sights, func(x, y sight) int {
 		if x.leads != y.leads {
-			return cmp.Compare(btoi(x.leads), btoi(y.leads))
+			return cmp.Compare(boolint.Of[int](x.leads), boolint.Of[int](y.leads))
 		}
 		return cmp.Compare(y.applied, x.applied)
 	})
@@ -135,13 +136,6 @@ func (a *archive) copyAhead(lag uint64) {
 	if a.covered >= a.next.index {
 		a.safe, a.next = a.next, moment{}
 	}
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // take copies a replica's entries up to an index. gap reports that the replica's log begins after

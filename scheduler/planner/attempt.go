@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -129,7 +130,7 @@ func (p *Planner) answer(slot state.AppSlot, n int32) *input.AllocateReply {
 	r := &input.AllocateReply{Response: n, Nodes: p.sched.ClusterNodes(a), Headroom: p.sched.Headroom(slot), Priority: a.Priority}
 	granted := 0
 	for _, k := range p.st.Containers.UndeliveredTo(a) {
-		granted += boolToInt(k.GrantedIn == n)
+		granted += boolint.Of[int](k.GrantedIn == n)
 	}
 	if granted > 0 {
 		r.Granted = make([]input.Granted, 0, granted)

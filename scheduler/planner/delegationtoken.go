@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -17,7 +18,7 @@ const maxDelegations = 100_000
 func (p *Planner) roomForToken(owner string) bool {
 	return scheduler.MayAdd(1, p.st.Delegations.Len(), maxDelegations, func() (has int) {
 		p.st.Delegations.Each(func(_ state.DelegationSlot, t *state.DelegationToken) bool {
-			has += boolToInt(t.Owner == owner)
+			has += boolint.Of[int](t.Owner == owner)
 			return true
 		})
 		return has

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -176,7 +177,7 @@ func (f *floor) pair(rng *rand.Rand) (beats, held int, ok bool) {
 		}
 	}
 	small.finish()
-	return beats, int(boolToInt(holds[0]) + boolToInt(holds[1])), true
+	return beats, int(boolint.Of[int](holds[0]) + boolint.Of[int](holds[1])), true
 }
 
 // amount returns the number in the environment variable, or usual if the variable is not set.

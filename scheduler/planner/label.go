@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -31,7 +32,7 @@ func (p *Planner) labelsOff() *input.Fault {
 // could not use the nodes with a label.
 func (p *Planner) checkLabelSettings(cfg *capacity.Config) error {
 	listed := 0
-	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { listed += boolToInt(l.Listed); return true })
+	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { listed += boolint.Of[int](l.Listed); return true })
 	if !cfg.LabelSettings.Enabled && listed > 0 {
 		return fmt.Errorf("yarn.node-labels.enabled: the cluster has %d labels; remove them before you disable labels", listed)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -137,7 +138,7 @@ func (p *Planner) isLast(a *state.App, counts bool) bool {
 				break
 			}
 			attempts++
-			failures += uint32(boolToInt(h.Counted))
+			failures += boolint.Of[uint32](h.Counted)
 		}
 	}
 	if counts {

@@ -89,18 +89,15 @@ func (m *machine) servesTheLast(slot state.AppSlot) {
 	m.askNothing(m.p.st.Apps.Get(slot))
 	m.sweep(true)
 	a := m.p.st.Apps.Get(slot)
-	size := m.p.Config().MinAlloc
-	if !m.hasRoom(a, size) {
-		return
-	}
-	live := a.Live
+	size, live := m.p.Config().MinAlloc, a.Live
 	r := m.plan(&input.Allocate{Attempt: a.AttemptID(), Response: a.Response,
 		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 1, Size: size, Relax: true, Label: yarn.NoLabel}}})
 	if r.Refused() != nil {
 		m.fail("the last ask is refused: %v", r.Refused())
 	}
+	room := m.hasRoom(m.p.st.Apps.Get(slot), size) // the ask has made its user active, which may lower the limit
 	m.sweep(false)
-	if m.p.st.Apps.Get(slot).Live <= live {
+	if room && m.p.st.Apps.Get(slot).Live <= live {
 		m.fail("40: the only ask, %v, is not served though there is room", size)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -215,7 +216,7 @@ func payloadOf(in *input.Allocate) uint64 {
 		number(uint64(a.Key.AllocationID))
 		text(a.Name)
 		number(uint64(a.Count))
-		number(uint64(boolToInt(a.Relax)))
+		number(boolint.Of[uint64](a.Relax))
 		resource(a.Size, number)
 		text(a.Label)
 	}
@@ -227,7 +228,7 @@ func payloadOf(in *input.Allocate) uint64 {
 	for _, u := range in.Updates {
 		number(u.Container.Number)
 		number(uint64(uint32(u.Version))<<8 | uint64(u.Type))
-		number(uint64(boolToInt(u.Opportunistic)))
+		number(boolint.Of[uint64](u.Opportunistic))
 		resource(u.Size, number)
 	}
 	for _, list := range [][]string{in.BlacklistAdd, in.BlacklistRemove} {
@@ -253,11 +254,4 @@ func (p *Planner) Twin() (*Planner, error) {
 		q.windows, q.ids = slices.Clone(p.windows), p.ids
 	}
 	return q, err
-}
-
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
@@ -356,7 +357,7 @@ func (s *Views) unlistApp(slot state.AppSlot, v App) {
 	}
 	if v.Pending {
 		q.Pending = s.removeApp(q.Pending, slot)
-		q.Unmanaged -= boolToInt(v.unmanaged)
+		q.Unmanaged -= boolint.Of[int32](v.unmanaged)
 	}
 	q.Reserving -= v.reserving
 	s.countRunnable(v, -1)
@@ -370,17 +371,10 @@ func (s *Views) listApp(slot state.AppSlot, v App) {
 	}
 	if v.Pending {
 		q.Pending = s.insertApp(q.Pending, slot)
-		q.Unmanaged += boolToInt(v.unmanaged)
+		q.Unmanaged += boolint.Of[int32](v.unmanaged)
 	}
 	q.Reserving += v.reserving
 	s.countRunnable(v, 1)
-}
-
-func boolToInt(b bool) int32 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (s *Views) countRunnable(v App, by int32) {

@@ -69,7 +69,7 @@ func TestKeyTableMatchesSources(t *testing.T) {
 	delete(found, "hadoop.connections")
 	delete(found, "hadoop.ports")
 	delete(found, "yarn.resourcemanager.address.") // with the id of a replica
-	delete(found, "yarn.resourcemanager.") // of keys that replicas need not have alike
+	delete(found, "yarn.resourcemanager.")         // of keys that replicas need not have alike
 	delete(found, "hadoop.connections_per_address")
 	for prefix, names := range prefixes {
 		if _, ok := found[prefix]; !ok {

@@ -11,6 +11,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/apptoken"
 	"rmd/fsm/state"
+	"rmd/internal/boolint"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -150,7 +151,7 @@ const membersTimeout = time.Second
 
 func (g *gauges) raft(s *Source) {
 	k := s.Consensus
-	g.set(descLeader, oneIf(k.Role() == "leader"))
+	g.set(descLeader, boolint.Of[float64](k.Role() == "leader"))
 	g.set(descTerm, float64(k.Term()))
 	ctx, cancel := context.WithTimeout(s.Context, membersTimeout)
 	defer cancel()
@@ -166,7 +167,7 @@ func (g *gauges) raft(s *Source) {
 	g.set(descVoters, float64(d.HealthyVoters), "healthy")
 	for _, m := range list {
 		g.set(descLag, float64(m.Lag), m.ID)
-		g.set(descStalled, oneIf(m.Stalled != ""), m.ID)
+		g.set(descStalled, boolint.Of[float64](m.Stalled != ""), m.ID)
 		if m.LastContactMillis >= 0 {
 			g.set(descContact, float64(m.LastContactMillis)/1000, m.ID)
 		}
@@ -174,7 +175,7 @@ func (g *gauges) raft(s *Source) {
 			g.set(descCommit, float64(m.Commit))
 			for _, other := range list {
 				if other.ID != s.ID {
-					g.set(descUnreached, oneIf(m.Unreached[other.ID] != "" && other.State == "alive"), other.ID)
+					g.set(descUnreached, boolint.Of[float64](m.Unreached[other.ID] != "" && other.State == "alive"), other.ID)
 				}
 			}
 		}
@@ -185,18 +186,11 @@ func (g *gauges) jobs(list []api.Job) {
 	for _, j := range list {
 		g.count(descJobRuns, float64(j.Runs-j.Failures), j.Name, "ok")
 		g.count(descJobRuns, float64(j.Failures), j.Name, "error")
-		g.set(descJobFailing, oneIf(j.Problem != ""), j.Name)
+		g.set(descJobFailing, boolint.Of[float64](j.Problem != ""), j.Name)
 		if j.SuccessMillis > 0 {
 			g.set(descJobSuccess, float64(j.SuccessMillis)/1000, j.Name)
 		}
 	}
-}
-
-func oneIf(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // waitingFor counts the waiting applications by reason. The reasons are coarse: they depend only on
