@@ -155,22 +155,3 @@ func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 	}
 	return d
 }
-
-// limitToFree returns the limit because of which an application must give up a reservation: the one
-// of the queue, if it lacks anything, otherwise the one of the user.
-func limitToFree(queue, user yarn.Resource, calc yarn.Calculator) Reason {
-	if calc.AnyAboveZero(queue) || !calc.AnyAboveZero(user) {
-		return QueueMaxCapacity
-	}
-	return UserLimit
-}
-
-// withinHeadroom reports whether a container fits into the headroom of the queue plus the
-// application's reservations.
-func (p *pass) withinHeadroom(a *state.App, k *state.Ask, l *Limits) bool {
-	room := l.headroom
-	if p.Config.ContinueLooking {
-		room = room.Add(p.ReservedIn(a))
-	}
-	return p.Config.Calculator.FitsIn(k.Size, room)
-}

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -113,25 +112,4 @@ func (s *Scheduler) UpdateCounts(app state.AppSlot, key yarn.SchedulerKey, oppor
 	if k.Opportunities != opportunities || k.ReReservations != reReservations {
 		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
 	}
-}
-
-// limitOn checks a decision against the user limit and the maxima of the leaf and its ancestors. It
-// returns NoReason if they allow it.
-func (p *pass) limitOn(d *decision, released *state.Reservation) Reason {
-	a, calc := p.State.Apps.Get(d.app), p.Config.Calculator
-	leaf := p.LeafOf(a)
-	used := p.UserUsed(a.UserSlot).Sub(views.SizeOf(released))
-	if calc.Compare(p.State.Meta.Cluster, used, p.UserLimit(leaf, a.UserSlot)) > 0 {
-		return UserLimit
-	}
-	for i := leaf; i >= 0; i = p.Queues[i].Parent {
-		used := p.Used(i).Sub(views.SizeOf(released))
-		if d.state == stateAllocated {
-			used = p.UsedNow(i, released)
-		}
-		if !calc.FitsIn(used.Add(d.size), *p.Maximum(i)) {
-			return QueueMaxCapacity
-		}
-	}
-	return NoReason
 }

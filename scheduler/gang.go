@@ -135,20 +135,6 @@ func (s *rules) demandOf(app state.AppSlot, ask state.AskSlot) gangDemand {
 	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.State.Gangs.Get(app).Spec.Count)}
 }
 
-// gangLimit returns which limit, of the user or of a queue, prevents all members of a gang from
-// starting together, regardless of the free room on nodes. It returns NoReason if none does.
-func (v *pass) gangLimit(d *gangDemand) Reason {
-	if !v.gangFitsUser(d) {
-		return UserLimit
-	}
-	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
-		if !v.MayUseAllNodes(i) && !v.gangFitsIn(i, d) {
-			return QueueMaxCapacity
-		}
-	}
-	return NoReason
-}
-
 // gangFitsUser reports whether the last member is within the limit of its user. The limit grows
 // with the use of the members before it.
 func (v *pass) gangFitsUser(d *gangDemand) bool {

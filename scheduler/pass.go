@@ -6,17 +6,6 @@ import (
 	"rmd/yarn"
 )
 
-// Limits has the limits that a pass gives to a queue, and results for this queue.
-type Limits struct {
-	limit         yarn.Resource // the most that this queue may use
-	headroom      yarn.Resource // limit − used; may be negative
-	blocked       yarn.Resource // headroom of children that were blocked in this pass
-	needUnreserve yarn.Resource // reservations that the application must give up first
-}
-
-// Headroom returns how much more the queue may use.
-func (l *Limits) Headroom() yarn.Resource { return l.headroom }
-
 // outcome is the result of a pass over a queue.
 type outcome struct {
 	decided    *decision // what to allocate or reserve, valid until the next pass; nil: nothing

@@ -169,46 +169,6 @@ func (t *Trial) limitsIn(v *pass) *trialLimits {
 	return &l
 }
 
-// handDown returns the limits that a pass gives to a queue if no sibling keeps room from it. stopped
-// says that the limit of the queue or of an ancestor ends the pass there. a is the application that
-// the pass looks at in a leaf.
-func (v *pass) handDown(i int32, a *state.App) (l Limits, stopped bool) {
-	l.limit = v.At.Total
-	if parent := v.Queues[i].Parent; parent >= 0 {
-		above, stopped := v.handDown(parent, a)
-		if stopped {
-			return above, true
-		}
-		l.limit = v.ChildLimit(parent, i, above.limit, above.blocked)
-	}
-	unreservable := v.ReservedOf(i)
-	if v.Config.Queues[i].Leaf {
-		unreservable = v.ReservedIn(a)
-	}
-	ok, headroom := v.QueueLimit(i, l.limit, unreservable)
-	l.headroom = headroom
-	return l, !ok
-}
-
-// ReachedMaximum returns the first queue, from a leaf up, whose maximum has no room for a size, and
-// the reason; NoReason if there is none.
-func ReachedMaximum(v *views.View, leaf int32, size yarn.Resource) (queue int32, why Reason) {
-	calc := v.Config.Calculator
-	for i := leaf; i >= 0; i = v.Queues[i].Parent {
-		used, most := v.UsedNow(i, nil), *v.Maximum(i)
-		switch {
-		case calc.FitsIn(used.Add(size), most):
-		case v.MayUseAllNodes(i) && calc.FitsIn(used.Sub(v.ReservedOf(i)).Add(size), most):
-			return i, ReservedElsewhere
-		case i == leaf:
-			return i, QueueMaxCapacity
-		default:
-			return i, ParentMaxCapacity
-		}
-	}
-	return -1, NoReason
-}
-
 // MayReturn reports whether a node does not serve, but may do so again: it drains, or is lost or
 // unhealthy. How large it will be then is not known: a drain has lowered its total.
 func MayReturn(n *state.Node) bool {

@@ -17,10 +17,10 @@ import (
 	"rmd/yarn"
 )
 
-// These metrics are read from the state on each scrape.
 // stateDescs has what desc has described.
 var stateDescs []*prometheus.Desc
 
+// These metrics are read from the state on each scrape.
 var (
 	descLevel       = desc("rmd_feature_level", "Current feature level.")
 	descLeader      = desc("rmd_raft_leader", "1 on the leader.")
