@@ -101,26 +101,34 @@ func TestOnePortTaken(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheSubmitter checks which errors become a StandbyException, after which a client
-// tries another replica.
-func TestErrorsOfTheSubmitter(t *testing.T) {
-	var fails error
-	cfg := config(t, func() error { return fails })
-	cfg.FrameMax = 192 << 20 / 2
+// openWithClient opens the ports, and a client with a limit of time for its calls. The end of the test
+// closes them.
+func openWithClient(t *testing.T, cfg Config) (*Front, *ipc.Client, context.Context) {
+	t.Helper()
 	f, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	k := ipc.DefaultClientConfig()
 	k.Logger = hclog.NewNullLogger()
 	client, err := ipc.OpenClient(k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	t.Cleanup(func() { client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	t.Cleanup(cancel)
+	return f, client, ctx
+}
+
+// TestErrorsOfTheSubmitter checks which errors become a StandbyException, after which a client
+// tries another replica.
+func TestErrorsOfTheSubmitter(t *testing.T) {
+	var fails error
+	cfg := config(t, func() error { return fails })
+	cfg.FrameMax = 192 << 20 / 2
+	f, client, ctx := openWithClient(t, cfg)
 	call := func(port int) error {
 		return client.Call(ctx, ipc.Target{Address: f.Addrs()[port].String(), Protocol: testProtocol, User: "ann"}, "getClusterMetrics",
 			&proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
@@ -152,20 +160,7 @@ func TestErrorsOfTheSubmitter(t *testing.T) {
 func TestStandbyPorts(t *testing.T) {
 	cfg := config(t, func() error { return nil })
 	cfg.Standby = func() error { return errors.New("ResourceManager rm1 is not Active!") }
-	f, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	k := ipc.DefaultClientConfig()
-	k.Logger = hclog.NewNullLogger()
-	client, err := ipc.OpenClient(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	f, client, ctx := openWithClient(t, cfg)
 	for port, at := range f.Addrs() {
 		to := ipc.Target{Address: at.String(), Protocol: testProtocol, User: "ann"}
 		if port == 1 {
