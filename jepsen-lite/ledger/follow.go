@@ -71,6 +71,7 @@ func (l *Ledger) followRest(e event.Event) {
 			l.violate("S3", nil, "the state's clock goes back from %d to %d", l.now, e.NowMillis)
 		}
 		l.now = e.NowMillis
+		l.warnings.preemptedNow = l.warnings.preemptedNow[:0] // an entry may have several rounds
 	case *event.ClusterInitialized:
 		if l.apps.timestamp != 0 {
 			l.violate(Audit, nil, "the cluster is initialized twice")

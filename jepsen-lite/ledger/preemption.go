@@ -92,7 +92,7 @@ type warnings struct {
 	*nouns
 	list         []warning       // in order
 	withdrawn    []warning       // withdrawn in the entry
-	preemptedNow []loss          // what leaves lost by preemption in the entry
+	preemptedNow []loss          // what leaves lost in the round, which is of one time
 	takenFrom    []leafPartition // leaves from which a selector without reservations chooses
 }
 

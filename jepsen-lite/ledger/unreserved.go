@@ -43,7 +43,7 @@ func (l *warnings) auditUnreserved(a *app, c *container, w *warning) {
 }
 
 // beyondMaximum reports whether a queue or one of its ancestors used more of a partition than its
-// maximum before the entry preempted anything. That happens if nodes leave or the maximum is
+// maximum before the round preempted anything. That happens if nodes leave or the maximum is
 // lowered.
 func (l *queues) beyondMaximum(i int32, label string) bool {
 	for ; i >= 0; i = l.list[i].parent {
@@ -141,7 +141,7 @@ func (l *warnings) endOfChoice(next event.Event) {
 	}
 }
 
-// lossesOf returns what the entry preempted from a leaf.
+// lossesOf returns what the round preempted from a leaf.
 func (l *warnings) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 	for _, lost := range l.preemptedNow {
 		if lost.leaf == leaf && lost.label == label {
