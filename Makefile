@@ -14,7 +14,7 @@ GOTEST  := $(GO) test -p 3 -vet=off
 SLOWEST := ./cmd/rmd ./cmd/rmd/internal/replay ./cluster ./scheduler/planner
 # Every package of a replica and its clients whose code or tests are concurrent.
 CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-z]|\.Go.|"sync|"testing/synctest"|\bchan |t\.Parallel|RunParallel|httptest\.NewServer' \
-  client cluster cmd config fsm leader server transport workload))))
+  analysis client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests guides browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement version packages release released clean

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/analysis/whatif"
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/internal/job"
@@ -103,7 +104,7 @@ func (r *Replica) firstInput(clusterID string, queues []capacity.Property) (*inp
 func (r *Replica) checkFirst(queues []capacity.Property) error {
 	in, err := r.firstInput("check", queues)
 	if err == nil {
-		err = try(state.New(), in)
+		err = whatif.Try(state.New(), in)
 	}
 	if err != nil {
 		return unreadable(err)

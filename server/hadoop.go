@@ -15,7 +15,7 @@ func (r *Replica) openHadoop() error {
 	var err error
 	r.hadoop, err = hadoop.Open(hadoop.Config{
 		Logger: r.log.Named("hadoop"), Settings: r.opt.Config, Budget: r.budget, Jobs: r.jobs,
-		Submitter: r.forwarder, Machine: r.machine, Current: r.current, Reason: r.reasons.of,
+		Submitter: r.forwarder, Machine: r.machine, Current: r.current, Reason: r.analyses.reasons.Of,
 		Leader:  func() leadership.Leadership { l, _ := r.tracker.Leader(); return l },
 		Listens: r.listens, Entropy: r.parts.Entropy, Observe: r.metrics.ObserveIPC, Handshake: r.metrics.CountHandshake,
 		Plain: plain, Secure: secure, Dialable: func(listens string) string { return dialable(listens, r.PeerAddr()) },

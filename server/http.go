@@ -7,17 +7,16 @@ import (
 	"net"
 	"net/http"
 
+	"rmd/analysis/rerun"
+	"rmd/analysis/whatif"
 	"rmd/api"
 	"rmd/config"
 	"rmd/fsm/state"
-	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
-	"rmd/scheduler/planner"
 	"rmd/server/hadoop"
-	"rmd/server/rerun"
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/auth"
 	v1 "rmd/transport/http/v1"
@@ -35,8 +34,8 @@ func (r *Replica) openREST() error {
 	c.ID, c.Version, c.Logger = r.opt.Config.ID, r.opt.Version, r.log.Named("rest")
 	c.Submitter, c.Reader, c.Metrics, c.Jobs, c.Now = r.forwarder, reader{r.machine}, r.metrics, r.jobs, r.parts.Now
 	c.Consensus, c.Snapshots, c.Log = consensus{r}, snapshots{r}, history{r}
-	c.Planner, c.Shadows = r.planner(), r.shadows
-	c.Past, c.Prefetch, c.Hadoop.Reason = r.past.at, r.reasons.warm, r.reasons.of
+	c.Planner, c.Shadows = r.planner(), r.analyses.shadow
+	c.Past, c.Prefetch, c.Hadoop.Reason = r.analyses.past.At, r.analyses.reasons.Warm, r.analyses.reasons.Of
 	c.RefusalOf, c.Hosts = refusalOf, r.opt.Config.HTTP.Hosts
 	c.Auth.Mode, c.Auth.Cluster, c.Auth.Member = r.opt.Config.HTTP.Auth, r.opt.Config.Cluster, r.isMember
 	c.MaxPerAddress = int(r.opt.Config.HTTP.ConnectionsPerAddress)
@@ -104,50 +103,24 @@ func admitOpen(*http.Request, auth.Class) error { return nil }
 // planner returns the functions with which REST asks the planner about a state.
 func (r *Replica) planner() v1.Planner {
 	return v1.Planner{
-		Private: func() *state.State { st, _, _ := r.machine.Planning(0); return st },
-		Explain: r.reasons.explain,
-		ExplainSubmission: func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error) {
-			p, err := planner.New(st, planner.Options{})
-			if err != nil {
-				return nil, err
-			}
-			return explain.Submission(p, in)
+		Private:           func() *state.State { st, _, _ := r.machine.Planning(0); return st },
+		Explain:           r.analyses.reasons.Explain,
+		ExplainSubmission: whatif.Submission,
+		WhatIf: func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error) {
+			return whatif.Queues(st, properties, r.opt.Config.Eager(), stop)
 		},
-		WhatIf:          r.whatIf,
 		Landings:        r.landings,
-		Forecast:        r.forecasts.of,
-		ForecastReport:  r.forecasts.report,
-		Preemption:      preemption,
-		Preview:         r.preview,
-		Try:             try,
-		Why:             r.causes.of,
+		Forecast:        r.analyses.forecasts.Of,
+		ForecastReport:  r.analyses.forecasts.Report,
+		Preemption:      whatif.PreemptionNow,
+		Preview:         r.analyses.preview.Between,
+		Try:             whatif.Try,
+		Why:             r.analyses.causes.Of,
 		CheapestToDrain: explain.CheapestToDrain,
 		Rerun: func(ctx context.Context, st *state.State) (*api.Rerun, error) {
 			return rerun.Compare(ctx, history{r}, st)
 		},
 	}
-}
-
-// try returns the planner's refusal of an input in a state, or nil.
-func try(st *state.State, in input.Input) error {
-	p, err := planner.New(st, planner.Options{})
-	if err != nil {
-		return err
-	}
-	reply, _ := p.Plan(st.Meta.NowMillis, input.Request{Input: in})
-	if f := reply.Refused(); f != nil {
-		return f
-	}
-	return nil
-}
-
-// preemption returns what the next round of preemption would do in a state.
-func preemption(st *state.State) (*api.Preemption, error) {
-	s, err := scheduler.New(st, false)
-	if err != nil {
-		return nil, err
-	}
-	return explain.PreemptionNow(s), nil
 }
 
 // landings compares the queues in which two configurations would place the applications. It uses
@@ -168,19 +141,4 @@ func (r *Replica) landings(st *state.State, from, to *capacity.Config, stop func
 		}
 		return s
 	}, stop)
-}
-
-// whatIf returns what another queue configuration would change, if this replica led.
-func (r *Replica) whatIf(st *state.State, props []input.Property, stop func() bool) (*api.WhatIf, error) {
-	other, err := planner.New(st, planner.Options{Eager: r.opt.Config.Eager()})
-	if err != nil {
-		return nil, err
-	}
-	limits := explain.DefaultWhatIfLimits()
-	limits.Stop = stop
-	c, err := explain.WhatIf(other.Fork(), other, props, limits)
-	if err != nil {
-		return nil, err
-	}
-	return &api.WhatIf{Comparison: *c}, nil
 }

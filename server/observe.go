@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/analysis/whatif"
 	"rmd/fsm/state"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
@@ -40,7 +41,7 @@ type preemptionObserver struct {
 }
 
 func (o *preemptionObserver) look(st *state.State, log hclog.Logger) {
-	d, err := preemption(st)
+	d, err := whatif.PreemptionNow(st)
 	if err != nil {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"rmd/config"
 	"rmd/fsm"
 	"rmd/fsm/event"
-	"rmd/internal/job"
 	"rmd/leader"
 	"rmd/snapshot"
 )
@@ -27,7 +26,6 @@ func (r *Replica) openMachine() error {
 		return r.cluster.AppliedIndex()
 	}
 	r.machine = fsm.New(c)
-	r.reasons, r.past, r.causes, r.forecasts = &reasons{}, &historical{r: r}, newCauseCache(r), &forecasts{r: r, job: r.jobs.Job(job.Forecasts)}
 	return nil
 }
 

@@ -45,11 +45,7 @@ type Replica struct {
 	metrics     *metrics.Metrics
 	jobs        *job.Registry
 	ready       *readiness
-	reasons     *reasons
-	past        *historical
-	causes      *causeCache
-	forecasts   *forecasts
-	shadows     *shadows
+	analyses    analyses
 	hadoop      *hadoop.Frontend // nil if no directory with Hadoop's files is configured
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
@@ -80,7 +76,6 @@ func Open(opt Options) (*Replica, error) {
 		leaderships: make(chan cluster.Leadership, 16), failover: &failoverClock{}}
 	r.clocks.wall, r.clocks.elapsed = r.parts.Now, r.parts.Elapsed
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.shadows = &shadows{r: r, job: r.jobs.Job(job.Shadow)}
 	for _, name := range []job.Name{job.Certificates, job.Init, job.Reload} { // the others are registered by the parts that run them
 		r.jobs.Job(name)
 	}
@@ -95,7 +90,7 @@ func Open(opt Options) (*Replica, error) {
 
 // open starts the parts in order. Each part needs those before it.
 func (r *Replica) open() error {
-	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openSequencer, r.openForwarder, r.listenHTTP, r.openHadoop, r.openREST} {
+	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openAnalyses, r.openSequencer, r.openForwarder, r.listenHTTP, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -104,7 +99,7 @@ func (r *Replica) open() error {
 	leadership := r.cluster.Leadership()
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // returns when the context ends
 	r.wg.Go(func() { r.follow(leadership) })
-	r.wg.Go(func() { r.forecasts.run(r.ctx) })
+	r.wg.Go(func() { r.analyses.forecasts.Run(r.ctx) })
 	r.wg.Go(r.watchClocks)
 	if r.certs != nil {
 		r.wg.Go(r.watchCertificates)
@@ -188,7 +183,7 @@ func (r *Replica) Machine() *fsm.Machine { return r.machine }
 
 // Past returns the state at an earlier index. The caller must not change it.
 func (r *Replica) Past(ctx context.Context, index uint64) (*state.State, error) {
-	return r.past.at(ctx, index)
+	return r.analyses.past.At(ctx, index)
 }
 
 // Forwarder returns the forwarder that sends inputs to the leader. The ports of this replica use it
@@ -234,11 +229,7 @@ func (r *Replica) Close() error {
 	var errs []error
 	r.once.Do(func() {
 		errs = append(errs, r.closePorts())
-		if r.reasons != nil {
-			r.reasons.close()
-			r.past.close()
-			r.causes.close()
-		}
+		r.analyses.close()
 		r.cancel()
 		if r.cluster != nil {
 			errs = append(errs, r.cluster.Close())

@@ -10,7 +10,7 @@ import (
 )
 
 // replicaFolders have the code that runs in a replica.
-var replicaFolders = []string{"cluster", "forecast", "fsm", "leader", "server", "snapshot", "transport"}
+var replicaFolders = []string{"analysis", "cluster", "fsm", "leader", "server", "snapshot", "transport"}
 
 // repeats lists calls with which work is repeated or delayed.
 var repeats = []string{"time.NewTicker", "time.Tick", "time.AfterFunc", "time.After", "time.NewTimer", "sleep.For"}
@@ -57,11 +57,11 @@ var background = map[string]string{
 	"server/bootstrap.go: seed":                               "init",
 	"server/current.go: current":                              waits,
 	"server/clocks.go: watchClocks":                           "no job: a replica that does not answer is a problem of its own",
-	"server/forecasts.go: run":                                "forecasts",
-	"server/historical.go: reach":                             idle,
+	"analysis/forecaster/forecaster.go: Run":                  "forecasts",
+	"analysis/past/states.go: reach":                          idle,
 	"server/leadership.go: AwaitLeader":                       waits,
 	"server/ready.go: search":                                 "no job: /v1/ready shows that it goes on",
-	"server/reasons.go: wake":                                 idle,
+	"analysis/reasons/reasons.go: wake":                       idle,
 	"server/tls.go: watchCertificates":                        "certificates",
 	"transport/forward/forwarder.go: awaitLeader":             waits,
 	"transport/hadoop/access/groups.go: Of":                   "groups",

@@ -7,13 +7,13 @@ import (
 	"reflect"
 	"strings"
 
-	"rmd/forecast"
+	"rmd/analysis/forecast"
+	"rmd/analysis/shadow"
 	"rmd/fsm/event"
 	"rmd/internal/boolint"
 	"rmd/jepsen-lite/ledger"
 	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/jepsen-lite/tokenlog"
-	"rmd/server/shadow"
 	"rmd/snapshot"
 	"rmd/yarn"
 )

@@ -1,11 +1,11 @@
 package logsim
 
 import (
+	"rmd/analysis/shadow"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/server/shadow"
 )
 
 // shadow gives the shadow a new entry. With the same configuration, the shadow must make the

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"rmd/forecast"
+	"rmd/analysis/forecast"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/workload"

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"rmd/analysis/shadow"
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/server/shadow"
 	"rmd/workload"
 )
 

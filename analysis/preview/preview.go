@@ -1,4 +1,6 @@
-package server
+// Package preview plays a part of the log again with preemption on, and says what that would have
+// done.
+package preview
 
 import (
 	"context"
@@ -8,25 +10,34 @@ import (
 	"sort"
 	"time"
 
+	"rmd/analysis/past"
+	"rmd/analysis/shadow"
 	"rmd/api"
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/server/shadow"
 )
 
-// Limits of a preview of preemption.
+// Limits of a preview.
 const (
-	previewEntries = 200_000
-	previewEvents  = 1_000_000
-	previewBytes   = 256 << 20 // of encoded entries: one submission may have 4 MB
-	previewAtOnce  = 64
+	entriesMax = 200_000
+	eventsMax  = 1_000_000
+	bytesMax   = 256 << 20 // of encoded entries: one submission may have 4 MB
+	readAtOnce = 64
 )
 
-// preview returns what preemption would have done between two times, in Unix milliseconds. It
+// Preemption says what preemption would have done with a log.
+type Preemption struct {
+	ID    string // of the replica
+	Log   past.Log
+	Past  *past.States // of Log
+	Eager bool         // how the leaders of the log planned
+}
+
+// Between returns what preemption would have done between two times, in Unix milliseconds. It
 // replays the log on a rebuilt state of its own.
-func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionPreview, error) {
-	p := preview{r: r, from: from, to: to}
+func (r *Preemption) Between(ctx context.Context, from, to int64) (*api.PreemptionPreview, error) {
+	p := part{r: r, from: from, to: to}
 	if err := p.find(); err != nil {
 		return nil, err
 	}
@@ -34,7 +45,7 @@ func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionP
 		return nil, err
 	}
 	o := shadow.DefaultOptions()
-	o.Eager, o.MaxHeld = r.opt.Config.Eager(), previewEvents
+	o.Eager, o.MaxHeld = r.Eager, eventsMax
 	d, err := shadow.Preview(shadow.Stretch{State: p.st, Index: p.before, Entries: p.entries, ToMillis: to}, o, func() bool { return ctx.Err() != nil })
 	switch {
 	case errors.Is(err, shadow.ErrStopped):
@@ -44,13 +55,13 @@ func (r *Replica) preview(ctx context.Context, from, to int64) (*api.PreemptionP
 	case err != nil:
 		return nil, err
 	}
-	d.Replica, d.FromMillis, d.ToMillis = r.ID(), from, to
+	d.Replica, d.FromMillis, d.ToMillis = r.ID, from, to
 	return d, nil
 }
 
-// preview collects the part of the log that is replayed.
-type preview struct {
-	r        *Replica
+// part is the part of the log that is replayed.
+type part struct {
+	r        *Preemption
 	from, to int64
 	before   uint64 // the last entry before this part
 	st       *state.State
@@ -60,12 +71,12 @@ type preview struct {
 }
 
 // find finds the last entry before the requested time at which the state can still be rebuilt.
-func (p *preview) find() error {
-	kept, first, err := p.r.past.kept()
+func (p *part) find() error {
+	kept, first, err := p.r.Past.Kept()
 	if err != nil {
 		return err
 	}
-	_, _, last, err := p.r.cluster.Entries(0, 1)
+	_, _, last, err := p.r.Log.Entries(0, 1)
 	if err != nil {
 		return err
 	}
@@ -103,11 +114,11 @@ func tooMuch(what string) error {
 }
 
 // timeAfter returns the cluster's time after an entry: that of the last entry up to it that has a
-// time. ok is false if none of the last previewAtOnce entries up to it is in the log, which begins
+// time. ok is false if none of the last readAtOnce entries up to it is in the log, which begins
 // at first, and has a time.
-func (p *preview) timeAfter(index, first uint64) (millis int64, ok bool) {
-	for i := index; i >= first && i+previewAtOnce > index; i-- {
-		entries, _, _, err := p.r.cluster.Entries(i, 1)
+func (p *part) timeAfter(index, first uint64) (millis int64, ok bool) {
+	for i := index; i >= first && i+readAtOnce > index; i-- {
+		entries, _, _, err := p.r.Log.Entries(i, 1)
 		if err != nil || len(entries) == 0 || entries[0].Index != i {
 			return 0, false
 		}
@@ -122,9 +133,9 @@ func (p *preview) timeAfter(index, first uint64) (millis int64, ok bool) {
 
 // timeOf returns the cluster's time at an entry, or at the next entry that has a time. ok is false
 // if there is none.
-func (p *preview) timeOf(index, last uint64) (millis int64, ok bool) {
+func (p *part) timeOf(index, last uint64) (millis int64, ok bool) {
 	for index <= last {
-		entries, _, _, err := p.r.cluster.Entries(index, 16)
+		entries, _, _, err := p.r.Log.Entries(index, 16)
 		if err != nil || len(entries) == 0 {
 			return 0, false
 		}
@@ -153,12 +164,12 @@ func decoded(kind string, data []byte) ([]event.Event, error) {
 }
 
 // read reads the part of the log, and rebuilds the state before it.
-func (p *preview) read(ctx context.Context) error {
+func (p *part) read(ctx context.Context) error {
 	for at := p.before + 1; ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		list, first, _, err := p.r.cluster.Entries(at, previewAtOnce)
+		list, first, _, err := p.r.Log.Entries(at, readAtOnce)
 		if err != nil {
 			return err
 		}
@@ -181,7 +192,7 @@ func (p *preview) read(ctx context.Context) error {
 
 // add adds an entry. beyond reports that the entry is after the end of the requested time. If the
 // cluster was created within the requested time, the preview begins there.
-func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
+func (p *part) add(e cluster.LogEntry) (beyond bool, err error) {
 	events, err := decoded(e.Type, e.Data)
 	if err != nil {
 		return false, fmt.Errorf("the entry at index %d: %w", e.Index, err)
@@ -195,8 +206,8 @@ func (p *preview) add(e cluster.LogEntry) (beyond bool, err error) {
 	}
 	p.entries = append(p.entries, shadow.Entry{Index: e.Index, Events: events})
 	p.events, p.bytes = p.events+len(events), p.bytes+len(e.Data)
-	if len(p.entries) > previewEntries || p.events > previewEvents || p.bytes > previewBytes {
-		return false, tooMuch(fmt.Sprintf("this time has more than %d entries, %d events or %d MB", previewEntries, previewEvents, previewBytes>>20))
+	if len(p.entries) > entriesMax || p.events > eventsMax || p.bytes > bytesMax {
+		return false, tooMuch(fmt.Sprintf("this time has more than %d entries, %d events or %d MB", entriesMax, eventsMax, bytesMax>>20))
 	}
 	return false, nil
 }
@@ -211,7 +222,7 @@ func configures(events []event.Event) bool {
 	return false
 }
 
-func (p *preview) rebuild(ctx context.Context) (err error) {
-	p.st, err = p.r.past.forkAt(ctx, p.before)
+func (p *part) rebuild(ctx context.Context) (err error) {
+	p.st, err = p.r.Past.ForkAt(ctx, p.before)
 	return err
 }

@@ -1,4 +1,4 @@
-package server
+package forecaster
 
 import (
 	"os"
@@ -6,16 +6,14 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/forecast"
+	"rmd/analysis/forecast"
 	"rmd/fsm/state"
 )
 
 // TestForecastsSurviveARestart checks that a saved record is read again, and that a damaged one is
 // dropped.
 func TestForecastsSurviveARestart(t *testing.T) {
-	r := &Replica{log: hclog.NewNullLogger()}
-	r.opt.Config.Data = t.TempDir()
-	f := &forecasts{r: r}
+	f := New(Config{Data: t.TempDir(), Logger: hclog.NewNullLogger()})
 	if f.load() != nil {
 		t.Error("there is a record before the first is saved")
 	}

@@ -1,4 +1,4 @@
-package server
+package forecaster
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"rmd/analysis/forecast"
 	"rmd/api"
-	"rmd/forecast"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	forecastAfter  = 5 // the most containers and queues in an answer
-	forecastQueues = 3 // the most other queues that are tried
-	// forecastSuppositions is the most changes that are tried.
-	forecastSuppositions = 2 + forecastQueues
+	afterMax  = 5 // the most containers and queues in an answer
+	queuesMax = 3 // the most other queues that are tried
+	// suppositionsMax is the most changes that are tried.
+	suppositionsMax = 2 + queuesMax
 	// A change is reported only if it shortens the wait by at least these amounts.
-	forecastSoonerPercent, forecastSoonerMillis = 10, 1000
+	soonerPercent, soonerMillis = 10, 1000
 )
 
-// forecaster forecasts when the containers for which an application waits will start. It has its
-// own copy of the state.
-type forecaster struct {
+// question is for the starts of the containers for which an application waits. It has its own copy
+// of the state.
+type question struct {
 	st       *state.State
 	now      int64 // Unix milliseconds
 	interval func(now, delay int64) (from, median, to int64)
@@ -38,7 +38,7 @@ type forecaster struct {
 }
 
 // of returns the forecast for the containers for which an application waits.
-func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast, error) {
+func (f *question) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast, error) {
 	d := &api.Forecast{ID: id.String(), AtMillis: f.now, Asks: []api.ForecastAsk{}}
 	slot := f.st.Apps.ByID(id)
 	if slot == 0 {
@@ -73,7 +73,7 @@ func (f *forecaster) of(ctx context.Context, id yarn.ApplicationID) (*api.Foreca
 	return d, f.suppose(d, slot, starts)
 }
 
-func (f *forecaster) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
+func (f *question) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
 	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Versions.Kinds().Format(ask.Size), Count: ask.Count}
 	if !anyHolds(f.st, ask.Size) {
 		out.Never = "no node is as large"
@@ -93,7 +93,7 @@ func (f *forecaster) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
 }
 
 // times sets the median and the interval.
-func (f *forecaster) times(out *api.ForecastAsk, s *forecast.Start) {
+func (f *question) times(out *api.ForecastAsk, s *forecast.Start) {
 	from, median, to := s.Quantile(5), s.Quantile(50), s.Quantile(95)
 	if out.Recorded = f.recorded && median != forecast.Never; out.Recorded {
 		from, median, to = f.interval(f.now, median)
@@ -119,7 +119,7 @@ func anyHolds(st *state.State, size yarn.Resource) (holds bool) {
 
 // mostAfter returns the containers after whose end the start most often follows. Containers that do
 // not run yet are combined by application.
-func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
+func (f *question) mostAfter(s *forecast.Start) []api.ForecastAfter {
 	runs := map[api.ForecastAfter]int{}
 	for ref, n := range s.After { // the order does not matter: they are summed and sorted
 		a := f.st.Apps.Get(f.st.Apps.Find(ref.App))
@@ -138,10 +138,10 @@ func (f *forecaster) mostAfter(s *forecast.Start) []api.ForecastAfter {
 	slices.SortFunc(out, func(a, b api.ForecastAfter) int {
 		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Container, b.Container), cmp.Compare(a.ID, b.ID))
 	})
-	return out[:min(len(out), forecastAfter)]
+	return out[:min(len(out), afterMax)]
 }
 
-func (f *forecaster) queuesAfter(s *forecast.Start) []api.ForecastQueue {
+func (f *question) queuesAfter(s *forecast.Start) []api.ForecastQueue {
 	runs := map[string]int{}
 	for ref, n := range s.After { // the order does not matter: they are summed and sorted
 		runs[f.st.Queues.Get(f.st.Apps.Get(f.st.Apps.Find(ref.App)).Queue).Path] += n
@@ -151,7 +151,7 @@ func (f *forecaster) queuesAfter(s *forecast.Start) []api.ForecastQueue {
 		out = append(out, api.ForecastQueue{Path: path, Runs: n})
 	}
 	slices.SortFunc(out, func(a, b api.ForecastQueue) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Path, b.Path)) })
-	return out[:min(len(out), forecastAfter)]
+	return out[:min(len(out), afterMax)]
 }
 
 // supposition is a change that an operator can make.
@@ -161,7 +161,7 @@ type supposition struct {
 }
 
 // suppose adds the changes that would let the first ask with a forecast start sooner.
-func (f *forecaster) suppose(d *api.Forecast, slot state.AppSlot, starts []forecast.Start) error {
+func (f *question) suppose(d *api.Forecast, slot state.AppSlot, starts []forecast.Start) error {
 	i := slices.IndexFunc(d.Asks, func(k api.ForecastAsk) bool { return k.Never == "" && k.Started > 0 })
 	if i < 0 {
 		return nil
@@ -172,7 +172,7 @@ func (f *forecaster) suppose(d *api.Forecast, slot state.AppSlot, starts []forec
 			return nil
 		}
 		o := f.options
-		o.Before, o.EnoughEnds = []input.Input{s.in}, o.EnoughEnds/forecastSuppositions
+		o.Before, o.EnoughEnds = []input.Input{s.in}, o.EnoughEnds/suppositionsMax
 		other, err := forecast.Run(f.st, f.now, []forecast.Ask{starts[i].Ask}, o)
 		if err != nil {
 			return err
@@ -181,7 +181,7 @@ func (f *forecaster) suppose(d *api.Forecast, slot state.AppSlot, starts []forec
 			return nil // out of time
 		}
 		delay := other[0].Quantile(50)
-		if delay == forecast.Never || delay > usual-usual/100*forecastSoonerPercent || delay > usual-forecastSoonerMillis {
+		if delay == forecast.Never || delay > usual-usual/100*soonerPercent || delay > usual-soonerMillis {
 			continue
 		}
 		out := api.ForecastAsk{}
@@ -194,7 +194,7 @@ func (f *forecaster) suppose(d *api.Forecast, slot state.AppSlot, starts []forec
 
 // suppositions returns the changes to try: the end of the application for which this one waits most
 // often, a higher priority, and other queues.
-func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []supposition) {
+func (f *question) suppositions(a *state.App, s *forecast.Start) (out []supposition) {
 	ends := map[event.ContainerRef]int{}
 	for ref, n := range s.After { // the order does not matter: they are summed
 		ends[event.ContainerRef{App: ref.App}] += n
@@ -221,7 +221,7 @@ func (f *forecaster) suppositions(a *state.App, s *forecast.Start) (out []suppos
 // priorityAbove returns one more than the highest priority of the other waiting applications in the
 // queue, at most the cluster's maximum. ok is false if the application already has that priority or
 // a higher one.
-func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
+func (f *question) priorityAbove(a *state.App) (above int32, ok bool) {
 	highest := int32(-1)
 	f.st.Apps.Each(func(_ state.AppSlot, b *state.App) bool {
 		if b.ID != a.ID && b.Queue == a.Queue && !b.State.Ended() && b.Outstanding > 0 {
@@ -236,7 +236,7 @@ func (f *forecaster) priorityAbove(a *state.App) (above int32, ok bool) {
 }
 
 // otherQueues returns the leaf queues in which the least memory is used.
-func (f *forecaster) otherQueues(a *state.App) []string {
+func (f *question) otherQueues(a *state.App) []string {
 	var leaves []*state.Queue
 	f.st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
 		if slot != a.Queue && q.Leaf {
@@ -248,7 +248,7 @@ func (f *forecaster) otherQueues(a *state.App) []string {
 		return cmp.Or(cmp.Compare(a.Used[yarn.Memory], b.Used[yarn.Memory]), cmp.Compare(a.Path, b.Path))
 	})
 	var out []string
-	for _, q := range leaves[:min(len(leaves), forecastQueues)] {
+	for _, q := range leaves[:min(len(leaves), queuesMax)] {
 		out = append(out, q.Path)
 	}
 	return out

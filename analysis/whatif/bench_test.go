@@ -1,4 +1,4 @@
-package server
+package whatif
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/placement"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
@@ -17,8 +18,19 @@ const queueKey = "yarn.scheduler.capacity."
 
 // largeCluster is a cluster of 10,000 nodes of 16 GiB and 100 queues.
 type largeCluster struct {
-	*forecastCluster
+	b     *testing.B
+	p     *planner.Planner
+	now   int64
 	paths []string
+}
+
+func (c *largeCluster) do(in input.Input) input.Reply {
+	c.b.Helper()
+	reply, _ := c.p.Plan(c.now, input.Request{Input: in})
+	if f := reply.Refused(); f != nil {
+		c.b.Fatalf("%T was refused: %v", in, f)
+	}
+	return reply
 }
 
 func newLargeCluster(b *testing.B, properties map[string]string) *largeCluster {
@@ -27,7 +39,7 @@ func newLargeCluster(b *testing.B, properties map[string]string) *largeCluster {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := &largeCluster{forecastCluster: &forecastCluster{b, p, 1_000_000}}
+	c := &largeCluster{b: b, p: p, now: 1_000_000}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
 	for q := range 100 {
 		c.paths = append(c.paths, fmt.Sprintf("root.q%02d", q))
@@ -49,7 +61,7 @@ func newLargeCluster(b *testing.B, properties map[string]string) *largeCluster {
 
 // asks submits an application that asks for containers, on hosts if it names any, and takes what it gets.
 func (c *largeCluster) asks(queue int, count, memory int64, hosts ...string) {
-	c.t.Helper()
+	c.b.Helper()
 	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: c.paths[queue], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	c.do(&input.RegisterAttempt{Attempt: id})
 	key := yarn.SchedulerKey{Priority: 1}
@@ -125,9 +137,8 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 		conf = append(conf, capacity.Property{Name: p.Name, Value: p.Value})
 	}
 	never := func() bool { return false }
-	r := &Replica{}
 	run("queues", func() error {
-		d, err := r.whatIf(st.Fork(), props, never)
+		d, err := Queues(st.Fork(), props, true, never)
 		if err == nil && !d.Complete {
 			err = fmt.Errorf("%d nodes were left out", d.NodesLeft)
 		}
@@ -138,9 +149,8 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 	})
 	var last yarn.ApplicationID
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool { last = a.ID; return true })
-	plan := r.planner()
 	run("submission", func() error {
-		_, err := plan.ExplainSubmission(st.Fork(), &input.SubmitApplication{User: "u", Queue: "root.q05", AM: yarn.NewResource(1024, 1)})
+		_, err := Submission(st.Fork(), &input.SubmitApplication{User: "u", Queue: "root.q05", AM: yarn.NewResource(1024, 1)})
 		return err
 	})
 	run("landings", func() error {
@@ -148,14 +158,16 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 		if err != nil {
 			return err
 		}
-		plan.Landings(st, from, from, never)
+		explain.CompareLandings(st, from, from, func(slot state.AppSlot, a *state.App) placement.Submission {
+			return explain.SubmissionOf(st, slot, a)
+		}, never)
 		return nil
 	})
 	run("labels", func() error {
-		return try(st.Fork(), &input.SetLabels{Labels: []input.Label{{Name: "x"}}})
+		return Try(st.Fork(), &input.SetLabels{Labels: []input.Label{{Name: "x"}}})
 	})
 	run("preemption", func() error {
-		_, err := preemption(st.Fork())
+		_, err := PreemptionNow(st.Fork())
 		return err
 	})
 	run("drain", func() error {

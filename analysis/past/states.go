@@ -1,4 +1,6 @@
-package server
+// Package past knows what a replica's log and snapshots tell of the past: the state at an earlier
+// index, and the causes of the decisions in the log. Read States first.
+package past
 
 import (
 	"context"
@@ -18,11 +20,20 @@ import (
 	"rmd/fsm/state"
 )
 
-// historical rebuilds the state at an earlier index: from the newest snapshot before that index, or
-// from the empty state, and the log after it. It keeps the last result for a while, since the next
+// Log is the log of a replica and its snapshots. *cluster.Cluster implements it.
+type Log interface {
+	// Entries returns up to count entries from an index on, and the first and the last index of the log.
+	Entries(from uint64, count int) (entries []cluster.LogEntry, first, last uint64, err error)
+	// SnapshotList returns the snapshots, newest first.
+	SnapshotList() ([]cluster.SnapshotInfo, error)
+	OpenSnapshot(id string) (cluster.SnapshotInfo, io.ReadCloser, error)
+}
+
+// States rebuilds the state at an earlier index: from the newest snapshot before that index, or from
+// the empty state, and the log after it. It keeps the last result for a while, since the next
 // question is usually about a slightly later index.
-type historical struct {
-	r *Replica
+type States struct {
+	log Log
 	// each is called for every entry with events, applied or skipped. began is called when the
 	// rebuilt state was dropped. Both may be nil. The caller of either holds mu.
 	each  func(index uint64, data []byte, applied bool) error
@@ -35,22 +46,25 @@ type historical struct {
 	free    time.Time // the earliest time at which it may be rebuilt from the beginning
 }
 
-// Rebuilding from the beginning reads a whole snapshot. If it takes longer than historicalCheap, it
-// may not start again for historicalShare times as long. So it uses at most a fifth of the time,
+// NewStates returns the earlier states of a log.
+func NewStates(log Log) *States { return &States{log: log} }
+
+// Rebuilding from the beginning reads a whole snapshot. If it takes longer than cheap, it
+// may not start again for share times as long. So it uses at most a fifth of the time,
 // for all callers together.
 const (
-	historicalCheap = 250 * time.Millisecond
-	historicalShare = 4
+	cheap = 250 * time.Millisecond
+	share = 4
 )
 
 const (
-	historicalIdle    = time.Minute
-	historicalAtOnce  = 256
-	historicalEntries = 200_000 // the most entries that one call may apply
+	unused     = time.Minute
+	readAtOnce = 256
+	entriesMax = 200_000 // the most entries that one call may apply
 )
 
-// at returns the state at an index. The caller must not change it.
-func (p *historical) at(ctx context.Context, index uint64) (*state.State, error) {
+// At returns the state at an index. The caller must not change it.
+func (p *States) At(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.reach(ctx, index); err != nil {
@@ -60,8 +74,8 @@ func (p *historical) at(ctx context.Context, index uint64) (*state.State, error)
 	return st, nil
 }
 
-// forkAt returns the state at an index, as a copy that the caller may change.
-func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, error) {
+// ForkAt returns the state at an index, as a copy that the caller may change.
+func (p *States) ForkAt(ctx context.Context, index uint64) (*state.State, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.reach(ctx, index); err != nil {
@@ -72,11 +86,11 @@ func (p *historical) forkAt(ctx context.Context, index uint64) (*state.State, er
 }
 
 // reach advances or rebuilds machine to an index. The caller holds mu.
-func (p *historical) reach(ctx context.Context, index uint64) error {
+func (p *States) reach(ctx context.Context, index uint64) error {
 	if p.idle == nil {
-		p.idle = time.AfterFunc(historicalIdle, p.drop)
+		p.idle = time.AfterFunc(unused, p.drop)
 	} else {
-		p.idle.Reset(historicalIdle)
+		p.idle.Reset(unused)
 	}
 	if began := time.Now(); p.machine == nil || p.index > index {
 		if began.Before(p.free) {
@@ -84,15 +98,15 @@ func (p *historical) reach(ctx context.Context, index uint64) error {
 				Status: http.StatusServiceUnavailable, RetryAfterMillis: p.free.Sub(began).Milliseconds()}
 		}
 		defer func() {
-			if took := time.Since(began); took > historicalCheap {
-				p.free = time.Now().Add(historicalShare * took)
+			if took := time.Since(began); took > cheap {
+				p.free = time.Now().Add(share * took)
 			}
 		}()
 		if err := p.begin(index); err != nil {
 			return err
 		}
 	}
-	for applied := 0; p.index < index && applied < historicalEntries; {
+	for applied := 0; p.index < index && applied < entriesMax; {
 		n, err := p.apply(ctx, index)
 		if err != nil {
 			p.machine = nil
@@ -101,21 +115,21 @@ func (p *historical) reach(ctx context.Context, index uint64) error {
 		applied += max(n, 1)
 	}
 	if p.index < index {
-		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, historicalEntries)
+		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, entriesMax)
 	}
 	return nil
 }
 
 // begin restores the newest snapshot that is not after an index, or the empty state. The caller
 // holds mu.
-func (p *historical) begin(index uint64) error {
+func (p *States) begin(index uint64) error {
 	c := fsm.DefaultConfig()
 	c.Logger = hclog.NewNullLogger()
 	p.machine, p.index = fsm.New(c), 0
 	if p.began != nil {
 		p.began()
 	}
-	kept, first, err := p.kept()
+	kept, first, err := p.Kept()
 	if err != nil {
 		return err
 	}
@@ -133,13 +147,13 @@ func (p *historical) begin(index uint64) error {
 	return nil
 }
 
-// kept returns the usable snapshots, newest first, and the index of the first log entry. A snapshot
+// Kept returns the usable snapshots, newest first, and the index of the first log entry. A snapshot
 // is usable if the log continues it.
-func (p *historical) kept() (list []cluster.SnapshotInfo, first uint64, err error) {
-	if list, err = p.r.cluster.SnapshotList(); err != nil {
+func (p *States) Kept() (list []cluster.SnapshotInfo, first uint64, err error) {
+	if list, err = p.log.SnapshotList(); err != nil {
 		return nil, 0, err
 	}
-	if _, first, _, err = p.r.cluster.Entries(0, 1); err != nil {
+	if _, first, _, err = p.log.Entries(0, 1); err != nil {
 		return nil, 0, err
 	}
 	for i, s := range list {
@@ -150,8 +164,8 @@ func (p *historical) kept() (list []cluster.SnapshotInfo, first uint64, err erro
 	return list, first, nil
 }
 
-func (p *historical) restore(id string, index uint64) error {
-	_, r, err := p.r.cluster.OpenSnapshot(id)
+func (p *States) restore(id string, index uint64) error {
+	_, r, err := p.log.OpenSnapshot(id)
 	if err == nil {
 		err = p.machine.Restore(r)
 	}
@@ -165,8 +179,8 @@ func (p *historical) restore(id string, index uint64) error {
 
 // apply applies the next entries up to an index, and returns how many it has read. The caller holds
 // mu.
-func (p *historical) apply(ctx context.Context, index uint64) (read int, err error) {
-	entries, first, last, err := p.r.cluster.Entries(p.index+1, int(min(index-p.index, historicalAtOnce)))
+func (p *States) apply(ctx context.Context, index uint64) (read int, err error) {
+	entries, first, last, err := p.log.Entries(p.index+1, int(min(index-p.index, readAtOnce)))
 	if err != nil {
 		return 0, err
 	}
@@ -207,7 +221,7 @@ func (p *historical) apply(ctx context.Context, index uint64) (read int, err err
 }
 
 // drop drops the rebuilt state.
-func (p *historical) drop() {
+func (p *States) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.machine = nil
@@ -216,7 +230,8 @@ func (p *historical) drop() {
 	}
 }
 
-func (p *historical) close() {
+// Close stops the timer that drops the rebuilt state.
+func (p *States) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idle != nil {

@@ -1,4 +1,7 @@
-package server
+// Package forecaster makes the forecasts of a replica beside its log, keeps the record of how accurate
+// they were, and answers questions about the starts of an application's containers. The runs
+// themselves are in package forecast.
+package forecaster
 
 import (
 	"cmp"
@@ -14,9 +17,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"rmd/analysis/forecast"
 	"rmd/api"
 	"rmd/cluster"
-	"rmd/forecast"
 	"rmd/fsm"
 	"rmd/fsm/state"
 	"rmd/internal/job"
@@ -24,13 +29,31 @@ import (
 	"rmd/yarn"
 )
 
-// forecasts records how accurate this replica's forecasts of container starts are. It follows the
-// applied log. Once per minute of the log's time, or per Parts.ForecastEvery, it forecasts the
+// Config is what a forecaster takes from its replica.
+type Config struct {
+	ID      string // of the replica
+	Data    string // the directory of the record; "": it is not saved
+	Machine *fsm.Machine
+	Log     Members
+	Explain func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error)
+	Every   time.Duration // between two forecasts for the record; 0: a minute
+	Now     func() time.Time
+	Logger  hclog.Logger
+	Job     *job.Job
+}
+
+// Members knows who leads the cluster. *cluster.Cluster implements it.
+type Members interface {
+	IsLeader() bool
+	Members() []cluster.Member
+}
+
+// Forecaster forecasts when containers will start, and records how accurate the forecasts of its
+// replica are. It follows the applied log. Once per Config.Every of the log's time it forecasts the
 // starts of all waiting containers. Every replica has its own record, so the record needs no log
 // entry and survives failovers. It is saved in the data directory and continues after a restart.
-type forecasts struct {
-	r    *Replica
-	job  *job.Job
+type Forecaster struct {
+	Config
 	conf frontend.QueueConf
 	// next is the time of the next forecast, in milliseconds of the log's time; 0 if not known yet.
 	next int64
@@ -39,37 +62,40 @@ type forecasts struct {
 	keeper *forecast.Keeper // nil before the record begins
 	rest   time.Duration    // the least time between two forecasts, by what the last one took
 	// last has the newest answers, for pages that ask repeatedly.
-	last map[yarn.ApplicationID]keptForecast
+	last map[yarn.ApplicationID]kept
 }
 
-// keptForecast is an answer and what it was about.
-type keptForecast struct {
+// kept is an answer and what it was about.
+type kept struct {
 	*api.Forecast
 	about string
 }
 
 const (
-	forecastEvery = time.Minute
-	forecastPause = 100 * time.Millisecond
+	usualEvery = time.Minute
+	pause      = 100 * time.Millisecond
 	// After refreshTime, a refresh begins no further run. The next one is at least refreshRest times
 	// as long after it as it took.
 	refreshTime = time.Second
 	refreshRest = 50
 	// answerTime is the same for an answer with all its suppositions.
-	answerTime   = 100 * time.Millisecond
-	forecastFile = "forecasts.json"
-	// forecastKept is the age up to which an answer is reused, if the application still waits for the
-	// same. forecastAnswers is how many are kept.
-	forecastKept    = 5_000 // milliseconds
-	forecastAnswers = 100
+	answerTime = 100 * time.Millisecond
+	recordFile = "forecasts.json"
+	// answersKept is the age up to which an answer is reused, if the application still waits for the
+	// same. answersMax is how many are kept.
+	answersKept = 5_000 // milliseconds
+	answersMax  = 100
 )
 
-// run follows the log until the context ends.
-func (f *forecasts) run(ctx context.Context) {
+// New returns a forecaster. Run makes it follow the log.
+func New(c Config) *Forecaster { return &Forecaster{Config: c} }
+
+// Run follows the log until the context ends.
+func (f *Forecaster) Run(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil { // a failed forecast must not stop the replica
-			_ = f.job.Done(fmt.Errorf("a fault of the program, see the log: %v", p))
-			f.r.log.Error("the record of forecasts is not kept any more", "panic", p, "stack", string(debug.Stack()))
+			_ = f.Job.Done(fmt.Errorf("a fault of the program, see the log: %v", p))
+			f.Logger.Error("the record of forecasts is not kept any more", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	record := f.load()
@@ -78,7 +104,7 @@ func (f *forecasts) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		f.r.log.Debug("watch for the forecasts starts again", "error", err)
+		f.Logger.Debug("watch for the forecasts starts again", "error", err)
 		f.mu.Lock()
 		if f.keeper != nil {
 			record, f.keeper = f.keeper.Record, nil
@@ -86,15 +112,15 @@ func (f *forecasts) run(ctx context.Context) {
 		f.mu.Unlock()
 		select {
 		case <-ctx.Done():
-		case <-time.After(forecastPause):
+		case <-time.After(pause):
 		}
 	}
 	f.save()
 }
 
 // follow follows the log from the first batch after the cluster exists, and continues a record.
-func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
-	sub, err := f.r.machine.Follow()
+func (f *Forecaster) follow(ctx context.Context, record *forecast.Record) error {
+	sub, err := f.Machine.Follow()
 	if err != nil {
 		return err
 	}
@@ -128,22 +154,22 @@ func (f *forecasts) follow(ctx context.Context, record *forecast.Record) error {
 		default:
 		}
 		if fresh && fork == nil && f.due(b.NowMillis) && !f.elsewhere() {
-			fork, index = f.r.machine.Fork()
+			fork, index = f.Machine.Fork()
 		}
 	}
 }
 
 // elsewhere reports whether other replicas make the forecasts: a leader that has followers leaves
 // them to these.
-func (f *forecasts) elsewhere() bool {
-	return f.r.cluster.IsLeader() && slices.ContainsFunc(f.r.cluster.Members(), func(m cluster.Member) bool { return m.ID != f.r.ID() })
+func (f *Forecaster) elsewhere() bool {
+	return f.Log.IsLeader() && slices.ContainsFunc(f.Log.Members(), func(m cluster.Member) bool { return m.ID != f.ID })
 }
 
 // due reports, once per interval, that a forecast is due. The first interval begins with the
 // replica. A restarted watch does not shorten an interval.
-func (f *forecasts) due(nowMillis int64) bool {
+func (f *Forecaster) due(nowMillis int64) bool {
 	f.mu.Lock()
-	every := max(cmp.Or(f.r.parts.ForecastEvery, forecastEvery), f.rest).Milliseconds()
+	every := max(cmp.Or(f.Every, usualEvery), f.rest).Milliseconds()
 	f.mu.Unlock()
 	if f.next == 0 {
 		f.next = nowMillis + every
@@ -156,11 +182,11 @@ func (f *forecasts) due(nowMillis int64) bool {
 }
 
 // apply follows a batch once the cluster has an id. It reports whether the batch was new.
-func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
+func (f *Forecaster) apply(record *forecast.Record, b *fsm.Batch) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.keeper == nil {
-		st, index := f.r.machine.Fork()
+		st, index := f.Machine.Fork()
 		if st.Meta.ClusterID == "" {
 			return false
 		}
@@ -171,7 +197,7 @@ func (f *forecasts) apply(record *forecast.Record, b *fsm.Batch) bool {
 
 // begin begins a forecast for all waiting asks, which runs while the log is followed. The result is
 // sent when the forecast has ended.
-func (f *forecasts) begin(ctx context.Context, st *state.State) chan error {
+func (f *Forecaster) begin(ctx context.Context, st *state.State) chan error {
 	done := make(chan error, 1)
 	if st.Versions.Current() == nil {
 		done <- nil
@@ -187,11 +213,11 @@ func (f *forecasts) begin(ctx context.Context, st *state.State) chan error {
 
 // refresh forecasts the starts of asks and promises them. The next refresh waits
 // refreshRest times as long as this one took.
-func (f *forecasts) refresh(ctx context.Context, keeper *forecast.Keeper, st *state.State, asks []forecast.Ask) (err error) {
+func (f *Forecaster) refresh(ctx context.Context, keeper *forecast.Keeper, st *state.State, asks []forecast.Ask) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // a failed forecast must not stop the replica
 			err = fmt.Errorf("a fault of the program: %v", p)
-			f.r.log.Error("a forecast failed", "panic", p, "stack", string(debug.Stack()))
+			f.Logger.Error("a forecast failed", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	began, o := time.Now(), keeper.Options
@@ -210,16 +236,16 @@ func (f *forecasts) refresh(ctx context.Context, keeper *forecast.Keeper, st *st
 }
 
 // path returns the file of the record, or "" without a data directory.
-func (f *forecasts) path() string {
-	if f.r.opt.Config.Data == "" {
+func (f *Forecaster) path() string {
+	if f.Data == "" {
 		return ""
 	}
-	return filepath.Join(f.r.opt.Config.Data, forecastFile)
+	return filepath.Join(f.Data, recordFile)
 }
 
 // load reads the record. It returns nil if there is none, or if it cannot be read: the state of the
 // cluster does not depend on it.
-func (f *forecasts) load() *forecast.Record {
+func (f *Forecaster) load() *forecast.Record {
 	if f.path() == "" {
 		return nil
 	}
@@ -232,20 +258,20 @@ func (f *forecasts) load() *forecast.Record {
 		return record
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		f.r.log.Warn("the record of forecasts cannot be read; a new one begins", "file", f.path(), "error", err)
+		f.Logger.Warn("the record of forecasts cannot be read; a new one begins", "file", f.path(), "error", err)
 	}
 	return nil
 }
 
 // save replaces the file of the record.
-func (f *forecasts) save() {
+func (f *Forecaster) save() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.keeper == nil || f.path() == "" {
 		return
 	}
-	if err := f.job.Done(replaceFile(f.path(), f.keeper.Record)); err != nil {
-		f.r.log.Warn("the record of forecasts is not saved", "error", err)
+	if err := f.Job.Done(replaceFile(f.path(), f.keeper.Record)); err != nil {
+		f.Logger.Warn("the record of forecasts is not saved", "error", err)
 	}
 }
 
@@ -266,13 +292,13 @@ func replaceFile(path string, document any) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// of returns the forecast for an application, or a recent one.
-func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
+// Of returns the forecast for an application, or a recent one.
+func (f *Forecaster) Of(ctx context.Context, st *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
 	if st.Versions.Current() == nil {
 		return &api.Forecast{ID: id.String(), Asks: []api.ForecastAsk{}}, nil
 	}
-	now := max(f.r.parts.Now().UnixMilli(), st.Meta.NowMillis)
-	why, err := f.r.reasons.explain(st, id)
+	now := max(f.Now().UnixMilli(), st.Meta.NowMillis)
+	why, err := f.Explain(st, id)
 	if err != nil {
 		return nil, err
 	}
@@ -280,11 +306,11 @@ func (f *forecasts) of(ctx context.Context, st *state.State, id yarn.Application
 	if d := f.answered(now, id, about); d != nil {
 		return d, nil
 	}
-	x := f.forecaster(st, now)
+	x := f.question(st, now)
 	x.explain = func(*state.State, yarn.ApplicationID) (*api.Explanation, error) { return why, nil }
 	d, err := x.of(ctx, id)
 	if err == nil {
-		f.keep(id, keptForecast{d, about})
+		f.keep(id, kept{d, about})
 	}
 	return d, err
 }
@@ -299,8 +325,8 @@ func aboutWhat(x *api.Explanation) string {
 	return about
 }
 
-func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
-	x := &forecaster{st: st, now: now, options: forecast.DefaultOptions(), interval: f.interval, recorded: f.enough()}
+func (f *Forecaster) question(st *state.State, now int64) *question {
+	x := &question{st: st, now: now, options: forecast.DefaultOptions(), interval: f.interval, recorded: f.enough()}
 	if conf := f.conf.Of(st); conf != nil {
 		x.maxPriority = conf.MaxPriority
 	}
@@ -311,31 +337,31 @@ func (f *forecasts) forecaster(st *state.State, now int64) *forecaster {
 
 // answered returns the last answer for an application if it is recent and about the same, otherwise
 // nil.
-func (f *forecasts) answered(now int64, id yarn.ApplicationID, about string) *api.Forecast {
+func (f *Forecaster) answered(now int64, id yarn.ApplicationID, about string) *api.Forecast {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if k, ok := f.last[id]; ok && k.about == about && now-k.AtMillis < forecastKept {
+	if k, ok := f.last[id]; ok && k.about == about && now-k.AtMillis < answersKept {
 		return k.Forecast
 	}
 	return nil
 }
 
-func (f *forecasts) keep(id yarn.ApplicationID, d keptForecast) {
+func (f *Forecaster) keep(id yarn.ApplicationID, d kept) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.last == nil || len(f.last) >= forecastAnswers {
-		f.last = map[yarn.ApplicationID]keptForecast{}
+	if f.last == nil || len(f.last) >= answersMax {
+		f.last = map[yarn.ApplicationID]kept{}
 	}
 	f.last[id] = d
 }
 
-func (f *forecasts) enough() bool {
+func (f *Forecaster) enough() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.keeper != nil && f.keeper.Record.Enough()
 }
 
-func (f *forecasts) interval(now, delay int64) (from, median, to int64) {
+func (f *Forecaster) interval(now, delay int64) (from, median, to int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.keeper == nil {
@@ -344,11 +370,11 @@ func (f *forecasts) interval(now, delay int64) (from, median, to int64) {
 	return f.keeper.Record.Interval(now, delay)
 }
 
-// report returns how accurate the forecasts of this replica were.
-func (f *forecasts) report() *api.ForecastReport {
+// Report returns how accurate the forecasts of this replica were.
+func (f *Forecaster) Report() *api.ForecastReport {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d := &api.ForecastReport{Replica: f.r.ID()}
+	d := &api.ForecastReport{Replica: f.ID}
 	if f.keeper == nil {
 		return d
 	}

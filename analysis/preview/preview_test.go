@@ -1,4 +1,4 @@
-package server
+package preview
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 func TestPreviewOfLargeEntries(t *testing.T) {
 	b := event.Batch{Events: []event.Event{&event.TimeAdvanced{NowMillis: 1000}, &event.ApplicationSubmitted{App: 1, Context: make([]byte, 4<<20)}}}
 	data := b.Encode()
-	p := preview{to: 2000, before: 1}
+	p := part{to: 2000, before: 1}
 	for n := uint64(1); ; n++ {
 		beyond, err := p.add(cluster.LogEntry{Index: n, Type: "command", Data: data})
 		var refused *api.Error

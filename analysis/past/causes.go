@@ -1,4 +1,4 @@
-package server
+package past
 
 import (
 	"context"
@@ -8,17 +8,23 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"rmd/api"
+	"rmd/fsm"
 	"rmd/fsm/event"
 	"rmd/scheduler/explain"
 )
 
-// causeCache finds out why the decisions in the log were made. A log explainer follows the log on a
+// Causes finds out why the decisions in the log were made. A log explainer follows the log on a
 // rebuilt state of its own, which is dropped when it is not used for a while. One task runs at a
 // time, in the background. Callers wait as long as they like, and get the causes that are known by
 // then.
-type causeCache struct {
-	past historical // the rebuilt state that the explainer follows
+type Causes struct {
+	past    *States // the rebuilt state that the explainer follows
+	machine *fsm.Machine
+	eager   bool
+	logger  hclog.Logger
 
 	mu    sync.Mutex
 	kept  map[uint64][]api.Because // the causes, by index of the entry
@@ -53,17 +59,19 @@ const (
 	causesLarge = 20_000
 )
 
-func newCauseCache(r *Replica) *causeCache {
-	w := &causeCache{kept: map[uint64][]api.Because{}}
-	w.ctx, w.cancel = context.WithCancel(r.ctx)
-	w.past.r, w.past.each, w.past.began = r, w.follow, func() { w.explainer = nil }
+// NewCauses returns the causes of the decisions in a log. machine has the current state. eager is how
+// the leaders of the log planned.
+func NewCauses(log Log, machine *fsm.Machine, eager bool, logger hclog.Logger) *Causes {
+	w := &Causes{past: NewStates(log), machine: machine, eager: eager, logger: logger, kept: map[uint64][]api.Because{}}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.past.each, w.past.began = w.follow, func() { w.explainer = nil }
 	return w
 }
 
-// of returns the causes of the events of some entries, as far as they are known when ctx ends. With
+// Of returns the causes of the events of some entries, as far as they are known when ctx ends. With
 // atOnce, a task begins even if it exceeds its share of the time or must rebuild a large state.
 // Open pages do not set atOnce.
-func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
+func (w *Causes) Of(ctx context.Context, indexes []uint64, atOnce bool) map[uint64][]api.Because {
 	out := map[uint64][]api.Because{}
 	for range 2 {
 		w.mu.Lock()
@@ -90,7 +98,7 @@ func (w *causeCache) of(ctx context.Context, indexes []uint64, atOnce bool) map[
 }
 
 // take copies the known causes to out, and returns the missing indexes. The caller holds w.mu.
-func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missing []uint64) {
+func (w *Causes) take(indexes []uint64, out map[uint64][]api.Because) (missing []uint64) {
 	for _, i := range indexes {
 		if have, ok := w.kept[i]; ok {
 			out[i] = have
@@ -104,11 +112,11 @@ func (w *causeCache) take(indexes []uint64, out map[uint64][]api.Because) (missi
 
 // work finds the causes of entries, in order. If it fails for an entry, the next caller tries
 // again. again permits it to rebuild the state.
-func (w *causeCache) work(indexes []uint64, again bool) {
+func (w *Causes) work(indexes []uint64, again bool) {
 	began := time.Now()
 	err := w.find(indexes, again)
 	if err != nil && !errors.Is(err, errNotNow) && w.ctx.Err() == nil {
-		w.past.r.log.Debug("the reasons of decisions are not at hand", "first", indexes[0], "last", indexes[len(indexes)-1], "error", err)
+		w.logger.Debug("the reasons of decisions are not at hand", "first", indexes[0], "last", indexes[len(indexes)-1], "error", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,13 +136,13 @@ func (w *causeCache) work(indexes []uint64, again bool) {
 var errNotNow = errors.New("not now")
 
 // large reports whether the state is too large to rebuild it for an open page.
-func (w *causeCache) large() bool {
-	st, _ := w.past.r.machine.Fork()
+func (w *Causes) large() bool {
+	st, _ := w.machine.Fork()
 	return st.Apps.Len()+st.Nodes.Len()+st.Containers.Len() > causesLarge
 }
 
 // find finds the causes of entries. again permits it to rebuild the state.
-func (w *causeCache) find(indexes []uint64, again bool) (err error) {
+func (w *Causes) find(indexes []uint64, again bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // a failed explanation must not stop the replica
 			err = fmt.Errorf("follow the log: %v", r)
@@ -150,13 +158,13 @@ func (w *causeCache) find(indexes []uint64, again bool) (err error) {
 	if err := w.begin(ctx, indexes[0], again); err != nil {
 		return err
 	}
-	_, err = w.past.at(ctx, indexes[len(indexes)-1])
+	_, err = w.past.At(ctx, indexes[len(indexes)-1])
 	return err
 }
 
 // begin brings the explainer to the state before the entry at index, or to an earlier state.
-func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error {
-	p := &w.past
+func (w *Causes) begin(ctx context.Context, index uint64, again bool) error {
+	p := w.past
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.explainer != nil && p.machine != nil && p.index < index && index-p.index <= causesFar {
@@ -171,12 +179,12 @@ func (w *causeCache) begin(ctx context.Context, index uint64, again bool) error 
 	}
 	st, _, _ := p.machine.Planning(0)
 	var err error
-	w.explainer, err = explain.NewLogExplainer(st, w.past.r.opt.Config.Eager())
+	w.explainer, err = explain.NewLogExplainer(st, w.eager)
 	return err
 }
 
 // follow passes an entry that past has read to the explainer.
-func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
+func (w *Causes) follow(index uint64, data []byte, applied bool) error {
 	if w.explainer == nil {
 		return nil
 	}
@@ -198,7 +206,7 @@ func (w *causeCache) follow(index uint64, data []byte, applied bool) error {
 	return nil
 }
 
-func (w *causeCache) keep(index uint64, told []api.Because) {
+func (w *Causes) keep(index uint64, told []api.Because) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.count > causesKept {
@@ -209,12 +217,12 @@ func (w *causeCache) keep(index uint64, told []api.Because) {
 	w.count += 1 + len(told)
 }
 
-// close cancels the current task and waits for it.
-func (w *causeCache) close() {
+// Close cancels the current task and waits for it.
+func (w *Causes) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
 	w.cancel()
 	w.wg.Wait()
-	w.past.close()
+	w.past.Close()
 }

@@ -1,12 +1,12 @@
-package server
+package forecaster
 
 import (
 	"math"
 	"strconv"
 	"testing"
 
+	"rmd/analysis/forecast"
 	"rmd/api"
-	"rmd/forecast"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/explain"
@@ -75,7 +75,7 @@ func TestForecastOf(t *testing.T) {
 	now := c.now
 	forecastOf := func(id yarn.ApplicationID) (*api.Forecast, error) {
 		var x explain.Explainer
-		f := &forecaster{st: c.p.State().Fork(), now: now, explain: x.Explain, options: forecast.DefaultOptions()}
+		f := &question{st: c.p.State().Fork(), now: now, explain: x.Explain, options: forecast.DefaultOptions()}
 		return f.of(t.Context(), id)
 	}
 	d, err := forecastOf(second)
@@ -110,7 +110,7 @@ func TestForecastUnderParallelLimit(t *testing.T) {
 	c.app(16384, 0)
 	id := c.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID
 	var x explain.Explainer
-	f := &forecaster{st: c.p.State().Fork(), now: c.now, explain: x.Explain, options: forecast.DefaultOptions()}
+	f := &question{st: c.p.State().Fork(), now: c.now, explain: x.Explain, options: forecast.DefaultOptions()}
 	d, err := f.of(t.Context(), id)
 	if err != nil || len(d.Asks) != 0 || d.Waits != "root.a runs 1 application, and may run 1 at a time" {
 		t.Errorf("forecast = %+v, %v, want no ask and the limit", d, err)
@@ -120,9 +120,9 @@ func TestForecastUnderParallelLimit(t *testing.T) {
 // TestForecastKept checks that an answer is not reused when the application waits for something else.
 func TestForecastKept(t *testing.T) {
 	x := &api.Explanation{Reason: "NODE_TOO_SMALL", Asks: []explain.Ask{{Count: 1, Never: true}}}
-	f, id := &forecasts{}, yarn.ApplicationID{Seq: 1}
-	f.keep(id, keptForecast{&api.Forecast{AtMillis: 1000}, aboutWhat(x)})
-	if f.answered(1000+forecastKept-1, id, aboutWhat(x)) == nil || f.answered(1000+forecastKept, id, aboutWhat(x)) != nil {
+	f, id := &Forecaster{}, yarn.ApplicationID{Seq: 1}
+	f.keep(id, kept{&api.Forecast{AtMillis: 1000}, aboutWhat(x)})
+	if f.answered(1000+answersKept-1, id, aboutWhat(x)) == nil || f.answered(1000+answersKept, id, aboutWhat(x)) != nil {
 		t.Error("an answer is not reused for as long as it should be")
 	}
 	x.Asks[0].Never = false
@@ -147,8 +147,8 @@ func TestForecastPriority(t *testing.T) {
 		c.app(16384, 0)
 		c.app(16384, x.others)
 		id := c.app(16384, x.own)
-		f := &forecasts{}
-		above, ok := f.forecaster(c.p.State(), c.now).priorityAbove(c.p.State().Apps.Get(c.p.State().Apps.ByID(id)))
+		f := &Forecaster{}
+		above, ok := f.question(c.p.State(), c.now).priorityAbove(c.p.State().Apps.Get(c.p.State().Apps.ByID(id)))
 		if !ok {
 			above = -1
 		}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"rmd/forecast"
+	"rmd/analysis/forecast"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
