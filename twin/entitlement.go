@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -50,7 +50,7 @@ func CompareEntitlements(cache string, first, trees uint64, out io.Writer) (diff
 }
 
 // modes are those that selectors use, and one that none uses.
-var modes = []preempt.Mode{{}, {Reserved: true}, {Balance: true}, {Reserved: true, Balance: true}}
+var modes = []entitlement.Mode{{}, {Reserved: true}, {Balance: true}, {Reserved: true, Balance: true}}
 
 // entitlementJVMs run Hadoop's calculator. One JVM knows only memory and vcores, the other one also
 // GPUs, because Hadoop compares two kinds differently from three.
@@ -61,7 +61,7 @@ type entitlementJVMs struct {
 
 // entitlements returns Hadoop's result. same reports whether the result would be the same without
 // imitating rmd.
-func (h *entitlementJVMs) entitlements(p *randomTree, m preempt.Mode) (lines []string, same bool, err error) {
+func (h *entitlementJVMs) entitlements(p *randomTree, m entitlement.Mode) (lines []string, same bool, err error) {
 	j := &h.byKinds[p.Calculator.Kinds]
 	if *j == nil {
 		const class = "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.TwinEntitlement"
@@ -86,7 +86,7 @@ func (h *entitlementJVMs) close() {
 }
 
 // entitlements returns rmd's result.
-func (p *randomTree) entitlements(m preempt.Mode) []string {
+func (p *randomTree) entitlements(m entitlement.Mode) []string {
 	var out []string
 	for _, s := range p.Entitlements(&p.settings, m) {
 		out = append(out, fmt.Sprint(p.amount(s.Ideal), " ", p.amount(s.Untouchable), " ", p.amount(s.Excess), " ", p.amount(s.ToTake)))
@@ -114,12 +114,12 @@ func differentLines(got, want []string) string {
 
 // randomTree is a partition with its settings of preemption.
 type randomTree struct {
-	*preempt.Partition
-	settings preempt.Settings
+	*entitlement.Partition
+	settings entitlement.Settings
 }
 
 // text formats the partition for the Java side.
-func (p *randomTree) text(m preempt.Mode) string {
+func (p *randomTree) text(m entitlement.Mode) string {
 	var b strings.Builder
 	calculator := "default"
 	if p.Calculator.Dominant {
@@ -150,7 +150,7 @@ func millionths(n int64) yarn.Fraction { return yarn.NewFraction(n, 1_000_000) }
 // queues.
 func randomPartition(seed uint64) *randomTree {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := &randomTree{Partition: &preempt.Partition{Calculator: yarn.Calculator{Dominant: r.IntN(4) > 0, Kinds: 2}}}
+	p := &randomTree{Partition: &entitlement.Partition{Calculator: yarn.Calculator{Dominant: r.IntN(4) > 0, Kinds: 2}}}
 	if p.Calculator.Dominant && r.IntN(3) == 0 {
 		p.Calculator.Kinds = 3
 	}
@@ -169,8 +169,8 @@ func randomPartition(seed uint64) *randomTree {
 		}
 		return millionths(usual[r.IntN(len(usual))])
 	}
-	p.settings = preempt.Settings{TotalPerRound: pick(100_000, 1_000_000), MaxIgnoredOverCapacity: pick(0, 100_000), NaturalTermination: pick(200_000, 1_000_000)}
-	p.Queues = []preempt.Queue{{Parent: -1, AbsCapacity: yarn.One, Guaranteed: p.Total, Max: p.Total}}
+	p.settings = entitlement.Settings{TotalPerRound: pick(100_000, 1_000_000), MaxIgnoredOverCapacity: pick(0, 100_000), NaturalTermination: pick(200_000, 1_000_000)}
+	p.Queues = []entitlement.Queue{{Parent: -1, AbsCapacity: yarn.One, Guaranteed: p.Total, Max: p.Total}}
 	p.grow(r, 0, 1+r.IntN(3))
 	p.fillLeaves(r)
 	return p
@@ -197,7 +197,7 @@ func (p *randomTree) grow(r *rand.Rand, parent int32, levels int) {
 			part = parts
 		}
 		parts -= part
-		q := preempt.Queue{Parent: parent, AbsCapacity: millionths(part), Max: p.Total}
+		q := entitlement.Queue{Parent: parent, AbsCapacity: millionths(part), Max: p.Total}
 		q.Guaranteed = p.Calculator.MultiplyRoundDown(p.Total, q.AbsCapacity)
 		if vectors {
 			for k := range p.Calculator.Kinds {

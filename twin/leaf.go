@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -47,8 +47,8 @@ func startLeafJVM(cache string) (*jvm, error) {
 
 // randomLeaf is a leaf with its settings of preemption.
 type randomLeaf struct {
-	preempt.Leaf
-	settings preempt.Settings
+	entitlement.Leaf
+	settings entitlement.Settings
 	budget   yarn.Resource
 }
 
@@ -68,7 +68,7 @@ func (l *randomLeaf) text() string {
 	if l.Calculator.Dominant {
 		calculator = "dominant"
 	}
-	if l.settings.Intra.Order == preempt.PriorityFirst {
+	if l.settings.Intra.Order == entitlement.PriorityFirst {
 		order = "PRIORITY_FIRST"
 	}
 	fmt.Fprintln(&b, "leaf", calculator, amountOf(l.Cluster), amountOf(l.MinAlloc), amountOf(l.Guaranteed), amountOf(l.Used), amountOf(l.ToTake),
@@ -85,7 +85,7 @@ func (l *randomLeaf) text() string {
 // randomPreemptedLeaf returns a leaf with applications of a few users, the highest priority first.
 func randomPreemptedLeaf(seed uint64) *randomLeaf {
 	r := rand.New(rand.NewPCG(seed, 1))
-	l := &randomLeaf{Leaf: preempt.Leaf{Calculator: yarn.Calculator{Dominant: r.IntN(3) > 0, Kinds: 2}}}
+	l := &randomLeaf{Leaf: entitlement.Leaf{Calculator: yarn.Calculator{Dominant: r.IntN(3) > 0, Kinds: 2}}}
 	scale := []int64{20, 100, 10_000, 1 << 20}[r.IntN(4)]
 	amount := func(most int64) yarn.Resource {
 		return yarn.Resource{r.Int64N(most + 1), r.Int64N(min(most, 50_000) + 1)}
@@ -98,21 +98,21 @@ func randomPreemptedLeaf(seed uint64) *randomLeaf {
 	if r.IntN(4) == 0 {
 		l.ToTake = amount(scale / 4)
 	}
-	l.settings.Intra = preempt.Intra{MaxAllowable: millionths(r.Int64N(1_000_001)), ConservativeDRF: r.IntN(2) == 0, Order: preempt.UserLimitFirst}
+	l.settings.Intra = entitlement.Intra{MaxAllowable: millionths(r.Int64N(1_000_001)), ConservativeDRF: r.IntN(2) == 0, Order: entitlement.UserLimitFirst}
 	if r.IntN(3) == 0 {
-		l.settings.Intra.Order = preempt.PriorityFirst
+		l.settings.Intra.Order = entitlement.PriorityFirst
 	}
 	if r.IntN(2) == 0 {
 		l.settings.Intra.MaxAllowable = yarn.One
 	}
 	users, apps, priorities := 1+r.IntN(3), r.IntN(7), 1+r.Int32N(4)
-	l.Users = make([]preempt.LeafUser, users)
+	l.Users = make([]entitlement.LeafUser, users)
 	for i := range l.Users {
 		l.Users[i].Limit = amount(scale / 2)
 	}
 	priority := int32(9)
 	for range apps {
-		a := preempt.LeafApp{User: r.IntN(users), Priority: priority, Used: amount(scale / 3), Pending: amount(scale / 4)}
+		a := entitlement.LeafApp{User: r.IntN(users), Priority: priority, Used: amount(scale / 3), Pending: amount(scale / 4)}
 		switch r.IntN(4) {
 		case 0:
 			a.Used = yarn.Resource{}

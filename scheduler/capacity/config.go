@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/placement"
-	"rmd/scheduler/preempt"
 	"rmd/yarn"
 )
 
@@ -77,7 +77,7 @@ type Config struct {
 	ManageMillis                    int64    // between two input.ManageQueues; 0: no managed parents
 	Tokens                          TokenSettings
 	LabelSettings                   LabelSettings
-	Preemption                      preempt.Settings
+	Preemption                      entitlement.Settings
 	Monitors                        bool // yarn.resourcemanager.scheduler.monitor.enable
 
 	Queues   []Queue // depth first, root first

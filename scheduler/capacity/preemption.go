@@ -3,7 +3,7 @@ package capacity
 import (
 	"strings"
 
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -27,7 +27,7 @@ func (r *reader) readPreemption(c *Config) {
 		return r.fraction(name, yarn.NewFraction(percent, 100), 1)
 	}
 	c.Monitors = r.bool(monitorEnable, false)
-	c.Preemption = preempt.Settings{
+	c.Preemption = entitlement.Settings{
 		Enabled:                c.Monitors && r.monitorsPreemption(),
 		ObserveOnly:            r.bool(p+"observe_only", false),
 		IntervalMillis:         millis(p+"monitoring_interval", 3000, 1),
@@ -40,7 +40,7 @@ func (r *reader) readPreemption(c *Config) {
 		CountReserved:          r.bool(p+"additional_res_balance_based_on_reserved_containers", false),
 		Balance:                r.bool(p+"preemption-to-balance-queue-after-satisfied.enabled", false),
 		BalanceMaxWaitMillis:   millis(p+"preemption-to-balance-queue-after-satisfied.max-wait-before-kill", 300_000, 0),
-		Intra: preempt.Intra{
+		Intra: entitlement.Intra{
 			Enabled:         r.bool(p+"intra-queue-preemption.enabled", false),
 			MinThreshold:    share(p+"intra-queue-preemption.minimum-threshold", 50),
 			MaxAllowable:    share(p+"intra-queue-preemption.max-allowable-limit", 20),
@@ -50,7 +50,7 @@ func (r *reader) readPreemption(c *Config) {
 		Selector: r.selector(Prefix + "preemption.selector"),
 	}
 	const underutilized = Prefix + "ordering-policy.priority-utilization.underutilized-preemption."
-	c.Preemption.QueuePriority = preempt.QueuePriority{
+	c.Preemption.QueuePriority = entitlement.QueuePriority{
 		Enabled:             r.bool(underutilized+"enabled", false),
 		ReservedDelayMillis: millis(underutilized+"reserved-container-delay-ms", 60_000, 0),
 		MoveReservation:     r.bool(underutilized+"allow-move-reservation", false),
@@ -80,26 +80,26 @@ func (r *reader) monitorsPreemption() bool {
 	return found
 }
 
-func (r *reader) intraOrder(name string) preempt.IntraOrder {
+func (r *reader) intraOrder(name string) entitlement.IntraOrder {
 	switch v, ok := r.get(name); {
 	case !ok || strings.EqualFold(v, "userlimit_first"):
 	case strings.EqualFold(v, "priority_first"):
-		return preempt.PriorityFirst
+		return entitlement.PriorityFirst
 	default:
 		r.fault(name, "is not an order of preemption inside a queue", "write userlimit_first or priority_first")
 	}
-	return preempt.UserLimitFirst
+	return entitlement.UserLimitFirst
 }
 
-func (r *reader) selector(name string) preempt.Selector {
+func (r *reader) selector(name string) entitlement.Selector {
 	switch v, ok := r.get(name); {
 	case !ok || v == "planned":
 	case v == "yarn":
-		return preempt.YARN
+		return entitlement.YARN
 	default:
 		r.fault(name, "is not a way to choose containers", "write planned or yarn")
 	}
-	return preempt.Planned
+	return entitlement.Planned
 }
 
 // PreemptionDisabled reports whether preemption takes nothing from queue i for other queues, and

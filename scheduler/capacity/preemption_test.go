@@ -4,18 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
 // TestPreemptionDefaults checks that the defaults are Hadoop's: preemption is off.
 func TestPreemptionDefaults(t *testing.T) {
 	c := parse(t, twoQueues)
-	want := preempt.Settings{
+	want := entitlement.Settings{
 		IntervalMillis: 3000, MaxWaitMillis: 15_000, TotalPerRound: yarn.NewFraction(1, 10), MaxIgnoredOverCapacity: yarn.NewFraction(1, 10),
-		NaturalTermination: yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000, QueuePriority: preempt.QueuePriority{ReservedDelayMillis: 60_000},
-		Intra:    preempt.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5), ConservativeDRF: true, Order: preempt.UserLimitFirst},
-		Selector: preempt.Planned, MaxLostMillis: 60_000, GuaranteeWaitMillis: 120_000,
+		NaturalTermination: yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000, QueuePriority: entitlement.QueuePriority{ReservedDelayMillis: 60_000},
+		Intra:    entitlement.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5), ConservativeDRF: true, Order: entitlement.UserLimitFirst},
+		Selector: entitlement.Planned, MaxLostMillis: 60_000, GuaranteeWaitMillis: 120_000,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
@@ -52,12 +52,12 @@ preemption.selector = yarn
 preemption.reservation-wait-ms = 60000
 preemption.max-lost-work-ms = 600000
 preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
-	want := preempt.Settings{
+	want := entitlement.Settings{
 		Enabled: true, ObserveOnly: true, IntervalMillis: 1000, TotalPerRound: yarn.NewFraction(3, 10), MaxIgnoredOverCapacity: yarn.NewFraction(3, 2),
 		NaturalTermination: yarn.One, ConservativeDRF: true, SelectReserved: true, CountReserved: true, Balance: true, BalanceMaxWaitMillis: 7,
-		QueuePriority: preempt.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
-		Intra:         preempt.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5), MaxAllowable: yarn.NewFraction(7, 10), Order: preempt.PriorityFirst},
-		Selector:      preempt.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1,
+		QueuePriority: entitlement.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
+		Intra:         entitlement.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5), MaxAllowable: yarn.NewFraction(7, 10), Order: entitlement.PriorityFirst},
+		Selector:      entitlement.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)

@@ -2,7 +2,7 @@ package explain
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
@@ -10,16 +10,16 @@ import (
 // This file explains preemption beyond guarantees: by priority, and for balance.
 
 // balanced returns the ideal share of each queue for balance, or nil if balance is off.
-func (v preemptions) balanced(p *preempt.Partition) []preempt.Share {
+func (v preemptions) balanced(p *entitlement.Partition) []entitlement.Share {
 	if !v.cfg.Preemption.Balance {
 		return nil
 	}
-	return p.Entitlements(&v.cfg.Preemption, preempt.Mode{Balance: true})
+	return p.Entitlements(&v.cfg.Preemption, entitlement.Mode{Balance: true})
 }
 
 // balanceText says what balance does for a leaf. gives is what the leaf must give to queues below
 // their guarantee. text is the result if balance does nothing.
-func (v preemptions) balanceText(q *preempt.Queue, share *preempt.Share, gives yarn.Resource, text string) string {
+func (v preemptions) balanceText(q *entitlement.Queue, share *entitlement.Share, gives yarn.Resource, text string) string {
 	calc, format := v.cfg.Calculator, v.cfg.Kinds.Format
 	lacks := yarn.ComponentMin(q.Pending, share.Ideal.Sub(q.Used))
 	none := yarn.Resource{}
@@ -35,8 +35,8 @@ func (v preemptions) balanceText(q *preempt.Queue, share *preempt.Share, gives y
 
 // whyNoBalance says why no container is warned for an application whose queue has its guarantee and
 // is below its ideal share. It returns "" if balance does nothing for the queue.
-func (v preemptions) whyNoBalance(path string, a *state.App, p *preempt.Partition, ask state.AskSlot) (string, *PreemptionDear) {
-	if v.cfg.Preemption.Selector == preempt.YARN || ask == 0 {
+func (v preemptions) whyNoBalance(path string, a *state.App, p *entitlement.Partition, ask state.AskSlot) (string, *PreemptionDear) {
+	if v.cfg.Preemption.Selector == entitlement.YARN || ask == 0 {
 		return "", nil
 	}
 	var part yarn.Resource
@@ -70,10 +70,10 @@ func (v preemptions) whyNoBalance(path string, a *state.App, p *preempt.Partitio
 
 // takesByRank reports whether a reservation of an ask has waited long enough to take from queues of
 // a lower priority, and such queues exist.
-func (v preemptions) takesByRank(path string, p *preempt.Partition, ask state.AskSlot) bool {
+func (v preemptions) takesByRank(path string, p *entitlement.Partition, ask state.AskSlot) bool {
 	set := &v.cfg.Preemption
 	i, err := v.cfg.Lookup(path)
-	return err == nil && set.Selector != preempt.YARN && ask != 0 && preemption.TakesByRank(v.sched, p, int32(i), ask)
+	return err == nil && set.Selector != entitlement.YARN && ask != 0 && preemption.TakesByRank(v.sched, p, int32(i), ask)
 }
 
 // rankedText says why a container was warned for a reservation of a queue of higher priority.

@@ -10,7 +10,7 @@ import (
 	"rmd/internal/thousands"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
@@ -167,8 +167,8 @@ func (v preemptions) preemptionMode() (mode, text string) {
 	return PreemptionOn, "preemption is on"
 }
 
-func selectorName(s preempt.Selector) string {
-	if s == preempt.YARN {
+func selectorName(s entitlement.Selector) string {
+	if s == entitlement.YARN {
 		return "yarn"
 	}
 	return "planned"
@@ -184,7 +184,7 @@ func (v preemptions) labels() []state.LabelSlot {
 func (v preemptions) preemptionQueues(label state.LabelSlot) (out []PreemptionQueue) {
 	p := preemption.PartitionOf(v.Views, label)
 	balanced := v.balanced(p)
-	for i, share := range p.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true}) {
+	for i, share := range p.Entitlements(&v.cfg.Preemption, entitlement.Mode{Reserved: true}) {
 		q := &p.Queues[i]
 		if !q.Leaf || label != 0 && q.Guaranteed.IsZero() && q.Used.IsZero() && q.Pending.IsZero() {
 			continue
@@ -210,7 +210,7 @@ func (v preemptions) preemptionQueues(label state.LabelSlot) (out []PreemptionQu
 
 // underGuarantee returns how much a queue is below its guarantee, not counting its reservations. It
 // returns zero if the dominant share of the queue has reached the guarantee.
-func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
+func underGuarantee(p *entitlement.Partition, q *entitlement.Queue) yarn.Resource {
 	has := q.Used.Sub(q.Reserved)
 	if p.Calculator.Compare(p.Total, has, q.Guaranteed) >= 0 {
 		return yarn.Resource{}
@@ -219,7 +219,7 @@ func underGuarantee(p *preempt.Partition, q *preempt.Queue) yarn.Resource {
 }
 
 // preemptionText describes the share of a leaf.
-func preemptionText(cfg *capacity.Config, p *preempt.Partition, q *preempt.Queue, gives, entitled yarn.Resource) string {
+func preemptionText(cfg *capacity.Config, p *entitlement.Partition, q *entitlement.Queue, gives, entitled yarn.Resource) string {
 	calc, none := cfg.Calculator, yarn.Resource{}
 	under := underGuarantee(p, q)
 	over := yarn.ComponentMax(q.Used.Sub(q.Guaranteed), none)
@@ -406,7 +406,7 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 		label = v.st.Asks.Get(ask).Label
 	}
 	partition := preemption.PartitionOf(v.Views, label)
-	shares := partition.Entitlements(&v.cfg.Preemption, preempt.Mode{Reserved: true})
+	shares := partition.Entitlements(&v.cfg.Preemption, entitlement.Mode{Reserved: true})
 	calc := v.cfg.Calculator
 	var under yarn.Resource
 	var over, open, give bool // some queue is above its guarantee; one of these is not protected; one of these must give

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
-	"rmd/scheduler/preempt"
 	"rmd/scheduler/preemption"
 )
 
@@ -148,7 +148,7 @@ func (p *Planner) warningsAt() int64 {
 // takes what it needs.
 func (p *Planner) guaranteesAt() int64 {
 	set := &p.Config().Preemption
-	if !set.Enabled || set.ObserveOnly || set.Selector == preempt.YARN {
+	if !set.Enabled || set.ObserveOnly || set.Selector == entitlement.YARN {
 		return never
 	}
 	return preemption.FirstOverdue(p.st, set)

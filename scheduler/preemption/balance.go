@@ -3,7 +3,7 @@ package preemption
 import (
 	"slices"
 
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -11,14 +11,14 @@ import (
 // computes the ideal share of each leaf as YARN does. It does so when a round first needs one: with
 // many queues this takes as long as the rest of the round, and most rounds need none.
 type balancing struct {
-	partition    *preempt.Partition // as of the beginning of the round
-	set          *preempt.Settings
-	shares       []preempt.Share
+	partition    *entitlement.Partition // as of the beginning of the round
+	set          *entitlement.Settings
+	shares       []entitlement.Share
 	gained, lost []yarn.Resource // by leaf: what the round has chosen for it, and from it
 }
 
 // newBalancing returns a copy of the queues at the beginning of a round, or nil if balance is off.
-func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
+func newBalancing(queues *entitlement.Partition, set *entitlement.Settings) *balancing {
 	if !set.Balance {
 		return nil
 	}
@@ -29,9 +29,9 @@ func newBalancing(queues *preempt.Partition, set *preempt.Settings) *balancing {
 }
 
 // share returns the ideal share of a leaf.
-func (b *balancing) share(leaf int32) *preempt.Share {
+func (b *balancing) share(leaf int32) *entitlement.Share {
 	if b.shares == nil {
-		b.shares = b.partition.Entitlements(b.set, preempt.Mode{Balance: true})
+		b.shares = b.partition.Entitlements(b.set, entitlement.Mode{Balance: true})
 	}
 	return &b.shares[leaf]
 }

@@ -2,7 +2,7 @@ package preemption
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -13,7 +13,7 @@ import (
 // disable_preemption too; this does not.
 type rankedTaking struct {
 	*queueRanks
-	partition *preempt.Partition
+	partition *entitlement.Partition
 	budget    *yarn.Resource
 	leaf      int32           // the leaf that takes
 	gives     []bool          // by leaf: whether a waiting leaf has priority over it
@@ -35,7 +35,7 @@ func (r *round) rankedRound(leaf int32) *round {
 
 // newRankedTaking returns the data that is the same for all leaves that take, or nil if preemption
 // by priority is off.
-func newRankedTaking(queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *rankedTaking {
+func newRankedTaking(queues *entitlement.Partition, set *entitlement.Settings, budget *yarn.Resource) *rankedTaking {
 	if !set.QueuePriority.Enabled {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -30,7 +30,7 @@ type DearSet struct {
 func TooDear(s *scheduler.Scheduler, app state.AppSlot, ask state.AskSlot) (dear DearSet, ok bool) {
 	set := &s.Config.Preemption
 	a, k := s.State.Apps.Get(app), s.State.Asks.Get(ask)
-	if set.Selector == preempt.YARN || set.MaxLostMillis < 0 || k.Count == 0 || s.State.Gangs.HoldsBack(k) {
+	if set.Selector == entitlement.YARN || set.MaxLostMillis < 0 || k.Count == 0 || s.State.Gangs.HoldsBack(k) {
 		return dear, false
 	}
 	r := roundToLookAt(s, k.Label, set)
@@ -48,7 +48,7 @@ func TooDear(s *scheduler.Scheduler, app state.AppSlot, ask state.AskSlot) (dear
 
 // TakesByRank reports whether a reservation of an ask has waited long enough to take from leaves of
 // a lower priority, and one of these leaves uses something. It does not change the state.
-func TakesByRank(s *scheduler.Scheduler, p *preempt.Partition, leaf int32, ask state.AskSlot) bool {
+func TakesByRank(s *scheduler.Scheduler, p *entitlement.Partition, leaf int32, ask state.AskSlot) bool {
 	k := s.State.Asks.Get(ask)
 	set := &s.Config.Preemption.QueuePriority
 	if !set.Enabled || k.Reservations == 0 {
@@ -59,7 +59,7 @@ func TakesByRank(s *scheduler.Scheduler, p *preempt.Partition, leaf int32, ask s
 		due = due || res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && s.State.Meta.NowMillis-res.MadeMillis >= set.ReservedDelayMillis
 	}
 	ranks := newQueueRanks(p.Queues)
-	lower := func(q preempt.Queue) bool { return q.Leaf && !q.Disabled && !q.Used.IsZero() }
+	lower := func(q entitlement.Queue) bool { return q.Leaf && !q.Disabled && !q.Used.IsZero() }
 	for i := range p.Queues {
 		if due && lower(p.Queues[i]) && ranks.above(leaf, int32(i)) {
 			return true
@@ -111,7 +111,7 @@ func (r *round) dearest(w beneficiary, sets []victimSet) (dear DearSet, ok bool)
 
 // roundToLookAt returns a round on the nodes of a label that makes no decisions. Warned containers
 // count as ended.
-func roundToLookAt(s *scheduler.Scheduler, label state.LabelSlot, set *preempt.Settings) *round {
+func roundToLookAt(s *scheduler.Scheduler, label state.LabelSlot, set *entitlement.Settings) *round {
 	queues := PartitionOf(s.Views, label)
 	budget := queues.Budget(set)
 	r := NewRounds(s).newRound(label, s.State.Meta.NowMillis, queues, set, &budget)

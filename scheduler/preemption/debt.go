@@ -6,7 +6,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
 )
@@ -98,7 +98,7 @@ func (r *round) debtWorth(w beneficiary) uint64 {
 
 // owesLate reports whether a leaf has waited for its guarantee of a partition for so long that it
 // must get it now.
-func owesLate(st *state.State, label state.LabelSlot, now int64, set *preempt.Settings) bool {
+func owesLate(st *state.State, label state.LabelSlot, now int64, set *entitlement.Settings) bool {
 	late := false
 	eachDebt(st, func(d state.Debt) { late = late || d.Label == label && set.OverdueAt(d.SinceMillis) <= now })
 	return late
@@ -106,7 +106,7 @@ func owesLate(st *state.State, label state.LabelSlot, now int64, set *preempt.Se
 
 // FirstOverdue returns the time at which the first debt becomes overdue that is not marked as
 // overdue yet, in Unix milliseconds; the largest number if there is none.
-func FirstOverdue(st *state.State, set *preempt.Settings) int64 {
+func FirstOverdue(st *state.State, set *entitlement.Settings) int64 {
 	first := int64(scheduler.Never)
 	eachDebt(st, func(d state.Debt) {
 		if !d.Overdue {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
 )
@@ -17,7 +17,7 @@ type insideLeaf struct {
 	*leafApps
 	leaf   int32
 	index  map[state.AppSlot]int // index in apps, by application
-	shares []preempt.AppShare
+	shares []entitlement.AppShare
 	uses   []yarn.Resource // by user: usage after all chosen containers have ended and all reservations are fulfilled
 	gains  int             // index of the application that takes; −1: none
 }
@@ -108,7 +108,7 @@ func (r *round) insideOf(leaf int32, apps []state.AppSlot, sets []standingSet) *
 
 // withoutReserved subtracts from the queues the reservations whose warned containers were chosen
 // for certain causes. Inside a leaf, the result is the usage after those containers have ended.
-func withoutReserved(v *views.View, queues []preempt.Queue, of func(yarn.PreemptionCause) bool) {
+func withoutReserved(v *views.View, queues []entitlement.Queue, of func(yarn.PreemptionCause) bool) {
 	var seen []uint64
 	v.State.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
 		if w.Reservation == 0 || !of(w.Cause) || v.State.Nodes.Get(v.State.Containers.Get(slot).Node).Label != v.At.Label || slices.Contains(seen, w.Reservation) {
@@ -247,7 +247,7 @@ func (in *insideLeaf) mayLose(s *views.Views, set []victim) bool {
 			return false
 		}
 		u := in.Apps[i].User
-		if intra.Order == preempt.UserLimitFirst && calc.Compare(in.Cluster, in.uses[u].Sub(user), in.Users[u].Limit) <= 0 {
+		if intra.Order == entitlement.UserLimitFirst && calc.Compare(in.Cluster, in.uses[u].Sub(user), in.Users[u].Limit) <= 0 {
 			return false
 		}
 	}

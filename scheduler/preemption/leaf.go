@@ -6,7 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
 )
@@ -14,7 +14,7 @@ import (
 // leafApps is a leaf of a partition with its applications, in their order for preemption inside the
 // leaf.
 type leafApps struct {
-	preempt.Leaf
+	entitlement.Leaf
 	apps  []state.AppSlot  // parallel to Leaf.Apps
 	users []state.UserSlot // parallel to Leaf.Users
 }
@@ -25,7 +25,7 @@ type leafApps struct {
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
 func leafOf(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, chosen, awaited func(app state.AppSlot) yarn.Resource) *leafApps {
-	l := &leafApps{Leaf: preempt.Leaf{Calculator: v.Config.Calculator, Cluster: v.State.Meta.Cluster, MinAlloc: v.Config.MinAlloc,
+	l := &leafApps{Leaf: entitlement.Leaf{Calculator: v.Config.Calculator, Cluster: v.State.Meta.Cluster, MinAlloc: v.Config.MinAlloc,
 		Guaranteed: v.At.Tree.Capacities[i].EffMin, Used: *v.Used(i), AMUsed: v.AMUsed(i), ToTake: toTake}, apps: slices.Clone(apps)}
 	sortApps(v, i, l.apps)
 	places := map[state.UserSlot]int{} // in l.users
@@ -36,12 +36,12 @@ func leafOf(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, 
 			user = len(l.users)
 			places[a.UserSlot] = user
 			l.users = append(l.users, a.UserSlot)
-			l.Users = append(l.Users, preempt.LeafUser{Used: *v.UserUsed(a.UserSlot), AMUsed: userAMUsed(v, a.UserSlot)})
+			l.Users = append(l.Users, entitlement.LeafUser{Used: *v.UserUsed(a.UserSlot), AMUsed: userAMUsed(v, a.UserSlot)})
 		}
 		used, am := usedOf(v, a)
 		less := awaited(slot)
 		l.Used, l.Users[user].Used = l.Used.Sub(less), l.Users[user].Used.Sub(less)
-		l.Apps = append(l.Apps, preempt.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am, Pending: pendingOf(v, a), Chosen: chosen(slot)})
+		l.Apps = append(l.Apps, entitlement.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am, Pending: pendingOf(v, a), Chosen: chosen(slot)})
 	}
 	limit := limitOfAllUsers(v, i, l)
 	for k := range l.Users {
@@ -66,7 +66,7 @@ func appsOfLeaves(s *views.Views) [][]state.AppSlot {
 }
 
 // usesEnough reports whether a leaf uses enough of its guarantee for preemption inside it.
-func usesEnough(v *views.View, leaf int32, set *preempt.Settings) bool {
+func usesEnough(v *views.View, leaf int32, set *entitlement.Settings) bool {
 	const one = 1 << 32
 	return v.UseRatio(leaf) >= uint64(set.Intra.MinThreshold.MulFloor(one))
 }
@@ -76,7 +76,7 @@ func usesEnough(v *views.View, leaf int32, set *preempt.Settings) bool {
 //
 // Source: Hadoop 3.4.2, IntraQueueCandidatesSelector, TAPriorityComparator and TAFairOrderingComparator.
 func sortApps(v *views.View, i int32, apps []state.AppSlot) {
-	fair := v.Config.Queues[i].LeafOrder == capacity.Fair && v.Config.Preemption.Intra.Order == preempt.UserLimitFirst
+	fair := v.Config.Queues[i].LeafOrder == capacity.Fair && v.Config.Preemption.Intra.Order == entitlement.UserLimitFirst
 	first := map[state.UserSlot]uint32{} // by user: its oldest application, for users with equal usage
 	for _, slot := range apps {
 		a := v.State.Apps.Get(slot)

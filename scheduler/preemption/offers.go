@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -136,7 +136,7 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs in the same
 // way.
 func (e *entitlements) tooManyMasters(leaf int32) bool {
-	most := preempt.MultiplyFloat(e.s.At.Tree.Capacities[leaf].EffMin, e.s.Config.Queues[leaf].MaxAMPercent)
+	most := entitlement.MultiplyFloat(e.s.At.Tree.Capacities[leaf].EffMin, e.s.Config.Queues[leaf].MaxAMPercent)
 	return e.s.Config.Calculator.Compare(e.s.At.Total, e.s.AMUsed(leaf), most) > 0
 }
 

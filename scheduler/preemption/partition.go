@@ -3,7 +3,7 @@ package preemption
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
 )
@@ -11,11 +11,11 @@ import (
 // PartitionOf returns what preemption needs to know about the nodes of a label.
 //
 // Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.cloneQueues.
-func PartitionOf(s *views.Views, label state.LabelSlot) *preempt.Partition {
+func PartitionOf(s *views.Views, label state.LabelSlot) *entitlement.Partition {
 	v := s.In(label, false)
-	p := &preempt.Partition{
+	p := &entitlement.Partition{
 		Calculator: s.Config.Calculator, Cluster: s.State.Meta.Cluster, Total: v.At.Total,
-		Queues: make([]preempt.Queue, len(s.Config.Queues)),
+		Queues: make([]entitlement.Queue, len(s.Config.Queues)),
 	}
 	for i := range p.Queues {
 		p.Queues[i] = queueOf(&v, int32(i))
@@ -25,9 +25,9 @@ func PartitionOf(s *views.Views, label state.LabelSlot) *preempt.Partition {
 }
 
 // queueOf returns a queue of the partition, without its demand.
-func queueOf(v *views.View, i int32) preempt.Queue {
+func queueOf(v *views.View, i int32) entitlement.Queue {
 	q, e := &v.Config.Queues[i], &v.At.Tree.Capacities[i]
-	out := preempt.Queue{
+	out := entitlement.Queue{
 		Parent: int32(q.Parent), Leaf: q.Leaf,
 		Disabled: q.DisablePreemption, DisabledIntra: q.DisablePreemption || q.DisableIntraPreemption,
 		AbsCapacity: e.AbsCapacity.Fraction(), Guaranteed: e.EffMin, Max: e.EffMax,
@@ -49,7 +49,7 @@ func queueOf(v *views.View, i int32) preempt.Queue {
 // limit.
 //
 // Source: Hadoop 3.4.2, AbstractLeafQueue.getTotalPendingResourcesConsideringUserLimit.
-func addPending(v *views.View, queues []preempt.Queue) {
+func addPending(v *views.View, queues []entitlement.Queue) {
 	type demand struct{ pending, lessReserved yarn.Resource }
 	wanted := make([]demand, len(v.Users)) // by slot of the user
 	v.State.Apps.Each(func(_ state.AppSlot, a *state.App) bool {

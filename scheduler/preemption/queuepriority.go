@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 )
 
@@ -16,12 +16,12 @@ import (
 //
 // Source: Hadoop 3.4.2, QueuePriorityContainerCandidateSelector.
 type queueRanks struct {
-	queues []preempt.Queue
+	queues []entitlement.Queue
 	ranks  [][]int32 // by queue: the priorities of the queues from root down to it
 	least  []int32   // by parent: the lowest priority of its children with leaves
 }
 
-func newQueueRanks(queues []preempt.Queue) *queueRanks {
+func newQueueRanks(queues []entitlement.Queue) *queueRanks {
 	k := &queueRanks{queues, make([][]int32, len(queues)), make([]int32, len(queues))}
 	leaves := make([]bool, len(queues)) // by queue: whether it has leaves
 	for i := range queues {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 )
 
 // TestAnyRank compares aboveAny and belowAny with every pair of leaves of random trees.
@@ -15,13 +15,13 @@ func TestAnyRank(t *testing.T) {
 	priorities := []int32{math.MinInt32, -1, 0, 0, 1, math.MaxInt32}
 	met := map[bool]int{}
 	for range 300 {
-		queues := []preempt.Queue{{Parent: -1}}
+		queues := []entitlement.Queue{{Parent: -1}}
 		for i := range 1 + rng.Intn(20) {
 			parent := rng.Intn(i + 1)
 			for queues[parent].Leaf {
 				parent = rng.Intn(i + 1)
 			}
-			queues = append(queues, preempt.Queue{Parent: int32(parent), Leaf: rng.Intn(3) > 0, Priority: priorities[rng.Intn(len(priorities))]})
+			queues = append(queues, entitlement.Queue{Parent: int32(parent), Leaf: rng.Intn(3) > 0, Priority: priorities[rng.Intn(len(priorities))]})
 		}
 		k := newQueueRanks(queues)
 		var waiting []int32

@@ -3,7 +3,7 @@ package preemption
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
 )
@@ -35,18 +35,18 @@ type round struct {
 // that.
 type entitlements struct {
 	s        views.View // of the nodes of the label
-	set      *preempt.Settings
-	queues   []preempt.Queue // parallel to Config.Queues
-	leaves   []leafShare     // parallel to Config.Queues
-	asked    []yarn.Resource // by queue: the size of the warned containers in its subtree
-	budget   *yarn.Resource  // what the round may still take
-	part     yarn.Fraction   // of what a leaf must give; the rest may end by itself
-	late     bool            // a leaf has waited for its guarantee for so long that it must get it now
-	ranks    *rankedTaking   // nil: preemption by priority is off
-	ranked   *rankedTaking   // not nil while the round chooses by priority
-	balance  *balancing      // nil: preemption for balance is off
-	balances bool            // true while the round chooses for balance
-	inside   *insideLeaf     // not nil while the round chooses inside a leaf
+	set      *entitlement.Settings
+	queues   []entitlement.Queue // parallel to Config.Queues
+	leaves   []leafShare         // parallel to Config.Queues
+	asked    []yarn.Resource     // by queue: the size of the warned containers in its subtree
+	budget   *yarn.Resource      // what the round may still take
+	part     yarn.Fraction       // of what a leaf must give; the rest may end by itself
+	late     bool                // a leaf has waited for its guarantee for so long that it must get it now
+	ranks    *rankedTaking       // nil: preemption by priority is off
+	ranked   *rankedTaking       // not nil while the round chooses by priority
+	balance  *balancing          // nil: preemption for balance is off
+	balances bool                // true while the round chooses for balance
+	inside   *insideLeaf         // not nil while the round chooses inside a leaf
 }
 
 // leafShare is how much a leaf gives and gets in a round.
@@ -103,10 +103,10 @@ func (rounds *Rounds) Observe() (kill []state.ContainerSlot) {
 	return rounds.run(&rounds.s.Config.Preemption)
 }
 
-func (rounds *Rounds) run(set *preempt.Settings) (kill []state.ContainerSlot) {
+func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot) {
 	s := rounds.s
 	s.RefreshCapacities()
-	if set.Selector == preempt.YARN {
+	if set.Selector == entitlement.YARN {
 		endDebts(s)
 		return preemptAsYARN(s, set)
 	}
@@ -137,7 +137,7 @@ func (rounds *Rounds) run(set *preempt.Settings) (kill []state.ContainerSlot) {
 
 // newPreemptionRound computes what each leaf gives and gets. Room that is reserved for balance
 // gives no claim to guaranteed room, so it is left out of the usage.
-func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *preempt.Partition, set *preempt.Settings, budget *yarn.Resource) *round {
+func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *entitlement.Partition, set *entitlement.Settings, budget *yarn.Resource) *round {
 	v := rounds.s.In(label, false)
 	withoutReserved(&v, queues.Queues, yarn.PreemptionCause.InsideQueue)
 	balance := newBalancing(queues, set)
@@ -146,7 +146,7 @@ func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *preempt
 	if late { // there is no time to wait for the ends of containers
 		entitled, part = set.Overdue(), yarn.One
 	}
-	shares := queues.Entitlements(entitled, preempt.Mode{Reserved: true})
+	shares := queues.Entitlements(entitled, entitlement.Mode{Reserved: true})
 	r := &round{sched: rounds.s, rounds: rounds, now: now, scans: mostScans, sets: mostSets, guesses: guessesOfAll,
 		making: map[state.AskSlot]int64{},
 		entitlements: entitlements{s: v, set: set, budget: budget, part: part, late: late,
@@ -163,7 +163,7 @@ func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *preempt
 // shareOf returns what a leaf gives and gets. A leaf loses nothing of the part of its guarantee
 // that it uses or wants. The last container may exceed what the leaf must give in this round, as in
 // YARN. Otherwise large containers would never end.
-func (e *entitlements) shareOf(q *preempt.Queue, share *preempt.Share) leafShare {
+func (e *entitlements) shareOf(q *entitlement.Queue, share *entitlement.Share) leafShare {
 	v := leafShare{
 		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // because of YARN's roundings, Ideal may be below the guarantee
 		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
@@ -181,7 +181,7 @@ func (e *entitlements) shareOf(q *preempt.Queue, share *preempt.Share) leafShare
 
 // above returns what a leaf uses above the part of its guarantee that it uses or wants. It returns
 // nothing for a leaf that gives nothing.
-func (e *entitlements) above(q *preempt.Queue) (none yarn.Resource) {
+func (e *entitlements) above(q *entitlement.Queue) (none yarn.Resource) {
 	if q.Disabled {
 		return none
 	}

@@ -7,7 +7,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -25,8 +25,8 @@ import (
 // Source: Hadoop 3.4.2, ProportionalCapacityPreemptionPolicy.containerBasedPreemptOrKill.
 type yarnRound struct {
 	s          *scheduler.Scheduler
-	set        *preempt.Settings
-	partitions []*preempt.Partition         // parallel to s.partitions
+	set        *entitlement.Settings
+	partitions []*entitlement.Partition     // parallel to s.partitions
 	budget     yarn.Resource                // what the round may still take
 	chosen     []yarnChoice                 // in the order in which they were chosen
 	isChosen   map[state.ContainerSlot]bool // by container
@@ -52,7 +52,7 @@ type yarnChoice struct {
 	reservation uint64 // the reservation that gets the room, if it belongs to a queue of higher priority; otherwise 0
 }
 
-func preemptAsYARN(s *scheduler.Scheduler, set *preempt.Settings) (kill []state.ContainerSlot) {
+func preemptAsYARN(s *scheduler.Scheduler, set *entitlement.Settings) (kill []state.ContainerSlot) {
 	r := &yarnRound{s: s, set: set, isChosen: map[state.ContainerSlot]bool{}, calc: s.Config.Calculator, cluster: s.State.Meta.Cluster}
 	for _, p := range s.Partitions {
 		r.partitions = append(r.partitions, PartitionOf(s.Views, p.Label))
@@ -66,9 +66,9 @@ func preemptAsYARN(s *scheduler.Scheduler, set *preempt.Settings) (kill []state.
 	if set.SelectReserved {
 		r.chooseForReservations()
 	}
-	r.chooseFirstIn(preempt.Mode{Reserved: set.CountReserved}, yarn.PreemptGuarantee)
+	r.chooseFirstIn(entitlement.Mode{Reserved: set.CountReserved}, yarn.PreemptGuarantee)
 	if set.Balance {
-		r.chooseFirstIn(preempt.Mode{Balance: true}, yarn.PreemptBalance)
+		r.chooseFirstIn(entitlement.Mode{Balance: true}, yarn.PreemptBalance)
 	}
 	if set.Intra.Enabled {
 		r.chooseInsideLeaves()
@@ -154,7 +154,7 @@ func (r *yarnRound) choose(c yarnChoice) {
 //
 // Source: Hadoop 3.4.2, CapacitySchedulerPreemptionUtils.deductPreemptableResourcesBasedSelectedCandidates
 // and getResToObtainByPartitionForLeafQueue.
-func (r *yarnRound) toTake(m preempt.Mode) [][]yarn.Resource {
+func (r *yarnRound) toTake(m entitlement.Mode) [][]yarn.Resource {
 	out := make([][]yarn.Resource, len(r.partitions))
 	for i, p := range r.partitions {
 		out[i] = make([]yarn.Resource, len(p.Queues))

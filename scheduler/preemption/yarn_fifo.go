@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -28,7 +28,7 @@ type yarnFirstIn struct {
 // served last. It takes AMs only if the rest does not suffice.
 //
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.
-func (r *yarnRound) chooseFirstIn(m preempt.Mode, cause yarn.PreemptionCause) {
+func (r *yarnRound) chooseFirstIn(m entitlement.Mode, cause yarn.PreemptionCause) {
 	take := r.toTake(m)
 	apps := r.appsByLeaf()
 	for leaf := range r.s.Config.Queues {
@@ -149,7 +149,7 @@ func (f *yarnFirstIn) liveOf(a *state.App) (live []state.ContainerSlot) {
 // chooseMasters takes skipped AMs while the AMs of the leaf use more than their share.
 func (f *yarnFirstIn) chooseMasters() {
 	q := &f.s.Config.Queues[f.leaf]
-	most := preempt.MultiplyFloat(f.partitions[0].Queues[f.leaf].Guaranteed, q.MaxAMPercent)
+	most := entitlement.MultiplyFloat(f.partitions[0].Queues[f.leaf].Guaranteed, q.MaxAMPercent)
 	for _, slot := range f.masters {
 		if f.done() || f.calc.Compare(f.cluster, f.size, most) <= 0 {
 			return

@@ -2,7 +2,7 @@ package preemption
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -22,7 +22,7 @@ type leafDemand struct {
 	*leafApps
 	leaf      int32
 	partition int
-	shares    []preempt.AppShare
+	shares    []entitlement.AppShare
 }
 
 func (r *yarnRound) insideLeaves() (demands []leafDemand) {
@@ -81,7 +81,7 @@ func (r *yarnRound) chooseInside(d *leafDemand) {
 // chooseAboveLimit takes containers of an application. used is the use of its user less what was
 // taken.
 func (f *yarnFirstIn) chooseAboveLimit(app state.AppSlot, limit yarn.Resource, used *yarn.Resource) {
-	userLimits := f.set.Intra.Order == preempt.UserLimitFirst
+	userLimits := f.set.Intra.Order == entitlement.UserLimitFirst
 	for _, slot := range f.liveOf(f.s.State.Apps.Get(app)) {
 		c := f.s.State.Containers.Get(slot)
 		if c.AM {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/preempt"
+	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
 
@@ -14,7 +14,7 @@ import (
 //
 // Source: Hadoop 3.4.2, ReservedContainerCandidatesSelector.
 func (r *yarnRound) chooseForReservations() {
-	take := r.toTake(preempt.Mode{Reserved: true})
+	take := r.toTake(entitlement.Mode{Reserved: true})
 	type candidate struct {
 		node state.NodeSlot
 		cost uint64

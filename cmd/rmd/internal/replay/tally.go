@@ -5,9 +5,9 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
-	"rmd/scheduler/preempt"
 	"rmd/scheduler/preemption"
 	"rmd/workload/report"
 	"rmd/yarn"
@@ -84,7 +84,7 @@ func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []st
 // entitlement.
 func (t *tally) entitledQueues() []bool {
 	cfg, p := t.planner.Config(), preemption.PartitionOf(t.planner.Scheduler().Views, 0)
-	shares := p.Entitlements(&cfg.Preemption, preempt.Mode{Reserved: true})
+	shares := p.Entitlements(&cfg.Preemption, entitlement.Mode{Reserved: true})
 	out := make([]bool, len(p.Queues))
 	for i := range p.Queues {
 		q := &p.Queues[i]

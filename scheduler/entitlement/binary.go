@@ -1,4 +1,4 @@
-package preempt
+package entitlement
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-// Package preempt computes how much queues must give to queues below their guarantee, and how much
+// Package entitlement computes how much queues must give to queues below their guarantee, and how much
 // applications of one leaf must give to each other.
 //
 // A [Partition] is the queue tree with the current use of the nodes of one label.
@@ -12,6 +12,6 @@
 // in the same places, with integers. docs/design/differences-from-yarn.md lists the intended
 // differences.
 //
-// Begin with entitlement.go (arguments and results) and ideal.go (the calculation). leaf.go has the
+// Begin with queue.go (arguments and results) and ideal.go (the calculation). leaf.go has the
 // calculation inside a leaf, binary.go the arithmetic, and settings.go the configuration.
-package preempt
+package entitlement
