@@ -16,9 +16,9 @@ import (
 	"rmd/cluster/servers"
 )
 
-// pilot runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
+// autopilotRunner runs raft-autopilot while this replica leads. Autopilot judges health, promotes non-voters
 // that joined as future voters and, if configured, removes dead replicas.
-type pilot struct {
+type autopilotRunner struct {
 	*local.Replica
 	survey  *survey
 	changes *changes
@@ -51,15 +51,15 @@ type ServerHealth struct {
 	LastIndex   uint64        `json:"last_index"`
 }
 
-func newPilot(c *local.Replica, survey *survey, changes *changes) *pilot {
-	p := &pilot{Replica: c, survey: survey, changes: changes, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
-	p.ap = autopilot.New(pilotRaft{p}, p, autopilot.WithLogger(c.Log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
+func newAutopilotRunner(c *local.Replica, survey *survey, changes *changes) *autopilotRunner {
+	p := &autopilotRunner{Replica: c, survey: survey, changes: changes, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
+	p.ap = autopilot.New(autopilotRaft{p}, p, autopilot.WithLogger(c.Log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
 		autopilot.WithUpdateInterval(c.Config.Autopilot.Interval), autopilot.WithReconcileInterval(c.Config.Autopilot.Interval))
 	return p
 }
 
-// follow tells the pilot whether this replica leads.
-func (p *pilot) follow(leads bool) {
+// follow tells autopilot whether this replica leads.
+func (p *autopilotRunner) follow(leads bool) {
 	select {
 	case <-p.want:
 	default:
@@ -71,7 +71,7 @@ func (p *pilot) follow(leads bool) {
 }
 
 // run starts autopilot when this replica becomes leader, and stops it when leadership ends.
-func (p *pilot) run() {
+func (p *autopilotRunner) run() {
 	on := false
 	for {
 		select {
@@ -94,7 +94,7 @@ func (p *pilot) run() {
 }
 
 // forget drops the observations of an earlier leadership.
-func (p *pilot) forget() {
+func (p *autopilotRunner) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.seen)
@@ -114,9 +114,9 @@ func (c *changes) CheckAutopilot(conf AutopilotConfig) error {
 }
 
 // Health returns autopilot's judgment. Known is false on followers and shortly after an election.
-func (c *Cluster) Health() Health { return c.pilot.health() }
+func (c *Cluster) Health() Health { return c.autopilot.health() }
 
-func (p *pilot) health() Health {
+func (p *autopilotRunner) health() Health {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state == nil || !p.IsLeader() {
@@ -133,13 +133,13 @@ func (p *pilot) health() Health {
 }
 
 // AutopilotConfig returns the settings in the library's form.
-func (p *pilot) AutopilotConfig() *autopilot.Config {
+func (p *autopilotRunner) AutopilotConfig() *autopilot.Config {
 	a := p.AutopilotSettings()
 	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
 // changed records the outcome of a change. It returns err.
-func (p *pilot) changed(err error) error {
+func (p *autopilotRunner) changed(err error) error {
 	if err != nil {
 		p.failed.Store(true)
 	}
@@ -147,7 +147,7 @@ func (p *pilot) changed(err error) error {
 }
 
 // NotifyState stores the newest judgment. A round without a failed change is a success.
-func (p *pilot) NotifyState(s *autopilot.State) {
+func (p *autopilotRunner) NotifyState(s *autopilot.State) {
 	if !p.failed.Swap(false) {
 		_ = p.changed(nil)
 	}
@@ -158,7 +158,7 @@ func (p *pilot) NotifyState(s *autopilot.State) {
 
 // KnownServers asks all members, once per round. A member that does not answer counts as alive
 // until DeadServerLastContactThreshold has passed, so that a reboot does not remove it.
-func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
+func (p *autopilotRunner) KnownServers() map[raft.ServerID]*autopilot.Server {
 	conf := p.Configuration()
 	infos := p.survey.askAll(conf)
 	self := p.Identity().ServerID()
@@ -193,7 +193,7 @@ func nodeType(s raft.Server) autopilot.NodeType {
 }
 
 // FetchServerStats returns the answers of the round in the library's form.
-func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+func (p *autopilotRunner) FetchServerStats(_ context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := map[raft.ServerID]*autopilot.ServerStats{}
@@ -210,7 +210,7 @@ func (p *pilot) FetchServerStats(_ context.Context, servers map[raft.ServerID]*a
 // RemoveFailedServer removes a dead replica. The library has already checked the quorum. While a
 // removal runs, it ignores further calls: the library repeats them in its next round, with the
 // membership of that time.
-func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
+func (p *autopilotRunner) RemoveFailedServer(s *autopilot.Server) {
 	if !p.removing.CompareAndSwap(false, true) {
 		return
 	}
@@ -227,7 +227,7 @@ func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
 // stabilization time. The library's promoter skips this time right after an election.
 type promoter struct {
 	*autopilot.StablePromoter
-	p *pilot
+	p *autopilotRunner
 }
 
 // CalculatePromotionsAndDemotions returns the replicas to promote.
@@ -249,16 +249,16 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 	return changes
 }
 
-// pilotRaft passes the library's calls on to the running raft, which a restart in place replaces.
-type pilotRaft struct{ c *pilot }
+// autopilotRaft passes the library's calls on to the running raft, which a restart in place replaces.
+type autopilotRaft struct{ c *autopilotRunner }
 
-func (r pilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
+func (r autopilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.c.Current().Raft.AddNonvoter(id, a, prev, t)
 }
 
 // AddVoter promotes a replica after it has asked the replica again. The library decides on answers
 // of the previous round, and an operator may have demoted the replica since.
-func (r pilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
+func (r autopilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uint64, _ time.Duration) raft.IndexFuture {
 	r.c.changes.one.Lock()
 	defer r.c.changes.one.Unlock()
 	s, ok := servers.Find(r.c.Configuration(), string(id))
@@ -283,19 +283,19 @@ func (f pastFuture) Error() error { return f.err }
 func (pastFuture) Index() uint64 { return 0 }
 
 // DemoteVoter bounds the library's call with protocol.AdminTimeout.
-func (r pilotRaft) DemoteVoter(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
+func (r autopilotRaft) DemoteVoter(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture { return in.Raft.DemoteVoter(id, prev, protocol.AdminTimeout) })
 }
 
 // RemoveServer bounds the library's call with protocol.AdminTimeout.
-func (r pilotRaft) RemoveServer(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
+func (r autopilotRaft) RemoveServer(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
 	return r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture {
 		return in.Raft.RemoveServer(id, prev, protocol.AdminTimeout)
 	})
 }
 
 // bounded returns a future that ends with the cluster, or after protocol.AdminTimeout.
-func (r pilotRaft) bounded(in *local.Instance, f func(*local.Instance) raft.IndexFuture) raft.IndexFuture {
+func (r autopilotRaft) bounded(in *local.Instance, f func(*local.Instance) raft.IndexFuture) raft.IndexFuture {
 	return boundFuture{f(in), in, r.c.Context}
 }
 
@@ -312,18 +312,18 @@ func (f boundFuture) Error() error {
 	return f.in.Await(ctx, f.IndexFuture)
 }
 
-func (r pilotRaft) LastIndex() uint64 { return r.c.LastIndex() }
+func (r autopilotRaft) LastIndex() uint64 { return r.c.LastIndex() }
 
-func (r pilotRaft) Leader() raft.ServerAddress { return r.c.Current().Raft.Leader() }
+func (r autopilotRaft) Leader() raft.ServerAddress { return r.c.Current().Raft.Leader() }
 
-func (r pilotRaft) GetConfiguration() raft.ConfigurationFuture {
+func (r autopilotRaft) GetConfiguration() raft.ConfigurationFuture {
 	return r.c.Current().Raft.GetConfiguration()
 }
 
-func (r pilotRaft) Stats() map[string]string { return r.c.Current().Raft.Stats() }
+func (r autopilotRaft) Stats() map[string]string { return r.c.Current().Raft.Stats() }
 
-func (r pilotRaft) LeadershipTransferToServer(id raft.ServerID, a raft.ServerAddress) raft.Future {
+func (r autopilotRaft) LeadershipTransferToServer(id raft.ServerID, a raft.ServerAddress) raft.Future {
 	return r.c.Current().Raft.LeadershipTransferToServer(id, a)
 }
 
-func (r pilotRaft) State() raft.RaftState { return r.c.Current().Raft.State() }
+func (r autopilotRaft) State() raft.RaftState { return r.c.Current().Raft.State() }

@@ -87,7 +87,7 @@ func TestAutopilotRemovesDead(t *testing.T) {
 	}
 	eventually(t, patience, "autopilot sees that three are dead", func() bool {
 		n := 0
-		for _, s := range l.pilot.KnownServers() {
+		for _, s := range l.autopilot.KnownServers() {
 			if s.NodeStatus == autopilot.NodeFailed {
 				n++
 			}
@@ -121,7 +121,7 @@ func TestAutopilotRemovesDead(t *testing.T) {
 func rounds(t *testing.T, c *Cluster) {
 	t.Helper()
 	for range 20 {
-		last := c.pilot.ap.GetState()
-		eventually(t, patience, "a round of autopilot", func() bool { return c.pilot.ap.GetState() != last })
+		last := c.autopilot.ap.GetState()
+		eventually(t, patience, "a round of autopilot", func() bool { return c.autopilot.ap.GetState() != last })
 	}
 }

@@ -35,7 +35,7 @@ type Cluster struct {
 	*changes
 	*digests
 
-	pilot      *pilot
+	autopilot  *autopilotRunner
 	access     *access.Rules
 	entries    *access.Entries
 	departures *departures
@@ -62,10 +62,10 @@ func newCluster(cfg Config) *Cluster {
 	survey := &survey{Replica: c, access: rules, lead: lead, progress: progress, steps: steps, reach: reach}
 	departures := &departures{Replica: c, access: rules, lead: lead}
 	changes := &changes{Replica: c, access: rules, lead: lead, survey: survey, departures: departures, one: raftstore.NewMutex()}
-	pilot := newPilot(c, survey, changes)
-	lead.Changed = pilot.follow
+	runner := newAutopilotRunner(c, survey, changes)
+	lead.Changed = runner.follow
 	return &Cluster{
-		core: c, lead: lead, survey: survey, progress: progress, reach: reach, changes: changes, pilot: pilot,
+		core: c, lead: lead, survey: survey, progress: progress, reach: reach, changes: changes, autopilot: runner,
 		reads:     &reads{Replica: c, lead: lead},
 		snapshots: &snapshots{Replica: c, one: make(chan struct{}, 1)},
 		formation: &formation{Replica: c, lead: lead, survey: survey},
@@ -260,7 +260,7 @@ func (c *Cluster) startWatchers() {
 	if c.core.Peer == nil {
 		return
 	}
-	c.core.Go(c.pilot.run)
+	c.core.Go(c.autopilot.run)
 	c.core.Go(c.commits.Run)
 	c.core.Go(c.notices.Run)
 	c.core.Go(c.departures.watchMembership)

@@ -176,7 +176,7 @@ const (
 	ExitAborted         int32 = -100 // released by the AM, or its node was lost
 	ExitPreempted       int32 = -102
 	ExitKilledByRM      int32 = -106 // KILLED_AFTER_APP_COMPLETION
-	ExitKilledByAppMstr int32 = -105 // KILLED_BY_APPMASTER
+	ExitKilledByAM int32 = -105 // KILLED_BY_APPMASTER
 )
 
 // NotStarted reports whether a NodeManager reports this exit status for a container that it could

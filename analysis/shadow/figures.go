@@ -14,9 +14,9 @@ func (s *Shadow) Report() *api.Shadow {
 	d := &api.Shadow{State: api.ShadowInStep, Changes: view.Changes(s.changes), BeganMillis: s.began, AtMillis: s.realMeter.at, Index: s.index, Entries: s.entries,
 		Decided: s.decided, ClusterDigest: fmt.Sprintf("%016x", cluster), Digest: fmt.Sprintf("%016x", own), Points: s.series.points()}
 	d.Text = "In step: it has decided what the cluster has decided. The figures of both sides are the same, and none is an estimate."
-	if s.course != nil {
+	if s.diverged != nil {
 		d.State, d.Divergence = api.ShadowApart, s.apart
-		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.course.known, s.course.guessed, s.course.left, max(s.ahead.Meta.NowMillis-s.course.now, 0)
+		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.diverged.known, s.diverged.guessed, s.diverged.left, max(s.ahead.Meta.NowMillis-s.diverged.now, 0)
 		d.Text = "Apart: it goes its own way since its first decision that differs. The figures of the shadow are estimates from then on."
 	}
 	paths := append(sorted(s.realMeter.queues), sorted(s.ownMeter.queues)...)

@@ -12,15 +12,16 @@ import (
 	"rmd/yarn"
 )
 
-// way makes decisions in the shadow in one of the ways that may have led to the cluster's events.
-type way func() []event.Event
+// candidate makes decisions in the shadow in one of the ways that may have led to the cluster's
+// events.
+type candidate func() []event.Event
 
 // follow handles the next events of an entry while the shadow is in step, and returns how many it
 // handled. The shadow makes the cluster's decisions itself, and applies all other events unchanged.
 // If a decision differs, follow makes the shadow diverge and returns 0.
 func (s *Shadow) follow(events []event.Event) (int, error) {
-	rounds := false     // a round may have made the decision, too
-	var otherwise []way // other ways than a pass on the node
+	rounds := false           // a round may have made the decision, too
+	var otherwise []candidate // other candidates than a pass on the node
 	switch e := events[0].(type) {
 	case *event.QueuesConfigured:
 		return 1, nil // the shadow keeps its own configuration
@@ -37,13 +38,13 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		if e.Cause != yarn.PreemptLease {
 			return s.decide(events, s.round)
 		}
-		otherwise = []way{s.pass((*scheduler.Scheduler).EndLeases)}
+		otherwise = []candidate{s.pass((*scheduler.Scheduler).EndLeases)}
 	case *event.PreemptionWithdrawn:
-		ways := []way{s.round}
+		candidates := []candidate{s.round}
 		if node, _ := s.nodeOf(events); node != 0 { // a pass there gives up the reservation for which they were warned
-			ways = append(ways, s.passes(node)...)
+			candidates = append(candidates, s.passes(node)...)
 		}
-		return s.decide(events, ways...)
+		return s.decide(events, candidates...)
 	case *event.ContainerReleased:
 		if e.ExitStatus == yarn.ExitPreempted && !s.recalled(e.Container) {
 			return s.decide(events, s.round)
@@ -71,35 +72,35 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 	if node == 0 {
 		return s.take(events[0])
 	}
-	ways := s.passes(node)
+	candidates := s.passes(node)
 	if gave != 0 {
-		ways = append(ways, s.passes(gave)...) // the reservation has moved from there
+		candidates = append(candidates, s.passes(gave)...) // the reservation has moved from there
 	}
-	if ways = append(ways, otherwise...); rounds && s.own.Config().Preemption.Enabled {
-		ways = slices.Insert(ways, 0, s.round) // first, since rounds make more of these decisions
+	if candidates = append(candidates, otherwise...); rounds && s.own.Config().Preemption.Enabled {
+		candidates = slices.Insert(candidates, 0, s.round) // first, since rounds make more of these decisions
 	}
-	return s.decide(events, ways...)
+	return s.decide(events, candidates...)
 }
 
-// passes returns the ways of the passes on a node.
-func (s *Shadow) passes(node state.NodeSlot) []way {
-	return []way{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
+// passes returns the candidates of the passes on a node.
+func (s *Shadow) passes(node state.NodeSlot) []candidate {
+	return []candidate{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
 		s.pass(func(sched *scheduler.Scheduler) { sched.PreferringPass(node) })}
 }
 
-// gangs returns the ways in which a gang starts, cancels its reservations or makes new ones: by a
-// pass on a node that the gang has reserved, or by a pass on any other node.
-func (s *Shadow) gangs(app state.AppSlot, start bool) (ways []way) {
+// gangs returns how a gang may start, cancel its reservations or make new ones: by a pass on a node
+// that the gang has reserved, or by a pass on any other node.
+func (s *Shadow) gangs(app state.AppSlot, start bool) (candidates []candidate) {
 	st := s.own.State()
 	if app == 0 || !st.Gangs.Has(app) {
 		return nil
 	}
 	for _, r := range st.GangReservations(app) {
 		node := r.Node
-		ways = append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }))
+		candidates = append(candidates, s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }))
 		break // the other nodes would lead to the same decision
 	}
-	return append(ways, s.pass(func(sched *scheduler.Scheduler) { sched.GangPass(app, start) }))
+	return append(candidates, s.pass(func(sched *scheduler.Scheduler) { sched.GangPass(app, start) }))
 }
 
 // holder returns the application of a reservation, or 0 if there is none.
@@ -111,8 +112,8 @@ func (s *Shadow) holder(reservation uint64) state.AppSlot {
 	return 0
 }
 
-// pass returns a way that uses only the scheduler.
-func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
+// pass returns a candidate that uses only the scheduler.
+func (s *Shadow) pass(f func(*scheduler.Scheduler)) candidate {
 	return func() []event.Event {
 		sched := s.own.Scheduler()
 		sched.Begin(s.Now())
@@ -121,7 +122,7 @@ func (s *Shadow) pass(f func(*scheduler.Scheduler)) way {
 	}
 }
 
-// round is the way of a round of preemption.
+// round is the candidate that runs a round of preemption.
 func (s *Shadow) round() []event.Event {
 	_, events := s.own.Plan(s.Now(), input.Request{Input: &input.PreemptionRound{}})
 	return events
@@ -149,12 +150,12 @@ func (s *Shadow) take(e event.Event) (int, error) {
 	return 1, nil
 }
 
-// decide tries the ways until one makes the same decisions as the next events. If none does, the
+// decide tries the candidates until one makes the same decisions as the next events. If none does, the
 // shadow diverges.
-func (s *Shadow) decide(events []event.Event, ways ...way) (int, error) {
+func (s *Shadow) decide(events []event.Event, candidates ...candidate) (int, error) {
 	before := s.own.State().Fork()
 	said := ""
-	for _, decide := range ways {
+	for _, decide := range candidates {
 		decided := decide()
 		if n := len(decided); n > 0 && n <= len(events) && equal(decided, events[:n]) {
 			s.decided += uint64(n)

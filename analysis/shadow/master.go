@@ -10,7 +10,7 @@ import (
 )
 
 // poll runs the AMs of the applications in dirty.
-func (c *course) poll() {
+func (c *divergedRun) poll() {
 	for len(c.dirty) > 0 {
 		seqs := sorted(c.dirty)
 		clear(c.dirty)
@@ -23,12 +23,12 @@ func (c *course) poll() {
 }
 
 // later makes an application's AM run again at a time.
-func (c *course) later(j *job, at int64) {
+func (c *divergedRun) later(j *job, at int64) {
 	heap.Push(&c.alarms, alarm{at, event.ContainerRef{App: j.seq}})
 }
 
 // act does what an application's AM does at the current time.
-func (c *course) act(j *job) {
+func (c *divergedRun) act(j *job) {
 	st := c.p.State()
 	slot := st.Apps.Find(j.seq)
 	if slot != 0 {
@@ -59,7 +59,7 @@ func (c *course) act(j *job) {
 }
 
 // leaveApp removes an application that has ended on both sides.
-func (c *course) leaveApp(j *job, slot state.AppSlot) {
+func (c *divergedRun) leaveApp(j *job, slot state.AppSlot) {
 	if slot != 0 && j.forgotten {
 		c.emit(func() { c.p.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
 	}
@@ -67,7 +67,7 @@ func (c *course) leaveApp(j *job, slot state.AppSlot) {
 }
 
 // clearAway reports the ends of containers that the shadow has released.
-func (c *course) clearAway(slot state.AppSlot) {
+func (c *divergedRun) clearAway(slot state.AppSlot) {
 	st := c.p.State()
 	var refs []event.ContainerRef
 	for _, k := range st.Containers.Of(st.Apps.Get(slot)) {
@@ -82,7 +82,7 @@ func (c *course) clearAway(slot state.AppSlot) {
 
 // register registers an AM as long after its start as in the cluster. It reports whether the AM is
 // registered.
-func (c *course) register(j *job, a *state.App) bool {
+func (c *divergedRun) register(j *job, a *state.App) bool {
 	if a.AttemptState == state.AttemptRegistered {
 		return true
 	}
@@ -105,7 +105,7 @@ func (c *course) register(j *job, a *state.App) bool {
 }
 
 // ask takes the granted containers and sends the asks that are due.
-func (c *course) ask(j *job) {
+func (c *divergedRun) ask(j *job) {
 	asks := j.own.asks
 	j.own.asks = nil
 	for len(j.ops) > 0 {
@@ -154,7 +154,7 @@ func (c *course) ask(j *job) {
 }
 
 // trim returns asks that withdraw what the application did not get in the cluster until its end.
-func (c *course) trim(j *job) (asks []op) {
+func (c *divergedRun) trim(j *job) (asks []op) {
 	for _, key := range sortedKeys(j.own.keys) {
 		k := j.own.keys[key]
 		most := 0
@@ -170,7 +170,7 @@ func (c *course) trim(j *job) (asks []op) {
 }
 
 // outstanding returns the number of containers for which an application still waits.
-func (c *course) outstanding(j *job) (n int64) {
+func (c *divergedRun) outstanding(j *job) (n int64) {
 	for _, k := range j.own.keys { // the order does not matter: they are summed
 		n += k.left
 	}
@@ -179,7 +179,7 @@ func (c *course) outstanding(j *job) (n int64) {
 
 // finish unregisters an AM when its work is done, as long after the end of its last container as in
 // the cluster.
-func (c *course) finish(j *job) {
+func (c *divergedRun) finish(j *job) {
 	if j.own.live > 0 || c.outstanding(j) > 0 {
 		return
 	}
@@ -195,7 +195,7 @@ func (c *course) finish(j *job) {
 
 // applyExternal applies an event of the cluster that is not a decision, such as a submission or the
 // loss of a node.
-func (c *course) applyExternal(real *state.State, e event.Event) {
+func (c *divergedRun) applyExternal(real *state.State, e event.Event) {
 	if now := real.Meta.NowMillis; now > c.now {
 		c.advance(now)
 	}
@@ -266,7 +266,7 @@ func (c *course) applyExternal(real *state.State, e event.Event) {
 
 // runMasters runs the AMs of the applications that changes of the cluster concern. The log may be
 // ahead of the shadow.
-func (c *course) runMasters(changes []state.Change) {
+func (c *divergedRun) runMasters(changes []state.Change) {
 	for i := range changes {
 		x := &changes[i]
 		dirty := false
@@ -290,7 +290,7 @@ func (c *course) runMasters(changes []state.Change) {
 
 // applyUnchanged applies an event of the cluster unchanged, and counts it in left if the shadow's
 // state refuses it.
-func (c *course) applyUnchanged(e event.Event) {
+func (c *divergedRun) applyUnchanged(e event.Event) {
 	sched := c.p.Scheduler()
 	sched.Begin(c.now)
 	sched.Stamp()
@@ -302,7 +302,7 @@ func (c *course) applyUnchanged(e event.Event) {
 }
 
 // start starts the first attempt of an application. The shadow starts later attempts by itself.
-func (c *course) start(seq uint32) {
+func (c *divergedRun) start(seq uint32) {
 	slot, j := c.p.State().Apps.Find(seq), c.record.jobs[seq]
 	if slot == 0 || j == nil || j.own.started {
 		return
@@ -314,7 +314,7 @@ func (c *course) start(seq uint32) {
 
 // registration returns the input that registers a node with the containers that the shadow has
 // there.
-func (c *course) registration(e *event.NodeRegistered) input.Input {
+func (c *divergedRun) registration(e *event.NodeRegistered) input.Input {
 	st := c.p.State()
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
 	if slot := st.Nodes.Find(e.ID); slot != 0 {
@@ -365,7 +365,7 @@ func nodeChange(id yarn.NodeID, e *event.NodeStateChanged, st *state.State) inpu
 
 // realEnded sets the end of a container in the shadow after the corresponding container of the
 // cluster has ended.
-func (c *course) realEnded(app uint32) {
+func (c *divergedRun) realEnded(app uint32) {
 	j, p := c.record.jobs[app], c.record.last
 	if j == nil || p.index < 0 {
 		return

@@ -70,7 +70,7 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 }
 
 // allEqual reports whether the shadow has made all decisions of the cluster.
-func (s *Shadow) allEqual() bool { return s.course == nil }
+func (s *Shadow) allEqual() bool { return s.diverged == nil }
 
 // play replays the stretch with some properties replaced.
 func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Shadow, error) {
@@ -98,7 +98,7 @@ func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Sha
 	if err := run.decideUntil(s.ToMillis); err != nil {
 		return nil, err
 	}
-	for at := run.Now(); run.course != nil && at <= s.ToMillis; at += previewStep {
+	for at := run.Now(); run.diverged != nil && at <= s.ToMillis; at += previewStep {
 		if stop() {
 			return nil, ErrStopped
 		}
@@ -106,7 +106,7 @@ func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Sha
 			return nil, err
 		}
 	}
-	if run.course != nil {
+	if run.diverged != nil {
 		err = run.catchUp(s.ToMillis)
 	}
 	return run, err
@@ -114,7 +114,7 @@ func (s Stretch) play(keys map[string]string, o Options, stop func() bool) (*Sha
 
 // decideUntil makes a shadow in step decide what is due until a time without entries.
 func (s *Shadow) decideUntil(to int64) error {
-	if s.course != nil {
+	if s.diverged != nil {
 		return nil
 	}
 	return s.probe(to)
@@ -126,8 +126,8 @@ const previewStep = 10_000
 // figures returns the result of one side.
 func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.PreviewRun {
 	d := api.PreviewRun{Name: name, Exact: s.allEqual(), Lost: map[string]int64{}}
-	if s.course != nil && m == s.ownMeter {
-		d.KnownEnds, d.GuessedEnds, d.NotFollowed = s.course.known, s.course.guessed, s.course.left
+	if s.diverged != nil && m == s.ownMeter {
+		d.KnownEnds, d.GuessedEnds, d.NotFollowed = s.diverged.known, s.diverged.guessed, s.diverged.left
 	}
 	owed, waiting := m.owedSoFar(to)
 	var all delays

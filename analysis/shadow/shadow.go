@@ -49,13 +49,13 @@ type Shadow struct {
 	decided uint64 // number of events that the shadow decided as the cluster did
 	began   int64
 
-	real    *scheduler.Scheduler // the cluster's side, which only applies events
-	own     *planner.Planner     // the shadow's side, with the other configuration
-	record  *record              // the asks of applications, and how long containers run
-	course  *course              // nil while the shadow decides as the cluster does
-	apart   *api.ShadowDivergence
-	probed  int64 // when it was last checked whether the other configuration would decide more
-	rounded int64 // when a round of preemption was last tried
+	real     *scheduler.Scheduler // the cluster's side, which only applies events
+	own      *planner.Planner     // the shadow's side, with the other configuration
+	record   *record              // the asks of applications, and how long containers run
+	diverged *divergedRun         // nil while the shadow decides as the cluster does
+	apart    *api.ShadowDivergence
+	probed   int64 // when it was last checked whether the other configuration would decide more
+	rounded  int64 // when a round of preemption was last tried
 
 	realMeter, ownMeter *meter
 	series              series
@@ -124,12 +124,12 @@ func (s *Shadow) configure(properties []input.Property) ([]string, error) {
 func (s *Shadow) Apply(index uint64, events []event.Event) error {
 	s.index = index
 	s.entries++
-	if s.course == nil { // what would the shadow have decided since the last entry?
+	if s.diverged == nil { // what would the shadow have decided since the last entry?
 		if err := s.probe(event.TimeIn(events)); err != nil {
 			return err
 		}
 	}
-	for len(events) > 0 && s.course == nil {
+	for len(events) > 0 && s.diverged == nil {
 		n, err := s.follow(events)
 		if err != nil {
 			return err
@@ -142,13 +142,13 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 		}
 		events = events[n:]
 	}
-	if s.course == nil {
+	if s.diverged == nil {
 		if err := s.probe(s.Now()); err != nil {
 			return err
 		}
 		s.sample()
 	}
-	if s.course != nil {
+	if s.diverged != nil {
 		if err := s.hold(events); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (s *Shadow) hold(events []event.Event) error {
 			return err
 		}
 		s.record.add(s.ahead, e)
-		s.course.runMasters(s.ahead.Changes())
+		s.diverged.runMasters(s.ahead.Changes())
 	}
 	s.held = append(s.held, entry{s.ahead.Meta.NowMillis, events})
 	s.heldEvents += len(events)
@@ -199,19 +199,19 @@ func (s *Shadow) catchUp(to int64) error {
 			if err := s.applyReal(e); err != nil {
 				return err
 			}
-			s.course.applyExternal(s.real.State, e)
+			s.diverged.applyExternal(s.real.State, e)
 		}
-		s.course.advance(x.at)
+		s.diverged.advance(x.at)
 		s.sample()
 	}
-	s.course.advance(to)
+	s.diverged.advance(to)
 	s.sample()
 	return nil
 }
 
 // Advance advances the time without an entry.
 func (s *Shadow) Advance(now int64) error {
-	if s.course == nil {
+	if s.diverged == nil {
 		return nil
 	}
 	return s.catchUp(now - s.o.BehindMillis)
@@ -238,7 +238,7 @@ func (s *Shadow) LogDigest() uint64 {
 
 // Waits reports whether a shadow that has diverged still has entries to apply or waiting
 // containers.
-func (s *Shadow) Waits() bool { return s.course != nil && (len(s.held) > 0 || s.course.wants()) }
+func (s *Shadow) Waits() bool { return s.diverged != nil && (len(s.held) > 0 || s.diverged.wants()) }
 
 // Same reports whether the shadow's configuration equals the cluster's at the start.
 func (s *Shadow) Same() bool { return len(s.changes) == 0 }
@@ -252,7 +252,7 @@ func (s *Shadow) leave() error {
 	s.own = own
 	s.ownMeter.sched = own.Scheduler()
 	s.ahead = s.real.State.Fork()
-	s.course = newCourse(own, s.record, s.ownMeter, rand.New(rand.NewPCG(s.o.Seed, s.index)))
+	s.diverged = newDivergedRun(own, s.record, s.ownMeter, rand.New(rand.NewPCG(s.o.Seed, s.index)))
 	return nil
 }
 
@@ -280,8 +280,8 @@ func (s *Shadow) restore(before *state.State) error {
 // sample records the usage of both sides.
 func (s *Shadow) sample() {
 	now := s.Now()
-	if s.course != nil {
-		now = max(now, s.course.now)
+	if s.diverged != nil {
+		now = max(now, s.diverged.now)
 	}
 	s.realMeter.sample(now)
 	s.ownMeter.sample(now)

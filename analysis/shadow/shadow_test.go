@@ -344,7 +344,7 @@ func TestBoundOfAsks(t *testing.T) {
 	c.plan(submit)
 	reply := c.plan(submit).(*input.SubmitApplicationReply)
 	attempt := yarn.AttemptID{App: reply.ID, Attempt: 1}
-	if err := apply(&input.RegisterAttempt{Attempt: attempt}); err != nil || c.shadow.course == nil {
+	if err := apply(&input.RegisterAttempt{Attempt: attempt}); err != nil || c.shadow.diverged == nil {
 		t.Fatalf("RegisterAttempt: %v, shadow %+v, want no error and the shadow apart",
 			err, c.shadow.Report())
 	}

@@ -65,11 +65,11 @@ func command(args []string) error {
 			return err
 		}
 	}
-	g := garden{trees: tree, workers: *workers, verbose: *verbose}
+	r := runner{trees: tree, workers: *workers, verbose: *verbose}
 	if *limit > 0 {
-		g.end = time.Now().Add(*limit)
+		r.end = time.Now().Add(*limit)
 	}
-	return g.plant(all)
+	return r.plant(all)
 }
 
 // controls runs every command once on the tree without a bug.

@@ -62,7 +62,7 @@ func (v preemptions) whyNoBalance(path string, a *state.App, p *entitlement.Part
 	case !give:
 		return text + "no other queue must give anything for that", nil
 	}
-	if dear, ok := preemption.TooDear(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
+	if dear, ok := preemption.CostTooHigh(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
 		return text + v.dearText(&dear, size), v.dear(&dear)
 	}
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil

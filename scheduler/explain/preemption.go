@@ -438,7 +438,7 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 		return text + "no other queue is over its own by more than max_ignored_over_capacity", nil
 	}
 	if ask != 0 {
-		if dear, ok := preemption.TooDear(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
+		if dear, ok := preemption.CostTooHigh(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
 			return text + v.dearText(&dear, v.st.Asks.Get(ask).Size), v.dear(&dear)
 		}
 	}
@@ -446,7 +446,7 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 }
 
 // dearText says that no set is warned because all sets lose too much work.
-func (v preemptions) dearText(d *preemption.DearSet, size yarn.Resource) string {
+func (v preemptions) dearText(d *preemption.UnaffordableSet, size yarn.Resource) string {
 	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
 		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
 	if d.LeftMillis >= 0 {
@@ -460,7 +460,7 @@ func (v preemptions) dearText(d *preemption.DearSet, size yarn.Resource) string 
 	return text + fmt.Sprintf("if nothing else changes, a wait of %s is worth a choice", span(d.WaitedMillis+d.EndsMillis-v.st.Meta.NowMillis))
 }
 
-func (v preemptions) dear(d *preemption.DearSet) *PreemptionDear {
+func (v preemptions) dear(d *preemption.UnaffordableSet) *PreemptionDear {
 	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
 	for _, slot := range d.Containers {
 		out.Containers = append(out.Containers, v.st.Apps.ContainerID(v.st.Containers.Get(slot)).String())

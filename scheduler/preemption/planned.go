@@ -98,9 +98,9 @@ func (r *round) chooseForReservations(w beneficiary) {
 	}
 }
 
-// dearerBy is a factor: a reservation moves to another node only if a set there loses less than
-// 1/dearerBy of the work that a set on the reserved node loses.
-const dearerBy = 2
+// moveCostFactor is a factor: a reservation moves to another node only if a set there loses less than
+// 1/moveCostFactor of the work that a set on the reserved node loses.
+const moveCostFactor = 2
 
 // chooseForReservation makes room on the reserved node, or on another node where much less work is
 // lost. It reports whether it found a set.
@@ -115,7 +115,7 @@ func (r *round) chooseForReservation(w beneficiary, res *state.Reservation) bool
 	if !atHome && len(others) == 0 {
 		own, atHome = r.cheapest(home, w, true)
 	}
-	if len(others) > 0 && r.worth(w, others[0].cost) && (!atHome || others[0].cost < own.cost/dearerBy) {
+	if len(others) > 0 && r.worth(w, others[0].cost) && (!atHome || others[0].cost < own.cost/moveCostFactor) {
 		others[0].compared += own.compared
 		if r.reserveFor(w, &others[0], res) {
 			return true

@@ -59,7 +59,7 @@ func (s *Service) fastPath(b *beat) []byte {
 		return nil
 	}
 	ss.last, ss.answered, ss.answer = next(ss.last), true, nil
-	ss.conn, ss.lastHeartbeat, ss.use, ss.beaten = b.conn, now, b.use, true
+	ss.conn, ss.lastHeartbeat, ss.use, ss.hasHeartbeat = b.conn, now, b.use, true
 	s.idle.add(ss.number)
 	return s.plain(ss.last, tokenSequence(v.st))
 }

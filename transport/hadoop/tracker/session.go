@@ -31,7 +31,7 @@ type session struct {
 	// full says that the next report is forwarded whole. failed says that the last heartbeat could
 	// not be answered.
 	full, failed  bool
-	beaten        bool // there was a heartbeat
+	hasHeartbeat  bool // there was a heartbeat
 	conn          uint64
 	lastHeartbeat time.Duration
 	busy          chan struct{} // closed when the present heartbeat is processed; nil if there is none
@@ -208,7 +208,7 @@ func (s *Service) admit(ss *session, r *report) (out []byte, done bool) {
 		}
 	}
 	ss.busy = make(chan struct{})
-	ss.conn, ss.lastHeartbeat, ss.beaten = r.conn, now, true
+	ss.conn, ss.lastHeartbeat, ss.hasHeartbeat = r.conn, now, true
 	return nil, true
 }
 

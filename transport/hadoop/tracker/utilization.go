@@ -42,5 +42,5 @@ func (s *Service) Utilization(id yarn.NodeID) (Utilization, bool) {
 	defer ss.mu.Unlock()
 	u := ss.use
 	u.Age = s.now() - ss.lastHeartbeat
-	return u, ss.beaten
+	return u, ss.hasHeartbeat
 }

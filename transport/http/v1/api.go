@@ -39,12 +39,12 @@ type shared struct {
 	log      hclog.Logger
 	explain  sync.Mutex // allows one explanation at a time, because each needs a core
 	forking  sync.Mutex // allows one fork of a shared state at a time
-	planning *turn      // for calls that plan
+	planning *callSlot  // for calls that plan
 }
 
 func New(cfg Config) *API {
-	s := &shared{cfg: cfg, log: cfg.Logger, planning: newTurn()}
-	confs := confs{shared: s, checking: newTurn()}
+	s := &shared{cfg: cfg, log: cfg.Logger, planning: newCallSlot()}
+	confs := confs{shared: s, checking: newCallSlot()}
 	return &API{
 		shared: s,
 		inputs: inputs{shared: s, inFlight: make(chan struct{}, cfg.InputsInFlight)}, apps: apps{shared: s}, forecasts: forecasts{s},

@@ -24,7 +24,7 @@ import (
 // confs serves the queue configuration and its versions.
 type confs struct {
 	*shared
-	checking *turn // for calls that bring a configuration to check
+	checking *callSlot // for calls that bring a configuration to check
 }
 
 func (s *confs) routes() []route.Route {

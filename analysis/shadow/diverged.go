@@ -15,8 +15,8 @@ import (
 	"rmd/yarn"
 )
 
-// course runs the shadow after its first different decision. It is a planner in virtual time.
-type course struct {
+// divergedRun runs the shadow after its first different decision. It is a planner in virtual time.
+type divergedRun struct {
 	p      *planner.Planner
 	record *record
 	meter  *meter
@@ -72,10 +72,10 @@ const (
 	neverMillis = math.MaxInt64
 )
 
-func newCourse(p *planner.Planner, r *record, m *meter, random *rand.Rand) *course {
+func newDivergedRun(p *planner.Planner, r *record, m *meter, random *rand.Rand) *divergedRun {
 	now := p.State().Meta.NowMillis
 	r.apart = true
-	c := &course{p: p, record: r, meter: m, random: random, now: now, beat: now, round: now, running: map[event.ContainerRef]*ownRun{},
+	c := &divergedRun{p: p, record: r, meter: m, random: random, now: now, beat: now, round: now, running: map[event.ContainerRef]*ownRun{},
 		dirty: map[uint32]bool{}}
 	st := p.State()
 	for _, seq := range sorted(r.jobs) {
@@ -101,7 +101,7 @@ func compareRefs(a, b event.ContainerRef) int {
 }
 
 // adopt copies what an application has in the cluster. Until now both sides were equal.
-func (c *course) adopt(st *state.State, j *job) {
+func (c *divergedRun) adopt(st *state.State, j *job) {
 	j.own.started = true
 	j.own.amStarted, j.own.registered, j.own.ended, j.own.lastEnd = j.amStarted, j.registered, j.ended, j.lastEnd
 	slot := st.Apps.Find(j.seq)
@@ -152,8 +152,8 @@ func (h *alarms) Pop() any {
 	return last
 }
 
-// advance advances the course to a time.
-func (c *course) advance(to int64) {
+// advance advances the run to a time.
+func (c *divergedRun) advance(to int64) {
 	for {
 		c.poll()
 		at := c.next()
@@ -172,7 +172,7 @@ func (c *course) advance(to int64) {
 }
 
 // next returns the time of the next action, or neverMillis.
-func (c *course) next() int64 {
+func (c *divergedRun) next() int64 {
 	at := int64(neverMillis)
 	if len(c.alarms) > 0 {
 		at = c.alarms[0].at
@@ -189,13 +189,13 @@ func (c *course) next() int64 {
 }
 
 // wants reports whether a container waits or a preemption is in progress.
-func (c *course) wants() bool {
+func (c *divergedRun) wants() bool {
 	st := c.p.State()
 	return !st.Queues.Get(st.Queues.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
 }
 
 // tick sends the heartbeats of all nodes, or runs a round of preemption.
-func (c *course) tick() {
+func (c *divergedRun) tick() {
 	if set := &c.p.Config().Preemption; set.Enabled && c.round <= c.now {
 		c.round = c.now + max(set.IntervalMillis, beatMillis)
 		c.plan(&input.PreemptionRound{})
@@ -207,7 +207,7 @@ func (c *course) tick() {
 }
 
 // ring handles an alarm.
-func (c *course) ring(a alarm) {
+func (c *divergedRun) ring(a alarm) {
 	if a.ref.Number == 0 {
 		c.dirty[a.ref.App] = true
 		return
@@ -232,7 +232,7 @@ func (c *course) ring(a alarm) {
 }
 
 // forget removes a container from the running ones.
-func (c *course) forget(ref event.ContainerRef, run *ownRun) {
+func (c *divergedRun) forget(ref event.ContainerRef, run *ownRun) {
 	delete(c.running, ref)
 	delete(run.job.own.key(run.place.key).running, run.place.index)
 	run.job.own.live--
@@ -240,14 +240,14 @@ func (c *course) forget(ref event.ContainerRef, run *ownRun) {
 }
 
 // complete reports the end of a container to the planner.
-func (c *course) complete(ref event.ContainerRef) {
+func (c *divergedRun) complete(ref event.ContainerRef) {
 	if in := forecast.Completion(c.p.State(), ref); in != nil {
 		c.plan(in)
 	}
 }
 
 // runs adds a running container and sets its end.
-func (c *course) runs(ref event.ContainerRef, run *ownRun) {
+func (c *divergedRun) runs(ref event.ContainerRef, run *ownRun) {
 	c.running[ref] = run
 	run.job.own.key(run.place.key).running[run.place.index] = ref
 	k := run.job.keys[run.place.key]
@@ -260,14 +260,14 @@ func (c *course) runs(ref event.ContainerRef, run *ownRun) {
 	c.endAt(ref, run, run.from+c.guess(run))
 }
 
-func (c *course) endAt(ref event.ContainerRef, run *ownRun, at int64) {
+func (c *divergedRun) endAt(ref event.ContainerRef, run *ownRun, at int64) {
 	run.end = max(at, c.now)
 	heap.Push(&c.alarms, alarm{run.end, ref})
 }
 
 // guess estimates the run time of a container: that of another container of the same application
 // and key, otherwise one from the history.
-func (c *course) guess(run *ownRun) int64 {
+func (c *divergedRun) guess(run *ownRun) int64 {
 	age := c.now - run.from
 	if k := run.job.keys[run.place.key]; k != nil {
 		var lengths []int64
@@ -290,7 +290,7 @@ func (c *course) guess(run *ownRun) int64 {
 
 // plan plans an input at the current time. It reports whether the input was accepted and changed
 // anything.
-func (c *course) plan(in input.Input) bool {
+func (c *divergedRun) plan(in input.Input) bool {
 	reply, events := c.p.Plan(c.now, input.Request{Input: in})
 	if reply.Refused() != nil {
 		c.left++
@@ -300,7 +300,7 @@ func (c *course) plan(in input.Input) bool {
 }
 
 // emit lets f make decisions without an input.
-func (c *course) emit(f func()) {
+func (c *divergedRun) emit(f func()) {
 	sched := c.p.Scheduler()
 	sched.Begin(c.now)
 	f()
@@ -308,9 +308,9 @@ func (c *course) emit(f func()) {
 	c.took(sched.Events(), sched.Changes())
 }
 
-// took updates the course after decisions of the planner and what they have changed. Only the time
+// took updates the run after decisions of the planner and what they have changed. Only the time
 // and the replies to AMs have no effect on the next heartbeats.
-func (c *course) took(events []event.Event, changes []state.Change) {
+func (c *divergedRun) took(events []event.Event, changes []state.Change) {
 	st := c.p.State()
 	c.idle = c.idle && !slices.ContainsFunc(events, func(e event.Event) bool {
 		return e.Kind() != event.KindTimeAdvanced && e.Kind() != event.KindResponseRecorded
@@ -321,7 +321,7 @@ func (c *course) took(events []event.Event, changes []state.Change) {
 	}
 }
 
-func (c *course) follow(x *state.Change) {
+func (c *divergedRun) follow(x *state.Change) {
 	app := x.Ref.App
 	switch x.Kind {
 	case state.ContainerStarted:
@@ -341,7 +341,7 @@ func (c *course) follow(x *state.Change) {
 	}
 }
 
-func (c *course) starts(x *state.Change) {
+func (c *divergedRun) starts(x *state.Change) {
 	j := c.record.jobs[x.Ref.App]
 	if j == nil {
 		return
@@ -365,7 +365,7 @@ func (c *course) starts(x *state.Change) {
 
 // lost handles a container that the shadow's planner has ended. The AM asks for another one, unless
 // the planner restored the ask.
-func (c *course) lost(ref event.ContainerRef, restored bool) {
+func (c *divergedRun) lost(ref event.ContainerRef, restored bool) {
 	run := c.running[ref]
 	if run == nil {
 		return
@@ -380,7 +380,7 @@ func (c *course) lost(ref event.ContainerRef, restored bool) {
 }
 
 // attemptEnded makes the next attempt ask for everything that is still missing.
-func (c *course) attemptEnded(app uint32) {
+func (c *divergedRun) attemptEnded(app uint32) {
 	j := c.record.jobs[app]
 	if j == nil {
 		return

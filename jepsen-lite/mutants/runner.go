@@ -13,8 +13,8 @@ import (
 	"rmd/internal/boolint"
 )
 
-// garden plants bugs. Each worker has a copy of the tree.
-type garden struct {
+// runner plants bugs. Each worker has a copy of the tree.
+type runner struct {
 	trees   string // folder of the copies
 	workers int
 	verbose bool
@@ -30,10 +30,10 @@ const row = "%-3s %-34s %-12s %-12s %-7s %-8s %-8s %s\n"
 const warmBudget = 10 * time.Minute
 
 // plant plants every bug and prints the table, each row after the bug was judged.
-func (g *garden) plant(all []mutant) error {
+func (r *runner) plant(all []mutant) error {
 	begin := time.Now()
 	fmt.Printf(row, "#", "bug", "expected", "caught by", "seeds", "seconds", "cpu", "command")
-	if err := g.warm(all); err != nil {
+	if err := r.warm(all); err != nil {
 		return err
 	}
 	slices.SortStableFunc(all, func(a, b mutant) int { return boolint.Of[int](b.slow) - boolint.Of[int](a.slow) })
@@ -42,17 +42,17 @@ func (g *garden) plant(all []mutant) error {
 		next <- m
 	}
 	close(next)
-	errs := make([]error, max(1, g.workers))
+	errs := make([]error, max(1, r.workers))
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = g.work(filepath.Join(g.trees, fmt.Sprint("copy", i)), next) })
+		wg.Go(func() { errs[i] = r.work(filepath.Join(r.trees, fmt.Sprint("copy", i)), next) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	fmt.Printf("%d of %d caught in %s\n", len(all)-g.lives, len(all), time.Since(begin).Round(time.Second))
-	if g.lives > 0 {
+	fmt.Printf("%d of %d caught in %s\n", len(all)-r.lives, len(all), time.Since(begin).Round(time.Second))
+	if r.lives > 0 {
 		return errLives
 	}
 	return nil
@@ -60,11 +60,11 @@ func (g *garden) plant(all []mutant) error {
 
 // warm builds once, on all cores, what all workers need and no bug changes. Otherwise each worker
 // would build it again.
-func (g *garden) warm(all []mutant) error {
+func (r *runner) warm(all []mutant) error {
 	if len(all) < 2 {
 		return nil
 	}
-	tree := filepath.Join(g.trees, "copy0")
+	tree := filepath.Join(r.trees, "copy0")
 	if err := copyTree(".", tree); err != nil {
 		return fmt.Errorf("copy the tree: %w", err)
 	}
@@ -90,27 +90,27 @@ func judging(all []mutant) []string {
 }
 
 // work judges one bug after the other in one copy of the tree.
-func (g *garden) work(tree string, next <-chan mutant) error {
+func (r *runner) work(tree string, next <-chan mutant) error {
 	if err := copyTree(".", tree); err != nil {
 		return fmt.Errorf("copy the tree: %w", err)
 	}
 	for m := range next {
-		if !g.end.IsZero() {
-			m.budget = min(m.budget, time.Until(g.end))
+		if !r.end.IsZero() {
+			m.budget = min(m.budget, time.Until(r.end))
 		}
 		if m.budget <= 0 {
-			g.printResult(verdict{m: m, seeds: "-", err: errors.New("not run: all are over their limit")})
+			r.printResult(verdict{m: m, seeds: "-", err: errors.New("not run: all are over their limit")})
 			continue
 		}
-		g.printResult(judge(tree, m))
+		r.printResult(judge(tree, m))
 	}
 	return nil
 }
 
 // printResult prints the result of one bug.
-func (g *garden) printResult(v verdict) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (r *runner) printResult(v verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	name := strings.TrimSuffix(filepath.Base(v.m.file), ".patch")
 	_, name, _ = strings.Cut(name, "-")
 	caught, by := v.caught, v.by
@@ -122,10 +122,10 @@ func (g *garden) printResult(v verdict) {
 	}
 	lives := v.caught == "" || v.err != nil
 	if lives {
-		g.lives++
+		r.lives++
 	}
 	fmt.Printf(row, fmt.Sprint(v.m.number), name, strings.Join(v.m.expected, "/"), caught, v.seeds, fmt.Sprintf("%.1f", v.took.Seconds()), fmt.Sprintf("%.1f", v.cpu.Seconds()), by)
-	if g.verbose || lives {
+	if r.verbose || lives {
 		fmt.Println(tail(v.output, 6))
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"rmd/yarn"
 )
 
-// DearSet is the cheapest set of containers that could make room for an ask, if even this set loses
-// more work than the wait is worth. Work is expressed as the time in which a container of the size
-// of the ask does as much.
-type DearSet struct {
+// UnaffordableSet is the cheapest set of containers that could make room for an ask, if even this
+// set loses more work than the wait is worth. Work is expressed as the time in which a container of
+// the size of the ask does as much.
+type UnaffordableSet struct {
 	Node         state.NodeSlot
 	Containers   []state.ContainerSlot
 	LostMillis   int64 // the work that the set loses
@@ -25,25 +25,25 @@ type DearSet struct {
 	EndsMillis int64
 }
 
-// TooDear returns the cheapest set for an ask if rounds choose nothing for the ask only because all
-// sets lose too much work. Otherwise ok is false. TooDear does not change the state.
-func TooDear(s *scheduler.Scheduler, app state.AppSlot, ask state.AskSlot) (dear DearSet, ok bool) {
+// CostTooHigh returns the cheapest set for an ask if rounds choose nothing for the ask only because
+// all sets lose too much work. Otherwise ok is false. CostTooHigh does not change the state.
+func CostTooHigh(s *scheduler.Scheduler, app state.AppSlot, ask state.AskSlot) (cheapest UnaffordableSet, ok bool) {
 	set := &s.Config.Preemption
 	a, k := s.State.Apps.Get(app), s.State.Asks.Get(ask)
 	if set.Selector == entitlement.YARN || set.MaxLostMillis < 0 || k.Count == 0 || s.State.Gangs.HoldsBack(k) {
-		return dear, false
+		return cheapest, false
 	}
 	r := roundToLookAt(s, k.Label, set)
 	w := beneficiary{leaf: s.LeafOf(a), app: app, ask: ask}
 	if may, _ := r.s.UserCheck(w.leaf, a); !may {
-		return dear, false
+		return cheapest, false
 	}
 	for _, here := range r.rightsOf(w) {
 		if sets := here.candidates(w); len(sets) > 0 {
-			return here.dearest(w, sets)
+			return here.unaffordable(w, sets)
 		}
 	}
-	return dear, false
+	return cheapest, false
 }
 
 // TakesByRank reports whether a reservation of an ask has waited long enough to take from leaves of
@@ -91,22 +91,22 @@ func (r *round) rightsOf(w beneficiary) (rights []*round) {
 	return rights
 }
 
-// dearest describes the cheapest set, if it loses too much work.
-func (r *round) dearest(w beneficiary, sets []victimSet) (dear DearSet, ok bool) {
+// unaffordable describes the cheapest set, if it loses too much work.
+func (r *round) unaffordable(w beneficiary, sets []victimSet) (cheapest UnaffordableSet, ok bool) {
 	s, k := r.s, r.s.State.Asks.Get(w.ask)
 	best := slices.MinFunc(sets, compareSets)
 	if r.worth(w, best.cost) {
-		return dear, false
+		return cheapest, false
 	}
 	lost := best.cost / max(r.cost(1, k.Size), 1)
-	dear = DearSet{LostMillis: int64(min(lost, math.MaxInt64)), MostMillis: r.mostMillis(w), WaitedMillis: r.waited(w), LeftMillis: -1, EndsMillis: r.worthAt(w, sets)}
+	cheapest = UnaffordableSet{LostMillis: int64(min(lost, math.MaxInt64)), MostMillis: r.mostMillis(w), WaitedMillis: r.waited(w), LeftMillis: -1, EndsMillis: r.worthAt(w, sets)}
 	if left := r.left(w); left < weekMillis {
-		dear.LeftMillis = left
+		cheapest.LeftMillis = left
 	}
 	for _, v := range best.victims {
-		dear.Node, dear.Containers = s.State.Containers.Get(v.container).Node, append(dear.Containers, v.container)
+		cheapest.Node, cheapest.Containers = s.State.Containers.Get(v.container).Node, append(cheapest.Containers, v.container)
 	}
-	return dear, true
+	return cheapest, true
 }
 
 // roundToLookAt returns a round on the nodes of a label that makes no decisions. Warned containers
