@@ -2,9 +2,9 @@
 // unmanaged ApplicationMasters: for `rmd bench`. It works with every ResourceManager of these
 // protocols, so that two can be measured in one run.
 //
-//	lane ──beat──▶ node   ──nodeHeartbeat──▶ ResourceTracker of any replica
+//	pacer ──beat──▶ node   ──nodeHeartbeat──▶ ResourceTracker of any replica
 //	                 ▲ give: a container that its AM received
-//	lane ──beat──▶ master ──allocate───────▶ ApplicationMasterProtocol
+//	pacer ──beat──▶ master ──allocate───────▶ ApplicationMasterProtocol
 //
 // The life of a container: its master asks for it and receives it in an answer. The fake node gets
 // it, reports it running in one heartbeat and complete in a later one. The master hears of the end,

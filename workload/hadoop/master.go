@@ -24,11 +24,11 @@ type slot struct {
 
 // master is one unmanaged ApplicationMaster.
 type master struct {
-	r      *run
-	number int // index in its lane
-	app    *proto.ApplicationIdProto
-	link   link
-	answer func([]byte, error)
+	r       *run
+	number  int // index in its pacer
+	app     *proto.ApplicationIdProto
+	replica replicaConn
+	answer  func([]byte, error)
 
 	response int32
 	fresh    bool // all outstanding asks must be sent again
@@ -64,13 +64,13 @@ func (b bitset) has(n uint64) bool {
 
 func newMaster(r *run, i int) *master {
 	m := &master{r: r, number: i, slots: make([]slot, r.cfg.Outstanding), live: map[uint64]*container{}}
-	m.link = newLink(r, r.cfg.Addresses.Scheduler, i, ipc.Target{Protocol: masterProtocol})
+	m.replica = newReplicaConn(r, r.cfg.Addresses.Scheduler, i, ipc.Target{Protocol: masterProtocol})
 	m.answer = m.reply
 	return m
 }
 
 // submit submits the application and waits for the AMRM token of its attempt.
-func (m *master) submit(ctx context.Context, cl *link) error {
+func (m *master) submit(ctx context.Context, cl *replicaConn) error {
 	var made proto.GetNewApplicationResponseProto
 	if err := cl.call(ctx, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &made); err != nil {
 		return fmt.Errorf("get a new application: %w", err)
@@ -91,7 +91,7 @@ func (m *master) submit(ctx context.Context, cl *link) error {
 		}
 		report := out.GetApplicationReport()
 		if t := report.GetAmRmToken(); t != nil {
-			m.link.target.Token = &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}
+			m.replica.target.Token = &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}
 			return nil
 		}
 		if s := report.GetYarnApplicationState(); s > proto.YarnApplicationStateProto_ACCEPTED && s != proto.YarnApplicationStateProto_RUNNING {
@@ -107,7 +107,7 @@ func (m *master) submit(ctx context.Context, cl *link) error {
 
 // register registers the master.
 func (m *master) register(ctx context.Context) error {
-	err := m.link.call(ctx, "registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("198.18.0.0"), RpcPort: new(int32(-1)), TrackingUrl: new("")},
+	err := m.replica.call(ctx, "registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("198.18.0.0"), RpcPort: new(int32(-1)), TrackingUrl: new("")},
 		&proto.RegisterApplicationMasterResponseProto{})
 	if err != nil {
 		return fmt.Errorf("register the master of application %d: %w", m.app.GetId(), err)
@@ -124,7 +124,7 @@ func (m *master) beat() {
 }
 
 func (m *master) send() {
-	if err := m.link.conn.Go(m.r.ctx, "allocate", m.bytes, m.answer); err != nil {
+	if err := m.replica.conn.Go(m.r.ctx, "allocate", m.bytes, m.answer); err != nil {
 		go m.recover(err)
 	}
 }
@@ -280,7 +280,7 @@ func (m *master) renew(b []byte) error {
 	if err := gproto.Unmarshal(b, &t); err != nil {
 		return err
 	}
-	m.link.target.Token = &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}
+	m.replica.target.Token = &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}
 	return nil
 }
 
@@ -306,10 +306,10 @@ func (m *master) recover(err error) {
 			m.r.pause(errorPause)
 			break
 		}
-		if m.link.move(m.r.ctx) != nil {
+		if m.replica.move(m.r.ctx) != nil {
 			break
 		}
-		if err = m.link.conn.Go(m.r.ctx, "allocate", m.bytes, m.answer); err == nil {
+		if err = m.replica.conn.Go(m.r.ctx, "allocate", m.bytes, m.answer); err == nil {
 			return
 		}
 	}
@@ -331,11 +331,11 @@ const drainedAfter = 3
 
 // leave finishes the application.
 func (m *master) leave(ctx context.Context) error {
-	defer m.link.close()
+	defer m.replica.close()
 	req := &proto.FinishApplicationMasterRequestProto{Diagnostics: new(""), TrackingUrl: new(""), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}
 	for {
 		var reply proto.FinishApplicationMasterResponseProto
-		if err := m.link.call(ctx, "finishApplicationMaster", req, &reply); err != nil || reply.GetIsUnregistered() {
+		if err := m.replica.call(ctx, "finishApplicationMaster", req, &reply); err != nil || reply.GetIsUnregistered() {
 			return err
 		}
 		select {

@@ -29,12 +29,12 @@ type container struct {
 
 // node is one fake NodeManager.
 type node struct {
-	r      *run
-	number int // index in its lane
-	id     yarn.NodeID
-	link   link
-	answer func([]byte, error) // the method value reply, created once
-	idPart []byte              // the NodeIdProto as a field of the node status
+	r       *run
+	number  int // index in its pacer
+	id      yarn.NodeID
+	replica replicaConn
+	answer  func([]byte, error) // the method value reply, created once
+	idPart  []byte              // the NodeIdProto as a field of the node status
 
 	mu      sync.Mutex
 	fresh   []*container // got since the last heartbeat
@@ -54,8 +54,8 @@ type node struct {
 
 func newNode(r *run, i int) *node {
 	n := &node{r: r, number: i, id: yarn.NodeID{Host: fmt.Sprintf("198.%d.%d.%d", 18+i>>16, i>>8&255, i&255), Port: uint16(r.cfg.NodePort)}}
-	n.link = trackerLink(r, i)
-	n.link.trunk = r.trunkOf(i)
+	n.replica = trackerConn(r, i)
+	n.replica.shared = r.sharedConnOf(i)
 	n.answer = n.reply
 	id, _ := gproto.Marshal(wire.NodeIDProto(n.id)) // the message has no required fields
 	n.idPart = protowire.AppendBytes([]byte{1<<3 | 2}, id)
@@ -72,7 +72,7 @@ func (n *node) register(ctx context.Context) error {
 		return err
 	}
 	var reply proto.RegisterNodeManagerResponseProto
-	if err := n.link.call(ctx, "registerNodeManager", req, &reply); err != nil {
+	if err := n.replica.call(ctx, "registerNodeManager", req, &reply); err != nil {
 		return fmt.Errorf("register node %s: %w", n.id, err)
 	}
 	if a := reply.GetNodeAction(); a != proto.NodeActionProto_NODE_ACTION_NORMAL {
@@ -143,7 +143,7 @@ func (n *node) beat() {
 }
 
 func (n *node) send() {
-	if err := n.link.conn.Go(n.r.ctx, "nodeHeartbeat", n.bytes, n.answer); err != nil {
+	if err := n.replica.conn.Go(n.r.ctx, "nodeHeartbeat", n.bytes, n.answer); err != nil {
 		go n.recover(err)
 	}
 }
@@ -273,10 +273,10 @@ func (n *node) recover(err error) {
 			n.r.pause(errorPause)
 			break
 		}
-		if n.link.move(n.r.ctx) != nil {
+		if n.replica.move(n.r.ctx) != nil {
 			break
 		}
-		if err = n.link.conn.Go(n.r.ctx, "nodeHeartbeat", n.bytes, n.answer); err == nil {
+		if err = n.replica.conn.Go(n.r.ctx, "nodeHeartbeat", n.bytes, n.answer); err == nil {
 			return
 		}
 	}
@@ -285,6 +285,6 @@ func (n *node) recover(err error) {
 
 // leave unregisters the node.
 func (n *node) leave(ctx context.Context) error {
-	defer n.link.close()
-	return n.link.call(ctx, "unRegisterNodeManager", &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}, &proto.UnRegisterNodeManagerResponseProto{})
+	defer n.replica.close()
+	return n.replica.call(ctx, "unRegisterNodeManager", &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}, &proto.UnRegisterNodeManagerResponseProto{})
 }

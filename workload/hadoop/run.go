@@ -43,19 +43,19 @@ type run struct {
 	measured
 	draining atomic.Bool
 
-	trunks  []*trunk
+	shared  []*sharedConn
 	all     []*node
 	byID    map[string]*node
 	ams     []*master
-	nodes   *lane
-	masters *lane
+	nodes   *pacer
+	masters *pacer
 
 	mu     sync.Mutex
 	last   error
 	fault  error // an error that makes the result meaningless
 	broken chan struct{}
 
-	astir bool // calls were still in flight when the lanes were closed
+	astir bool // calls were still in flight when the pacers were closed
 }
 
 // Run loads a cluster and returns the measured result. If the context ends during the measurement,
@@ -183,7 +183,7 @@ func (r *run) phase(format string, args ...any) {
 // setUp registers the nodes, then the masters.
 func (r *run) setUp(ctx context.Context) error {
 	r.phase("registering %d nodes", r.cfg.Nodes)
-	r.trunks = newTrunks(r)
+	r.shared = newSharedConns(r)
 	for i := range r.cfg.Nodes {
 		n := newNode(r, i)
 		r.all = append(r.all, n)
@@ -207,7 +207,7 @@ func (r *run) setUp(ctx context.Context) error {
 	return each(ctx, r.ams, mastersAtOnce, func(m *master) error {
 		ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 		defer cancel()
-		cl := newLink(r, r.cfg.Addresses.Client, m.number, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+		cl := newReplicaConn(r, r.cfg.Addresses.Client, m.number, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
 		defer cl.close()
 		if err := m.submit(ctx, &cl); err != nil {
 			return err
@@ -222,7 +222,7 @@ func (r *run) checkUnused(ctx context.Context) error {
 	if len(r.cfg.Addresses.Client) == 0 {
 		return nil
 	}
-	cl := newLink(r, r.cfg.Addresses.Client, 0, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+	cl := newReplicaConn(r, r.cfg.Addresses.Client, 0, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
 	defer cl.close()
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
@@ -295,7 +295,7 @@ func (r *run) measure(ctx context.Context, before usage) (*Result, error) {
 	return out, nil
 }
 
-// start starts the lanes. The function that it returns stops them.
+// start starts the pacers. The function that it returns stops them.
 func (r *run) start() (stop func()) {
 	members := func(n int, at func(int) member) []member {
 		out := make([]member, n)
@@ -304,8 +304,8 @@ func (r *run) start() (stop func()) {
 		}
 		return out
 	}
-	r.nodes = newLane(members(len(r.all), func(i int) member { return r.all[i] }), r.cfg.Interval, r.cfg.Parallel, func() { r.late.Add(1) })
-	r.masters = newLane(members(len(r.ams), func(i int) member { return r.ams[i] }), r.cfg.MasterInterval, r.cfg.Parallel, func() {})
+	r.nodes = newPacer(members(len(r.all), func(i int) member { return r.all[i] }), r.cfg.Interval, r.cfg.Parallel, func() { r.late.Add(1) })
+	r.masters = newPacer(members(len(r.ams), func(i int) member { return r.ams[i] }), r.cfg.MasterInterval, r.cfg.Parallel, func() {})
 	ctx, cancel := context.WithCancel(r.ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { r.nodes.run(ctx) })
@@ -369,7 +369,7 @@ func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, r.cfg.Patience)
 	defer cancel()
 	_ = each(ctx, r.ams, mastersAtOnce, func(m *master) error {
-		if m.link.target.Token == nil {
+		if m.replica.target.Token == nil {
 			return nil
 		}
 		if err := m.leave(ctx); err != nil {
@@ -378,7 +378,7 @@ func (r *run) leave() {
 		return nil
 	})
 	_ = each(ctx, r.all, nodesAtOnce, func(n *node) error {
-		if n.link.conn == nil {
+		if n.replica.conn == nil {
 			return nil
 		}
 		if err := n.leave(ctx); err != nil {

@@ -29,7 +29,7 @@ type Client struct {
 	queue  chan *call
 	ctx    context.Context
 	stop   context.CancelFunc
-	lanes  sync.WaitGroup
+	senders  sync.WaitGroup
 	counts counters
 	broken error // error of the configuration, for New
 }
@@ -39,8 +39,8 @@ type Stats struct {
 	Inputs     int64         // answered inputs
 	Bodies     int64         // answered bodies
 	Repeats    int64         // inputs that were sent again
-	Failovers  int64         // switches of a lane to another address
-	LongestGap time.Duration // the longest time that a lane with open calls got no answer because of failures
+	Failovers  int64         // switches of a sender to another address
+	LongestGap time.Duration // the longest time that a sender with open calls got no answer because of failures
 }
 
 type counters struct {
@@ -96,8 +96,8 @@ func Open(cfg Config) (*Client, error) {
 		MaxIdleConnsPerHost: cfg.Connections, IdleConnTimeout: time.Minute, DisableCompression: true}}
 	cl.ctx, cl.stop = context.WithCancel(context.Background())
 	for i := range cfg.Connections {
-		l := &lane{client: cl, at: i % len(cl.urls)}
-		cl.lanes.Go(l.run)
+		l := &sender{client: cl, at: i % len(cl.urls)}
+		cl.senders.Go(l.run)
 	}
 	return cl, nil
 }
@@ -151,13 +151,13 @@ func (cl *Client) Stats() Stats {
 		Failovers: c.failovers.Load(), LongestGap: time.Duration(c.gap.Load())}
 }
 
-// Close ends all calls with ErrClosed and waits for the lanes.
+// Close ends all calls with ErrClosed and waits for the senders.
 func (cl *Client) Close() error {
 	if cl.broken != nil {
 		return nil
 	}
 	cl.stop()
-	cl.lanes.Wait()
+	cl.senders.Wait()
 	cl.http.CloseIdleConnections()
 	return nil
 }

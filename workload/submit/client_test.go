@@ -109,7 +109,7 @@ func TestCallsBatched(t *testing.T) {
 			}
 		})
 	}
-	for r.under.Load() < 2 || len(d.queue) < 100 { // both lanes are blocked, and the other calls wait
+	for r.under.Load() < 2 || len(d.queue) < 100 { // both senders are blocked, and the other calls wait
 		time.Sleep(time.Millisecond)
 	}
 	close(r.gate)

@@ -22,7 +22,7 @@ var (
 // Config has the addresses of the replicas and the limits of a client.
 type Config struct {
 	Addrs       []string      // host:port or URL of the REST addresses of any replicas
-	Connections int           // number of lanes, which is the maximum of bodies in flight
+	Connections int           // number of senders, which is the maximum of bodies in flight
 	MaxInputs   int           // maximum per body
 	MaxBytes    int           // maximum per body; a larger input is sent alone
 	Queue       int           // number of waiting calls; further calls of Do block

@@ -5,14 +5,14 @@
 // input.EncodeRequest. The answer has the same length and order: for each request a length, a
 // status byte (0 a reply, 1 an error), then the reply's bytes or the text of the error.
 //
-//	Do ──┐                 ┌─ lane 1 ── one body in flight ──▶ replica 1
-//	Do ──┼─▶ queue (bounded) ─ lane 2 ── one body in flight ──▶ replica 2
+//	Do ──┐                 ┌─ sender 1 ── one body in flight ──▶ replica 1
+//	Do ──┼─▶ queue (bounded) ─ sender 2 ── one body in flight ──▶ replica 2
 //	Do ──┘                 └─ …
 //
-// A call waits in the queue while a lane is busy. The lane's next body takes all waiting calls, up
+// A call waits in the queue while a sender is busy. The sender's next body takes all waiting calls, up
 // to a limit. So bodies grow with the load, and a single call costs one round trip.
 //
-// A lane that gets no answer goes to the next address at once and repeats the open calls, as long
+// A sender that gets no answer goes to the next address at once and repeats the open calls, as long
 // as the contexts of their callers last. Repetition is safe because every input has something that
 // makes it harmless: an identity, a response number, or for a submission without identity the
 // idempotency key of the client.

@@ -47,11 +47,11 @@ func hasClass(remote *ipc.RemoteError, class string) bool {
 	return remote != nil && strings.HasSuffix(remote.Class, "."+class)
 }
 
-// link is a caller's connection to one of several replicas. Only one goroutine at a time may use
+// replicaConn is a caller's connection to one of several replicas. Only one goroutine at a time may use
 // it.
-type link struct {
+type replicaConn struct {
 	r         *run
-	trunk     *trunk // the shared connection; nil: the link has its own
+	shared    *sharedConn // the shared connection; nil: it has its own
 	target    ipc.Target
 	addresses []string
 	at        int
@@ -61,20 +61,20 @@ type link struct {
 // pauseMost is the longest pause after all replicas were tried without success.
 const pauseMost = 500 * time.Millisecond
 
-// newLink returns a link to addresses that begins with the i-th.
-func newLink(r *run, addresses []string, i int, target ipc.Target) link {
-	return link{r: r, addresses: addresses, at: i % len(addresses), target: target}
+// newReplicaConn returns a connection to addresses that begins with the i-th.
+func newReplicaConn(r *run, addresses []string, i int, target ipc.Target) replicaConn {
+	return replicaConn{r: r, addresses: addresses, at: i % len(addresses), target: target}
 }
 
-// trackerLink returns a link to the resource trackers.
-func trackerLink(r *run, i int) link {
-	return newLink(r, r.cfg.Addresses.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
+// trackerConn returns a connection to the resource trackers.
+func trackerConn(r *run, i int) replicaConn {
+	return newReplicaConn(r, r.cfg.Addresses.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
 }
 
 // dial connects to the current replica, or to the next one that accepts, until the context ends.
-func (l *link) dial(ctx context.Context) (err error) {
-	if l.trunk != nil {
-		l.conn, err = l.trunk.take(ctx, l.conn)
+func (l *replicaConn) dial(ctx context.Context) (err error) {
+	if l.shared != nil {
+		l.conn, err = l.shared.take(ctx, l.conn)
 		return err
 	}
 	pause := 20 * time.Millisecond
@@ -102,8 +102,8 @@ func (l *link) dial(ctx context.Context) (err error) {
 }
 
 // move connects to the next replica without a pause.
-func (l *link) move(ctx context.Context) error {
-	if l.trunk != nil {
+func (l *replicaConn) move(ctx context.Context) error {
+	if l.shared != nil {
 		return l.dial(ctx)
 	}
 	l.close()
@@ -112,8 +112,8 @@ func (l *link) move(ctx context.Context) error {
 	return l.dial(ctx)
 }
 
-func (l *link) close() {
-	if l.trunk == nil && l.conn != nil {
+func (l *replicaConn) close() {
+	if l.shared == nil && l.conn != nil {
 		_ = l.conn.Close() // an error does not matter here
 		l.conn = nil
 	}
@@ -121,7 +121,7 @@ func (l *link) close() {
 
 // call makes one call. It repeats the call at the next replicas until one answers or the context
 // ends, so the call must be safe to repeat.
-func (l *link) call(ctx context.Context, method string, req, reply gproto.Message) error {
+func (l *replicaConn) call(ctx context.Context, method string, req, reply gproto.Message) error {
 	pause := 20 * time.Millisecond
 	for tried := 1; ; tried++ {
 		if l.conn == nil {

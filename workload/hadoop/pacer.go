@@ -7,13 +7,13 @@ import (
 )
 
 // member makes calls repeatedly. beat starts one call and returns. At the end of the call the
-// member calls done of its lane.
+// member calls done of its pacer.
 type member interface{ beat() }
 
-// lane schedules the calls of members. With an interval, each member is due at its own phase of the
+// pacer schedules the calls of members. With an interval, each member is due at its own phase of the
 // interval. Without an interval, a member goes to the end of a queue after its call, and the head
 // of the queue makes the next call.
-type lane struct {
+type pacer struct {
 	interval time.Duration
 	parallel int
 	late     func() // called if a member is due while its call is in flight
@@ -25,11 +25,11 @@ type lane struct {
 	busy    []bool
 	members []member
 	closed  bool
-	empty   chan struct{} // closed after the lane is closed and no call is in flight
+	empty   chan struct{} // closed after the pacer is closed and no call is in flight
 }
 
-func newLane(members []member, interval time.Duration, parallel int, late func()) *lane {
-	l := &lane{interval: interval, parallel: parallel, late: late, members: members,
+func newPacer(members []member, interval time.Duration, parallel int, late func()) *pacer {
+	l := &pacer{interval: interval, parallel: parallel, late: late, members: members,
 		busy: make([]bool, len(members)), idle: make([]int, len(members)), empty: make(chan struct{})}
 	if parallel <= 0 || parallel > len(members) {
 		l.parallel = len(members)
@@ -38,7 +38,7 @@ func newLane(members []member, interval time.Duration, parallel int, late func()
 }
 
 // run schedules calls until the context ends.
-func (l *lane) run(ctx context.Context) {
+func (l *pacer) run(ctx context.Context) {
 	if l.interval > 0 {
 		l.tick(ctx)
 		return
@@ -56,7 +56,7 @@ func (l *lane) run(ctx context.Context) {
 }
 
 // tick starts the call of each member at its phase.
-func (l *lane) tick(ctx context.Context) {
+func (l *pacer) tick(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	start := time.Now()
@@ -78,7 +78,7 @@ func (l *lane) tick(ctx context.Context) {
 }
 
 // send starts the call of a member, unless its previous call is in flight.
-func (l *lane) send(i int) {
+func (l *pacer) send(i int) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *lane) send(i int) {
 }
 
 // done records that a member's call has ended.
-func (l *lane) done(i int) {
+func (l *pacer) done(i int) {
 	l.mu.Lock()
 	l.busy[i] = false
 	l.out--
@@ -114,7 +114,7 @@ func (l *lane) done(i int) {
 }
 
 // next starts the call of the head of the queue.
-func (l *lane) next() {
+func (l *pacer) next() {
 	l.mu.Lock()
 	if l.closed || l.n == 0 {
 		l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *lane) next() {
 
 // stop starts no more calls and waits for all calls in flight. It returns false if the context ends
 // first.
-func (l *lane) stop(ctx context.Context) bool {
+func (l *pacer) stop(ctx context.Context) bool {
 	l.mu.Lock()
 	if !l.closed {
 		l.closed = true
