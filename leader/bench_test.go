@@ -21,7 +21,7 @@ func (l *instantLog) Propose([]byte) Future { return instant(l.index.Add(1)) }
 func BenchmarkSequencer(b *testing.B) {
 	for name, req := range map[string]input.Request{"audit": audits(1), "heartbeat": heartbeat("a")} {
 		b.Run(name, func(b *testing.B) {
-			r := newRig(b, func(c *Config) { c.Log, c.Outcome = new(instantLog), nil })
+			r := newFixture(b, func(c *Config) { c.Log, c.Outcome = new(instantLog), nil })
 			stop := r.start(b.Context(), 1)
 			defer stop()
 			for {

@@ -118,7 +118,7 @@ func TestClockStepKeepsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var step, dueAt atomic.Int64 // step in nanoseconds, dueAt in milliseconds
 		begin := time.Now()
-		r := newRig(t, func(c *Config) {
+		r := newFixture(t, func(c *Config) {
 			c.Now = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
 		})
 		r.due = func(now int64) []input.Input { dueAt.Store(now); return nil }

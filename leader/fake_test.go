@@ -269,8 +269,8 @@ func (p *fakePlanner) expired() []string {
 	return append([]string(nil), p.expire...)
 }
 
-// rig is a Sequencer with a fakeLog.
-type rig struct {
+// fixture is a Sequencer with a fakeLog.
+type fixture struct {
 	*Sequencer
 	log     *fakeLog
 	planner *fakePlanner // of the newest leadership
@@ -278,8 +278,8 @@ type rig struct {
 	due     func(now int64) []input.Input // of the planners
 }
 
-func newRig(tb testing.TB, change func(*Config)) *rig {
-	r := &rig{log: newLog()}
+func newFixture(tb testing.TB, change func(*Config)) *fixture {
+	r := &fixture{log: newLog()}
 	cfg := DefaultConfig()
 	cfg.Logger = hclog.NewNullLogger()
 	cfg.Log, cfg.Barrier, cfg.Fork, cfg.Outcome = r.log, r.log.barrier, r.log.fork, r.log.outcome
@@ -301,7 +301,7 @@ func newRig(tb testing.TB, change func(*Config)) *rig {
 }
 
 // lead leads in a term until stop is called.
-func (r *rig) lead(term uint64) (stop func()) {
+func (r *fixture) lead(term uint64) (stop func()) {
 	stop = r.start(context.Background(), term)
 	synctest.Wait()
 	return stop
@@ -332,7 +332,7 @@ type done struct {
 }
 
 // ask calls Do in a goroutine and waits until it blocks or has returned.
-func (r *rig) ask(name string, req input.Request, out chan<- done) {
+func (r *fixture) ask(name string, req input.Request, out chan<- done) {
 	go func() {
 		_, index, err := r.Do(context.Background(), req)
 		out <- done{name, index, err, time.Now()}

@@ -12,7 +12,7 @@ import (
 // TestOutOfBoundsInputRefused checks that Do refuses inputs that exceed the limits, whichever port
 // they came through.
 func TestOutOfBoundsInputRefused(t *testing.T) {
-	r := newRig(t, nil)
+	r := newFixture(t, nil)
 	for name, in := range map[string]input.Input{
 		"a node of 2^63-1 MB": &input.RegisterNode{ID: yarn.NodeID{Host: "evil", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 8)},
 		"the same, set":       &input.SetNodeResource{ID: yarn.NodeID{Host: "n1", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 8)},

@@ -19,7 +19,7 @@ func getsOn(s *Sequencer) (bool, string) {
 // batch is not applied, or while its goroutine hangs in the planner.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		if _, hangs := r.Progress(); hangs != "" || r.Begins() {
 			t.Errorf("before the replica leads: %q", hangs)
 		}

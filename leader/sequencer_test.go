@@ -17,7 +17,7 @@ import (
 )
 
 func TestNotLeading(t *testing.T) {
-	r := newRig(t, nil)
+	r := newFixture(t, nil)
 	if _, _, err := r.Do(t.Context(), audit("a")); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("Do before the replica leads: %v, want %v", err, ErrNotLeader)
 	}
@@ -25,7 +25,7 @@ func TestNotLeading(t *testing.T) {
 
 func TestNoReplyBeforeItsBatchIsApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		r.log.delay = 100 * time.Millisecond
 		defer r.lead(1)()
 		start := time.Now()
@@ -61,7 +61,7 @@ func TestNoReplyBeforeItsBatchIsApplied(t *testing.T) {
 func TestOneBatchInFlightWhileTheNextFills(t *testing.T) {
 	for _, inflight := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, func(c *Config) { c.MaxInFlight = inflight })
+			r := newFixture(t, func(c *Config) { c.MaxInFlight = inflight })
 			r.log.delay = 10 * time.Millisecond
 			defer r.lead(1)()
 			const n = 50
@@ -86,7 +86,7 @@ func TestOneBatchInFlightWhileTheNextFills(t *testing.T) {
 
 func TestBatchIsBoundedAndInputsAreNotSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) { c.BatchEvents = 10 })
+		r := newFixture(t, func(c *Config) { c.BatchEvents = 10 })
 		r.log.delay = time.Millisecond
 		defer r.lead(1)()
 		out := make(chan done, 9)
@@ -110,7 +110,7 @@ func TestBatchIsBoundedAndInputsAreNotSplit(t *testing.T) {
 
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) { c.QueueMax, c.BatchEvents = 4, 2 })
+		r := newFixture(t, func(c *Config) { c.QueueMax, c.BatchEvents = 4, 2 })
 		r.log.delay = time.Second
 		defer r.lead(1)()
 		out := make(chan done, 16)
@@ -139,7 +139,7 @@ func TestLossOfLeadership(t *testing.T) {
 		inflight error
 	}{{refused, ErrNotLeader}, {lost, ErrUnknownOutcome}, {forgotten, ErrUnknownOutcome}, {skipped, ErrNotLeader}, {tooLarge, ErrTooLarge}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, func(c *Config) { c.BatchEvents = 2; c.RetryInterval = time.Hour })
+			r := newFixture(t, func(c *Config) { c.BatchEvents = 2; c.RetryInterval = time.Hour })
 			r.log.delay, r.log.fates[0] = time.Second, c.fate
 			defer r.lead(1)()
 			out := make(chan done, 8)
@@ -170,7 +170,7 @@ func TestLossOfLeadership(t *testing.T) {
 // second has no effect, and no caller gets a success.
 func TestSecondBatchFailsWithFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) { c.MaxInFlight = 2; c.RetryInterval = time.Hour })
+		r := newFixture(t, func(c *Config) { c.MaxInFlight = 2; c.RetryInterval = time.Hour })
 		r.log.delay, r.log.fates[0] = time.Second, refused
 		defer r.lead(1)()
 		out := make(chan done, 2)
@@ -191,7 +191,7 @@ func TestSecondBatchFailsWithFirst(t *testing.T) {
 // committed state.
 func TestLeadershipBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		r.log.delay = time.Millisecond
 		r.log.fates[1], r.log.fates[2] = forgotten, lost
 		defer r.lead(4)()
@@ -213,7 +213,7 @@ func TestLeadershipBeginsAgain(t *testing.T) {
 
 func TestDivergenceIsFatal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		r.log.tamper = true
 		defer r.lead(1)()
 		if _, _, err := r.Do(t.Context(), register("a")); !errors.Is(err, ErrUnknownOutcome) {
@@ -232,7 +232,7 @@ func TestDivergenceIsFatal(t *testing.T) {
 
 func TestStampNeverRunsBackwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		ahead := time.Now().Add(time.Hour).UnixMilli() // from the clock of another leader
 		if err := r.log.st.Apply(&event.TimeAdvanced{NowMillis: ahead}); err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	for seed := range int64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewSource(seed))
-			r := newRig(t, func(c *Config) {
+			r := newFixture(t, func(c *Config) {
 				c.MaxInFlight, c.BatchEvents, c.QueueMax = 1+rng.Intn(2), 1+rng.Intn(20), 4+rng.Intn(20)
 			})
 			for i := range 300 {
@@ -346,7 +346,7 @@ func replay(t *testing.T, entries [][]byte) *state.State {
 // and that the replica leads again without it.
 func TestPlannerPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		r.log.delay = time.Millisecond
 		defer r.lead(4)()
 		// The fake planner returns an event that is invalid in this state.

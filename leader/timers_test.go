@@ -14,7 +14,7 @@ import (
 	"rmd/yarn"
 )
 
-func (r *rig) must(t *testing.T, req input.Request) {
+func (r *fixture) must(t *testing.T, req input.Request) {
 	t.Helper()
 	if _, _, err := r.Do(t.Context(), req); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func (r *rig) must(t *testing.T, req input.Request) {
 
 func TestSilentNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		defer r.lead(1)()
 		r.must(t, register("quiet"))
 		r.must(t, register("alive"))
@@ -59,7 +59,7 @@ func TestSilentNodeExpires(t *testing.T) {
 // leader, and that the next node with the same number has its own timers.
 func TestInactiveNodeIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(cfg *Config) {
+		r := newFixture(t, func(cfg *Config) {
 			cfg.Expiry = func(*state.State) Expiry {
 				return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, UntrackedMillis: 60_000}
 			}
@@ -97,7 +97,7 @@ func TestInactiveNodeIsForgotten(t *testing.T) {
 // TestLateHeartbeatsDoNotKeepANode checks that late copies of heartbeats do not keep a node alive.
 func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		defer r.lead(1)()
 		r.must(t, register("gone"))
 		for range 60 {
@@ -114,7 +114,7 @@ func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 
 func TestNewLeaderGivesAFullInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		stop := r.lead(1)
 		r.must(t, register("a"))
 		time.Sleep(599 * time.Second)
@@ -138,7 +138,7 @@ func TestNewLeaderGivesAFullInterval(t *testing.T) {
 // that wait in its queue must be handled before their senders can expire.
 func TestStandstillExpiresNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		defer r.lead(1)()
 		r.must(t, register("a"))
 		r.planner.slow(time.Hour) // planning one input takes longer than the interval
@@ -156,7 +156,7 @@ func TestShorterIntervalHoldsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var interval atomic.Int64
 		interval.Store(600_000)
-		r := newRig(t, func(c *Config) {
+		r := newFixture(t, func(c *Config) {
 			c.Expiry = func(*state.State) Expiry { return Expiry{NodeMillis: interval.Load(), AttemptMillis: interval.Load()} }
 		})
 		defer r.lead(1)()
@@ -173,7 +173,7 @@ func TestShorterIntervalHoldsAtOnce(t *testing.T) {
 
 func TestAttemptExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		for _, e := range []event.Event{
 			&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
 			&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
@@ -204,7 +204,7 @@ func TestAttemptExpires(t *testing.T) {
 
 func TestTickOnlyWhenDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		defer r.lead(1)()
 		r.must(t, register("a"))
 		deadline := time.Now().Add(30 * time.Second)
@@ -229,7 +229,7 @@ func TestTickOnlyWhenDue(t *testing.T) {
 // alternates between both.
 func TestMassExpiryLetsCallersThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		const n = 500
 		for i := range n {
 			if err := r.log.st.Apply(&event.NodeRegistered{Node: state.NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprint(i), Port: 1}, Rack: "/r"}); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // granted gives application 1 n containers that its AM has received, and one more that it has not.
-func granted(t testing.TB, r *rig, n int) {
+func granted(t testing.TB, r *fixture, n int) {
 	t.Helper()
 	key, one := yarn.SchedulerKey{Priority: 1}, yarn.NewResource(1, 0)
 	events := []event.Event{
@@ -39,7 +39,7 @@ func granted(t testing.TB, r *rig, n int) {
 }
 
 // keepAlive keeps the node and the AM alive for d.
-func (r *rig) keepAlive(t *testing.T, d time.Duration) {
+func (r *fixture) keepAlive(t *testing.T, d time.Duration) {
 	for ; d > 0; d -= 10 * time.Second {
 		time.Sleep(min(d, 10*time.Second))
 		r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{1}}})
@@ -61,7 +61,7 @@ func (p *fakePlanner) numbers() []uint64 {
 
 func TestUnstartedContainersExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) {
+		r := newFixture(t, func(c *Config) {
 			c.Expiry = func(*state.State) Expiry {
 				return Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 300_000}
 			}
@@ -97,7 +97,7 @@ func TestUnstartedContainersExpire(t *testing.T) {
 
 func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		granted(t, r, 3)
 		defer r.lead(1)()
 		r.keepAlive(t, time.Hour)
@@ -110,7 +110,7 @@ func TestUnstartedContainersStayWithoutAnInterval(t *testing.T) {
 // TestUnstartedTimerPerContainer checks that a new container in a slot gets its own time limit, and
 // that a started container is no longer watched.
 func TestUnstartedTimerPerContainer(t *testing.T) {
-	r := newRig(t, nil)
+	r := newFixture(t, nil)
 	granted(t, r, 2)
 	st, u := r.log.st, unstarted{}
 	apply := func(events ...event.Event) {
@@ -145,7 +145,7 @@ func TestUnstartedTimerPerContainer(t *testing.T) {
 
 func TestTickEntropy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		r.due = func(int64) []input.Input { return []input.Input{&input.Tick{}} }
 		defer r.lead(1)()
 		time.Sleep(1500 * time.Millisecond)
@@ -166,7 +166,7 @@ func TestTickEntropy(t *testing.T) {
 
 func TestNodesHeardKeepsNodesAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, nil)
+		r := newFixture(t, nil)
 		defer r.lead(1)()
 		r.must(t, register("quiet"))
 		r.must(t, register("a"))
@@ -240,7 +240,7 @@ func BenchmarkNodesHeard(b *testing.B) {
 
 // BenchmarkUnstarted measures one tick with 100,000 containers that wait to be started.
 func BenchmarkUnstarted(b *testing.B) {
-	r := newRig(b, nil)
+	r := newFixture(b, nil)
 	granted(b, r, 100_000)
 	u := unstarted{}
 	b.ReportAllocs()

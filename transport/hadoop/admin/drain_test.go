@@ -12,7 +12,7 @@ import (
 // -client" ends. It stops the nodes that the lists in force exclude. It does not read the files, so
 // a host that was added to them since continues to run.
 func TestForcefulRefreshEndsTheDrains(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	refresh := func(kind proto.DecommissionTypeProto) {
 		t.Helper()
 		if _, err := h.refreshNodes(ctx, root, &proto.RefreshNodesRequestProto{DecommissionType: kind.Enum()}); err != nil {

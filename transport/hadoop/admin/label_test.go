@@ -11,9 +11,9 @@ import (
 )
 
 // newLabelled returns a cluster with node labels. Queue batch may use the label gpu.
-func newLabelled(t *testing.T, more ...string) *house {
+func newLabelled(t *testing.T, more ...string) *fixture {
 	t.Helper()
-	h := newHouse(t)
+	h := newFixture(t)
 	h.queues = queues(append([]string{prefix + "default.capacity", "50", prefix + "batch.capacity", "50", "yarn.node-labels.enabled", "true",
 		prefix + "batch.accessible-node-labels", "gpu", prefix + "default.accessible-node-labels", " "}, more...)...)
 	if _, err := h.refreshQueues(ctx, root, &proto.RefreshQueuesRequestProto{}); err != nil {
@@ -22,17 +22,17 @@ func newLabelled(t *testing.T, more ...string) *house {
 	return h
 }
 
-func (h *house) add(labels ...*proto.NodeLabelProto) error {
+func (h *fixture) add(labels ...*proto.NodeLabelProto) error {
 	_, err := h.AddToClusterNodeLabels(ctx, root, &proto.AddToClusterNodeLabelsRequestProto{NodeLabels: labels})
 	return err
 }
 
-func (h *house) remove(names ...string) error {
+func (h *fixture) remove(names ...string) error {
 	_, err := h.RemoveFromClusterNodeLabels(ctx, root, &proto.RemoveFromClusterNodeLabelsRequestProto{NodeLabels: names})
 	return err
 }
 
-func (h *house) replace(known bool, nodes ...*proto.NodeIdToLabelsProto) error {
+func (h *fixture) replace(known bool, nodes ...*proto.NodeIdToLabelsProto) error {
 	_, err := h.ReplaceLabelsOnNode(ctx, root, &proto.ReplaceLabelsOnNodeRequestProto{NodeToLabels: nodes, FailOnUnknownNodes: &known})
 	return err
 }
@@ -46,7 +46,7 @@ func at(host string, port uint16, labels ...string) *proto.NodeIdToLabelsProto {
 }
 
 // names returns the labels of the nodes a and b.
-func (h *house) names(t *testing.T) string {
+func (h *fixture) names(t *testing.T) string {
 	t.Helper()
 	st := h.planner.State()
 	return st.Labels.Name(h.node(t, "a").Label) + " " + st.Labels.Name(h.node(t, "b").Label)

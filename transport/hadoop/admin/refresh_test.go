@@ -14,7 +14,7 @@ import (
 )
 
 func TestRefreshQueues(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.queues = queues(prefix+"default.capacity", "30", prefix+"batch.capacity", "70")
 	if _, err := h.refreshQueues(ctx, root, nil); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestRefreshQueues(t *testing.T) {
 }
 
 func TestRefreshMaxPriority(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.must(t, &input.SetQueues{Properties: queues(prefix+"default.capacity", "10", prefix+"batch.capacity", "90")})
 	h.queues = append(h.queues, input.Property{Name: "yarn.cluster.max-application-priority", Value: "7"})
 	if _, err := h.refreshMaxPriority(ctx, root, nil); err != nil {
@@ -72,7 +72,7 @@ func TestRefreshMaxPriority(t *testing.T) {
 
 // TestRefreshNodes excludes a node and includes it again, both at once and gracefully.
 func TestRefreshNodes(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	normal := &proto.RefreshNodesRequestProto{DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_NORMAL.Enum()}
 	graceful := func(seconds *int32) *proto.RefreshNodesRequestProto {
 		return &proto.RefreshNodesRequestProto{DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL.Enum(), DecommissionTimeout: seconds}
@@ -134,7 +134,7 @@ func TestRefreshNodes(t *testing.T) {
 // TestReloads checks that the refresh methods reload this replica's files and leave an audit entry
 // in the log.
 func TestReloads(t *testing.T) {
-	h := newHouse(t, func(c *Config) { c.Authorization = true })
+	h := newFixture(t, func(c *Config) { c.Authorization = true })
 	for i, m := range []call{
 		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups), method("refreshUserToGroupsMappings", h.refreshUserToGroups),
 		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs), method("refreshNodesResources", h.refreshNodesResources),
@@ -156,7 +156,7 @@ func TestReloads(t *testing.T) {
 	if len(h.seen()) != 0 {
 		t.Error("a failed reload is told as done")
 	}
-	off := newHouse(t)
+	off := newFixture(t)
 	_, err = off.refreshServiceACLs(ctx, root, nil)
 	refused(t, err, ipc.ClassYarn, "java.io.IOException: Service Authorization (hadoop.security.authorization) not enabled.")
 	if off.reloads != 0 {
@@ -165,7 +165,7 @@ func TestReloads(t *testing.T) {
 }
 
 func TestGroupsForUser(t *testing.T) {
-	r, err := newHouse(t).groupsForUser(ctx, eve, &proto.GetGroupsForUserRequestProto{User: new(" ann ")})
+	r, err := newFixture(t).groupsForUser(ctx, eve, &proto.GetGroupsForUserRequestProto{User: new(" ann ")})
 	if err != nil || !slices.Equal(r.GetGroups(), []string{"ann", "users"}) {
 		t.Errorf("groupsForUser of ann = %v, %v, want ann and users", r, err)
 	}

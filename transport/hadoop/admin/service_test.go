@@ -23,7 +23,7 @@ func TestEveryMethod(t *testing.T) {
 			removeFromClusterNodeLabels replaceLabelsOnNodes checkForDecommissioningNodes refreshClusterMaxPriority mapAttributesToNodes`),
 		"org.apache.hadoop.ha.HAServiceProtocol": strings.Fields("monitorHealth transitionToActive transitionToStandby transitionToObserver getServiceStatus"),
 	}
-	protocols := newHouse(t).Protocols()
+	protocols := newFixture(t).Protocols()
 	if len(protocols) != len(want) {
 		t.Errorf("%d protocols", len(protocols))
 	}
@@ -39,7 +39,7 @@ func TestEveryMethod(t *testing.T) {
 // TestStrangers checks that a user who is not an administrator can neither change nor read
 // anything.
 func TestStrangers(t *testing.T) {
-	h := newHouse(t, func(c *Config) { c.Authorization = true })
+	h := newFixture(t, func(c *Config) { c.Authorization = true })
 	for _, m := range h.administration() {
 		refused(t, m.run(eve), ipc.ClassYarn, "org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call '"+m.name+"'")
 	}
@@ -55,7 +55,7 @@ func TestStrangers(t *testing.T) {
 // TestStandby checks that a replica that answers as a YARN standby refuses administration, but still
 // reports its role.
 func TestStandby(t *testing.T) {
-	h := newHouse(t, func(c *Config) { c.Authorization = true })
+	h := newFixture(t, func(c *Config) { c.Authorization = true })
 	h.standby, h.leads = ipc.Standby("ResourceManager rm1 is not Active!"), false
 	for _, m := range h.administration() {
 		refused(t, m.run(root), ipc.ClassStandby, "ResourceManager rm1 is not Active!")
@@ -71,7 +71,7 @@ func TestStandby(t *testing.T) {
 // TestWithoutLeader checks that errors of the Submitter and the Reader are returned unchanged. The
 // server converts them to StandbyException.
 func TestWithoutLeader(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.submitErr, h.readErr = errors.New("no leader"), errors.New("no leader")
 	for _, m := range h.administration() {
 		if err := m.run(root); m.name != "refreshServiceAcls" && m.name != "mapAttributesToNodes" && (err == nil || err.Error() != "no leader") {
@@ -102,7 +102,7 @@ func TestServiceState(t *testing.T) {
 		"without leader": {false, false, nil, proto.HAServiceStateProto_STANDBY, true, "no leader is elected at the moment"},
 		"stopped":        {false, true, errors.New("the state differs"), proto.HAServiceStateProto_STANDBY, false, "the state differs"},
 	} {
-		h := newHouse(t)
+		h := newFixture(t)
 		h.leads, h.known, h.unhealthy = c.leads, c.known, c.unhealthy
 		r, err := h.serviceStatus(ctx, root, nil)
 		if err != nil || r.GetState() != c.want || r.GetReadyToBecomeActive() != c.ready || r.GetNotReadyReason() != c.reason {
@@ -118,7 +118,7 @@ func TestServiceState(t *testing.T) {
 }
 
 func TestTransitionsAreRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	const class, hint = "org.apache.hadoop.ha.ServiceFailedException", ` of rm1 is refused: the replicas elect their leader themselves; use "rmd cluster transfer" to hand leadership over`
 	refused(t, method("", h.toActive).run(root), class, "transitionToActive"+hint)
 	refused(t, method("", h.toStandby).run(root), class, "transitionToStandby"+hint)
@@ -126,7 +126,7 @@ func TestTransitionsAreRefused(t *testing.T) {
 }
 
 func TestDisabledFeatures(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	const text = "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
 	for _, m := range []call{method("", h.AddToClusterNodeLabels), method("", h.RemoveFromClusterNodeLabels), method("", h.ReplaceLabelsOnNode)} {
 		refused(t, m.run(root), ipc.ClassYarn, text)
@@ -142,7 +142,7 @@ func entry(host string, memory int64) *proto.NodeResourceMapProto {
 // TestUpdateNodeResource checks that updateNodeResource changes either all nodes in the request or
 // none.
 func TestUpdateNodeResource(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	update := func(list ...*proto.NodeResourceMapProto) error {
 		_, err := h.updateNodeResource(ctx, root, &proto.UpdateNodeResourceRequestProto{NodeResourceMap: list})
 		return err
@@ -180,7 +180,7 @@ func TestUpdateNodeResource(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	good := newHouse(t).cfg
+	good := newFixture(t).cfg
 	for name, spoil := range map[string]func(*Config){
 		"submitter": func(c *Config) { c.Submitter = nil }, "files": func(c *Config) { c.Files = nil }, "groups": func(c *Config) { c.Groups = nil },
 		"id": func(c *Config) { c.ID = "" }, "time": func(c *Config) { c.GracefulTime = -1 },

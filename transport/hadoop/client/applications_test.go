@@ -16,7 +16,7 @@ import (
 	"rmd/yarn"
 )
 
-func (h *house) list(t testing.TB, user string, req *proto.GetApplicationsRequestProto) []string {
+func (h *fixture) list(t testing.TB, user string, req *proto.GetApplicationsRequestProto) []string {
 	t.Helper()
 	r, err := h.svc.applications(context.Background(), as(user), req)
 	if err != nil {
@@ -29,8 +29,8 @@ func (h *house) list(t testing.TB, user string, req *proto.GetApplicationsReques
 	return out
 }
 
-// crowd returns a house with applications of two users in several states and queues.
-func crowd(t testing.TB) *house {
+// crowd returns a fixture with applications of two users in several states and queues.
+func crowd(t testing.TB) *fixture {
 	h := closed(t)
 	node := h.node(t, "node1")
 	kinds := []string{"MAPREDUCE", "spark", "YARN"}

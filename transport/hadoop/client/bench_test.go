@@ -12,7 +12,7 @@ import (
 // BenchmarkSubmit measures the decoding, the checks and the planning of a submission with 32 KiB of
 // environment, without Raft. Budget: 150 µs.
 func BenchmarkSubmit(b *testing.B) {
-	h := newHouse(b, confPrefix+"maximum-applications", "100000000", "yarn.resourcemanager.max-completed-applications", "100")
+	h := newFixture(b, confPrefix+"maximum-applications", "100000000", "yarn.resourcemanager.max-completed-applications", "100")
 	for b.Loop() {
 		b.StopTimer()
 		id := h.newID(b)
@@ -35,7 +35,7 @@ func BenchmarkSubmit(b *testing.B) {
 
 // BenchmarkReport measures one report, including its encoding. Budget: 20 µs.
 func BenchmarkReport(b *testing.B) {
-	h := newHouse(b)
+	h := newFixture(b)
 	h.node(b, "node1")
 	id := h.app(b, "ann", nil)
 	h.launch(b, id)

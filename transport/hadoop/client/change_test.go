@@ -15,13 +15,13 @@ import (
 
 var noApp = yarn.ApplicationID{ClusterTimestamp: birth, Seq: 77}
 
-func (h *house) kill(user string, id yarn.ApplicationID, why string) (bool, error) {
+func (h *fixture) kill(user string, id yarn.ApplicationID, why string) (bool, error) {
 	r, err := h.svc.killApplication(context.Background(), as(user), &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: new(why)})
 	return r.GetIsKillCompleted(), err
 }
 
 func TestKill(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	h.launch(t, id)
@@ -42,7 +42,7 @@ func TestKill(t *testing.T) {
 // TestChangesAreAudited checks that each change through the client port is in the audit, with the
 // user and the address of the caller. Refused calls and calls that change nothing leave no entry.
 func TestChangesAreAudited(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	if err := h.move("ann", id, "root.batch.day"); err != nil {
@@ -70,7 +70,7 @@ func TestChangesAreAudited(t *testing.T) {
 }
 
 func TestKillCompletesWhatIsFinishing(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	at := h.launch(t, id)
@@ -129,7 +129,7 @@ func TestUnauthorizedChangesRefused(t *testing.T) {
 }
 
 func TestFailAttempt(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	at := h.launch(t, id)
@@ -161,13 +161,13 @@ func TestFailAttempt(t *testing.T) {
 	}
 }
 
-func (h *house) move(user string, id yarn.ApplicationID, to string) error {
+func (h *fixture) move(user string, id yarn.ApplicationID, to string) error {
 	_, err := h.svc.moveApplication(context.Background(), as(user), &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new(to)})
 	return err
 }
 
 func TestMove(t *testing.T) {
-	h := newHouse(t, confPrefix+"root.batch.night.state", "STOPPED")
+	h := newFixture(t, confPrefix+"root.batch.night.state", "STOPPED")
 	id := h.app(t, "ann", nil)
 	if err := h.move("ann", id, "day"); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestMoveTargetQueueErrors(t *testing.T) {
 }
 
 func TestPriority(t *testing.T) {
-	h := newHouse(t, "yarn.cluster.max-application-priority", "5")
+	h := newFixture(t, "yarn.cluster.max-application-priority", "5")
 	id := h.app(t, "ann", nil)
 	set := func(id yarn.ApplicationID, p int32) (int32, error) {
 		r, err := h.svc.updatePriority(context.Background(), as("ann"), &proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationPriority: wire.PriorityProto(p)})
@@ -226,7 +226,7 @@ func TestPriority(t *testing.T) {
 
 // TestPriorityACLs checks the ACLs of priorities at submission and later, with YARN's texts.
 func TestPriorityACLs(t *testing.T) {
-	h := newHouse(t, "yarn.cluster.max-application-priority", "9", "yarn.acl.enable", "true",
+	h := newFixture(t, "yarn.cluster.max-application-priority", "9", "yarn.acl.enable", "true",
 		confPrefix+"root.default.acl_application_max_priority", "[user=ann max_priority=5 default_priority=2] [group=ops max_priority=8 default_priority=7]")
 	h.groups = map[string][]string{"ann": {"users"}, "bob": {"users", "ops"}}
 	const head = "org.apache.hadoop.security.AccessControlException: User "
@@ -259,7 +259,7 @@ func TestPriorityACLs(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	h := newHouse(t, confPrefix+"root.default.maximum-application-lifetime", "7200")
+	h := newFixture(t, confPrefix+"root.default.maximum-application-lifetime", "7200")
 	id := h.app(t, "ann", nil)
 	set := func(end ...string) (string, error) {
 		req := &proto.UpdateApplicationTimeoutsRequestProto{ApplicationId: wire.ApplicationIDProto(id)}
@@ -301,7 +301,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	h.launch(t, id)

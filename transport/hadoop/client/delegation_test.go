@@ -12,7 +12,7 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-func (h *house) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenProto, token.Delegation) {
+func (h *fixture) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenProto, token.Delegation) {
 	t.Helper()
 	r, err := h.svc.GetDelegationToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new(renewer)})
 	if err != nil {
@@ -25,19 +25,19 @@ func (h *house) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenPr
 	return r.GetToken(), d
 }
 
-func (h *house) renew(user string, p *proto.TokenProto) (int64, error) {
+func (h *fixture) renew(user string, p *proto.TokenProto) (int64, error) {
 	r, err := h.svc.RenewDelegationToken(context.Background(), as(user), &proto.RenewDelegationTokenRequestProto{Token: p})
 	return int64(r.GetNewExpiryTime()), err
 }
 
-func (h *house) cancel(user string, p *proto.TokenProto) error {
+func (h *fixture) cancel(user string, p *proto.TokenProto) error {
 	_, err := h.svc.CancelDelegationToken(context.Background(), as(user), &proto.CancelDelegationTokenRequestProto{Token: p})
 	return err
 }
 
 // TestDelegationToken issues, uses, renews and cancels a delegation token.
 func TestDelegationToken(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	c := as("ann")
 	c.Caller.RealUser = "oozie"
 	p, d := h.issue(t, c, "yarn/host@REALM")
@@ -62,7 +62,7 @@ func TestDelegationToken(t *testing.T) {
 }
 
 func TestDelegationTokenRefusals(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	p, d := h.issue(t, as("ann"), "yarn")
 	const denied = "org.apache.hadoop.security.AccessControlException: "
 	_, err := h.renew("eve", p)
@@ -104,7 +104,7 @@ func TestDelegationTokenRefusals(t *testing.T) {
 
 // TestDelegationTokenNeedsTicket checks who may handle tokens where Kerberos authenticates callers.
 func TestDelegationTokenNeedsTicket(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.svc.cfg.ShortName = func(p string) (string, error) {
 		if p == "bad" {
 			return "", errors.New("No rules applied to bad")
@@ -138,7 +138,7 @@ func TestDelegationTokenNeedsTicket(t *testing.T) {
 // TestPasswordWaitsForTheLeader checks that a replica that does not know a token yet catches up
 // before it answers. InvalidToken would end the holder's retries.
 func TestPasswordWaitsForTheLeader(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	before := h.st
 	p, _ := h.issue(t, as("ann"), "yarn")
 	h.behind = before

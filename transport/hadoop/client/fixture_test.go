@@ -26,9 +26,9 @@ import (
 // birth is the cluster timestamp and the time at which every test begins, in Unix milliseconds.
 const birth = 1780000000000
 
-// house is a cluster of one replica without a log. The planner's state is committed with each
+// fixture is a cluster of one replica without a log. The planner's state is committed with each
 // answer.
-type house struct {
+type fixture struct {
 	planner *planner.Planner
 	st      *state.State
 	now     int64
@@ -46,7 +46,7 @@ type house struct {
 	svc       *Service
 }
 
-func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+func (h *fixture) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	if h.submitErr != nil {
 		return nil, 0, h.submitErr
 	}
@@ -61,29 +61,29 @@ func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64,
 	return reply, 1, nil
 }
 
-func (h *house) Fork() *state.State {
+func (h *fixture) Fork() *state.State {
 	if h.behind != nil {
 		return h.behind
 	}
 	return h.st
 }
 
-func (h *house) Current(context.Context) error { h.behind = nil; return h.readErr }
+func (h *fixture) Current(context.Context) error { h.behind = nil; return h.readErr }
 
-func (h *house) Enabled() bool          { return h.acls }
-func (h *house) Admin(user string) bool { return slices.Contains(h.admins, user) }
+func (h *fixture) Enabled() bool          { return h.acls }
+func (h *fixture) Admin(user string) bool { return slices.Contains(h.admins, user) }
 
-func (h *house) Groups(user string) []string {
+func (h *fixture) Groups(user string) []string {
 	if h.finding != nil {
 		h.finding(user)
 	}
 	return h.groups[user]
 }
 
-func (h *house) Usage(id yarn.NodeID) (NodeUsage, bool) { u, ok := h.usage[id]; return u, ok }
+func (h *fixture) Usage(id yarn.NodeID) (NodeUsage, bool) { u, ok := h.usage[id]; return u, ok }
 
 // conf returns the queue configuration of a state and its tree.
-func (h *house) conf(st *state.State) (*capacity.Config, *capacity.Tree) {
+func (h *fixture) conf(st *state.State) (*capacity.Config, *capacity.Tree) {
 	c := h.planner.Config()
 	if total := st.PartitionTotal(0); h.tree == nil || h.tree.Cluster != total {
 		h.tree = c.Compute(total)
@@ -91,7 +91,7 @@ func (h *house) conf(st *state.State) (*capacity.Config, *capacity.Tree) {
 	return c, h.tree
 }
 
-func (h *house) Find(st *state.State, name string) state.QueueSlot {
+func (h *fixture) Find(st *state.State, name string) state.QueueSlot {
 	c, _ := h.conf(st)
 	i, err := c.Lookup(name)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *house) Find(st *state.State, name string) state.QueueSlot {
 	return st.Queues.Find(c.Queues[i].Path)
 }
 
-func (h *house) Queue(st *state.State, slot state.QueueSlot) (Queue, bool) {
+func (h *fixture) Queue(st *state.State, slot state.QueueSlot) (Queue, bool) {
 	if slot == 0 || !st.Queues.Has(slot) {
 		return Queue{}, false
 	}
@@ -137,7 +137,7 @@ func labelsOf(st *state.State, c *capacity.Config, i int) (out []Partition) {
 	return out
 }
 
-func (h *house) Preprocess(st *state.State, host func() string) (label, queue, tag string) {
+func (h *fixture) Preprocess(st *state.State, host func() string) (label, queue, tag string) {
 	c, _ := h.conf(st)
 	if !c.Preprocessor.Enabled {
 		return "", "", ""
@@ -146,7 +146,7 @@ func (h *house) Preprocess(st *state.State, host func() string) (label, queue, t
 	return give.Label, give.Queue, give.Tag
 }
 
-func (h *house) May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool) {
+func (h *fixture) May(st *state.State, slot state.QueueSlot, user string, groups []string) (submit, administer bool) {
 	c, _ := h.conf(st)
 	i, err := c.Lookup(st.Queues.Get(slot).Path)
 	if err != nil {
@@ -155,23 +155,23 @@ func (h *house) May(st *state.State, slot state.QueueSlot, user string, groups [
 	return c.MaySubmit(i, user, groups...), c.MayAdminister(i, user, groups...)
 }
 
-func (h *house) TrackUnregistered(st *state.State) bool {
+func (h *fixture) TrackUnregistered(st *state.State) bool {
 	c, _ := h.conf(st)
 	return c.TrackUnregistered
 }
 
-func (h *house) Maximum(st *state.State) yarn.Resource { c, _ := h.conf(st); return c.MaxAlloc }
+func (h *fixture) Maximum(st *state.State) yarn.Resource { c, _ := h.conf(st); return c.MaxAlloc }
 
 const confPrefix = "yarn.scheduler.capacity."
 
-// newHouse returns a cluster with the queues root.default, root.batch.{day,night} and root.night.
-func newHouse(t testing.TB, more ...string) *house {
+// newFixture returns a cluster with the queues root.default, root.batch.{day,night} and root.night.
+func newFixture(t testing.TB, more ...string) *fixture {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{planner: p, st: p.State().Fork(), now: birth, groups: map[string][]string{}, usage: map[yarn.NodeID]NodeUsage{}}
+	h := &fixture{planner: p, st: p.State().Fork(), now: birth, groups: map[string][]string{}, usage: map[yarn.NodeID]NodeUsage{}}
 	pairs := append([]string{
 		confPrefix + "root.queues", "default,batch,night", confPrefix + "root.default.capacity", "50", confPrefix + "root.batch.capacity", "30", confPrefix + "root.night.capacity", "20",
 		confPrefix + "root.batch.queues", "day,night", confPrefix + "root.batch.day.capacity", "60", confPrefix + "root.batch.night.capacity", "40",
@@ -195,7 +195,7 @@ func newHouse(t testing.TB, more ...string) *house {
 }
 
 // must plans an input and fails the test if the planner refuses it.
-func (h *house) must(t testing.TB, in input.Input) input.Reply {
+func (h *fixture) must(t testing.TB, in input.Input) input.Reply {
 	t.Helper()
 	reply, _, err := h.Do(context.Background(), input.Request{Input: in})
 	if err != nil {
@@ -212,7 +212,7 @@ func as(user string) *ipc.Call {
 	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
 }
 
-func (h *house) newID(t testing.TB) yarn.ApplicationID {
+func (h *fixture) newID(t testing.TB) yarn.ApplicationID {
 	t.Helper()
 	r, err := h.svc.newApplication(context.Background(), as("ann"), &proto.GetNewApplicationRequestProto{})
 	if err != nil {
@@ -245,7 +245,7 @@ func encode(t testing.TB, m gproto.Message) []byte {
 	return b
 }
 
-func (h *house) submit(t testing.TB, user string, sub *proto.ApplicationSubmissionContextProto) error {
+func (h *fixture) submit(t testing.TB, user string, sub *proto.ApplicationSubmissionContextProto) error {
 	t.Helper()
 	body := encode(t, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: sub})
 	out, err := h.svc.submitApplication(context.Background(), as(user), body)
@@ -256,7 +256,7 @@ func (h *house) submit(t testing.TB, user string, sub *proto.ApplicationSubmissi
 }
 
 // app submits an application. change, if not nil, edits its context.
-func (h *house) app(t testing.TB, user string, change func(*proto.ApplicationSubmissionContextProto)) yarn.ApplicationID {
+func (h *fixture) app(t testing.TB, user string, change func(*proto.ApplicationSubmissionContextProto)) yarn.ApplicationID {
 	t.Helper()
 	id := h.newID(t)
 	sub := subOf(id)
@@ -270,7 +270,7 @@ func (h *house) app(t testing.TB, user string, change func(*proto.ApplicationSub
 }
 
 // node registers a NodeManager with 16 GiB.
-func (h *house) node(t testing.TB, host string) yarn.NodeID {
+func (h *fixture) node(t testing.TB, host string) yarn.NodeID {
 	t.Helper()
 	id := yarn.NodeID{Host: host, Port: 45454}
 	h.must(t, &input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(16384, 16), Version: "3.4.2", NodeManager: true})
@@ -278,7 +278,7 @@ func (h *house) node(t testing.TB, host string) yarn.NodeID {
 	return id
 }
 
-func (h *house) record(t testing.TB, id yarn.ApplicationID) *state.App {
+func (h *fixture) record(t testing.TB, id yarn.ApplicationID) *state.App {
 	t.Helper()
 	slot := h.st.Apps.ByID(id)
 	if slot == 0 {
@@ -288,7 +288,7 @@ func (h *house) record(t testing.TB, id yarn.ApplicationID) *state.App {
 }
 
 // launch launches and registers the AM of an application.
-func (h *house) launch(t testing.TB, id yarn.ApplicationID) yarn.AttemptID {
+func (h *fixture) launch(t testing.TB, id yarn.ApplicationID) yarn.AttemptID {
 	t.Helper()
 	a := h.record(t, id)
 	at := a.AttemptID()
@@ -300,14 +300,14 @@ func (h *house) launch(t testing.TB, id yarn.ApplicationID) yarn.AttemptID {
 }
 
 // end reports the end of an AM's container.
-func (h *house) end(t testing.TB, node yarn.NodeID, id yarn.ApplicationID, exit int32) {
+func (h *fixture) end(t testing.TB, node yarn.NodeID, id yarn.ApplicationID, exit int32) {
 	t.Helper()
 	a := h.record(t, id)
 	c := yarn.ContainerID{App: id, Attempt: a.Attempt, Number: a.MasterNumber}
 	h.must(t, &input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: c, State: yarn.ContainerCompleted, ExitStatus: exit, Diagnostics: "bad luck"}}})
 }
 
-func (h *house) report(t testing.TB, user string, id yarn.ApplicationID) *proto.ApplicationReportProto {
+func (h *fixture) report(t testing.TB, user string, id yarn.ApplicationID) *proto.ApplicationReportProto {
 	t.Helper()
 	r, err := h.svc.applicationReport(context.Background(), as(user), &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 	if err != nil {

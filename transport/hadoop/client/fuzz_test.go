@@ -25,7 +25,7 @@ func FuzzSubmit(f *testing.F) {
 	full.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "*", Modify: " "})
 	f.Add(body(full))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h := newHouse(t)
+		h := newFixture(t)
 		if h.newID(t) != id {
 			t.Fatal("another id")
 		}

@@ -15,9 +15,9 @@ import (
 
 // newLabelled returns a cluster with the labels gpu (exclusive) and spot. gpu is on node1 and on a
 // host that never registered, spot is on node2. Queue default may use both.
-func newLabelled(t testing.TB, more ...string) *house {
+func newLabelled(t testing.TB, more ...string) *fixture {
 	t.Helper()
-	h := newHouse(t, append([]string{"yarn.node-labels.enabled", "true", confPrefix + "root.accessible-node-labels.gpu.capacity", "100",
+	h := newFixture(t, append([]string{"yarn.node-labels.enabled", "true", confPrefix + "root.accessible-node-labels.gpu.capacity", "100",
 		confPrefix + "root.default.accessible-node-labels", "gpu,spot", confPrefix + "root.default.accessible-node-labels.gpu.capacity", "100",
 		confPrefix + "root.batch.accessible-node-labels", " ", confPrefix + "root.night.accessible-node-labels", "spot"}, more...)...)
 	h.must(t, &input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}})

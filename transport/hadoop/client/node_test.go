@@ -9,9 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-// park returns a house with nodes in four states.
-func park(t testing.TB) *house {
-	h := newHouse(t)
+// park returns a fixture with nodes in four states.
+func park(t testing.TB) *fixture {
+	h := newFixture(t)
 	h.node(t, "up")
 	sick, lost, left := h.node(t, "sick"), h.node(t, "lost"), h.node(t, "left")
 	h.must(t, &input.NodeHeartbeat{ID: sick, Unhealthy: true, Report: "disk full"})
@@ -60,7 +60,7 @@ func TestClusterNodes(t *testing.T) {
 // if the key is set.
 func TestIncludedHostsReported(t *testing.T) {
 	for set, want := range map[string]int{"true": 1, "false": 0} {
-		h := newHouse(t, "yarn.resourcemanager.enable-tracking-for-unregistered-nodes", set)
+		h := newFixture(t, "yarn.resourcemanager.enable-tracking-for-unregistered-nodes", set)
 		h.must(t, &input.SetHosts{Include: []string{"never"}})
 		r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_LOST}})
 		if err != nil || len(r.GetNodeReports()) != want || want == 1 && r.GetNodeReports()[0].GetNodeId().GetPort() != -1 {

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-func (h *house) queue(t testing.TB, user string, req *proto.GetQueueInfoRequestProto) *proto.QueueInfoProto {
+func (h *fixture) queue(t testing.TB, user string, req *proto.GetQueueInfoRequestProto) *proto.QueueInfoProto {
 	t.Helper()
 	r, err := h.svc.queueInfo(context.Background(), as(user), req)
 	if err != nil {
@@ -20,7 +20,7 @@ func (h *house) queue(t testing.TB, user string, req *proto.GetQueueInfoRequestP
 }
 
 func TestQueueInfo(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	at := h.launch(t, id)
@@ -47,7 +47,7 @@ func shape(q *proto.QueueInfoProto) string {
 }
 
 func TestQueueChildren(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, c := range []struct {
 		name                string
 		children, recursive bool

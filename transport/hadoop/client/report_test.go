@@ -55,7 +55,7 @@ func golden(t *testing.T, name string, m gproto.Message) {
 // TestReportBeforeTheAMRegisters compares a report with one that was captured from YARN's
 // ResourceManager.
 func TestReportBeforeTheAMRegisters(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.app(t, "ann", nil)
 	submitted := h.record(t, id).SubmittedMillis
 	none := &proto.ResourceProto{Memory: new(int64(0)), VirtualCores: new(int32(0)), ResourceValueMap: []*proto.ResourceInformationProto{
@@ -86,7 +86,7 @@ func TestReportBeforeTheAMRegisters(t *testing.T) {
 
 // TestReports compares the reports in each state of an application.
 func TestReports(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	node := h.node(t, "node1")
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
 		s.ApplicationTags, s.NodeLabelExpression = []string{"x"}, new("")
@@ -107,7 +107,7 @@ func TestReports(t *testing.T) {
 }
 
 func TestReportOfAnUnknownApplication(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	_, err := h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{
 		ApplicationId: wire.ApplicationIDProto(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 7})})
 	refused(t, err, classAppNotFound, "Application with id 'application_1780000000000_0007' doesn't exist in RM. Please check that the job submission was successful.")
@@ -118,7 +118,7 @@ func TestReportOfAnUnknownApplication(t *testing.T) {
 // TestReportWaitsForTheLeader checks that a replica that does not know an application yet catches
 // up before it answers. "Not found" would make the client submit it again.
 func TestReportWaitsForTheLeader(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	before := h.st
 	id := h.app(t, "ann", nil)
 	h.behind = before
@@ -128,7 +128,7 @@ func TestReportWaitsForTheLeader(t *testing.T) {
 }
 
 func TestReportOfAnUnmanagedApplication(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
 		s.UnmanagedAm, s.AmContainerResourceRequest = new(true), nil
@@ -158,7 +158,7 @@ func TestReportOfAnUnmanagedApplication(t *testing.T) {
 // TestReportWithoutViewACL checks that with ACLs on, a user who may not view an application sees
 // only that it exists.
 func TestReportWithoutViewACL(t *testing.T) {
-	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ",
+	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ",
 		confPrefix+"root.default.acl_administer_queue", "quinn")
 	h.acls, h.admins, h.groups = true, []string{"root"}, map[string][]string{"gus": {"staff"}}
 	h.node(t, "node1")
@@ -185,7 +185,7 @@ func TestReportWithoutViewACL(t *testing.T) {
 }
 
 func TestAttemptsAndContainers(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	node := h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	h.end(t, node, id, 1) // the first attempt fails
@@ -224,7 +224,7 @@ func TestAttemptsAndContainers(t *testing.T) {
 }
 
 func TestAttemptAndContainerRefusals(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	ctx, none := context.Background(), yarn.AttemptID{App: id, Attempt: 9}
@@ -244,10 +244,10 @@ func TestAttemptAndContainerRefusals(t *testing.T) {
 	refused(t, err, classAppNotFound, noApplication(other).(*ipc.Error).Message)
 }
 
-// closed returns a house with ACLs on. Only owners and administrators have rights to applications.
+// closed returns a fixture with ACLs on. Only owners and administrators have rights to applications.
 // Everybody may submit to default, and ann to batch.day.
-func closed(t testing.TB) *house {
-	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ", confPrefix+"root.acl_submit_applications", " ",
+func closed(t testing.TB) *fixture {
+	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ", confPrefix+"root.acl_submit_applications", " ",
 		confPrefix+"root.default.acl_submit_applications", "*", confPrefix+"root.batch.day.acl_submit_applications", "ann")
 	h.acls, h.admins = true, []string{"root"}
 	return h
@@ -295,7 +295,7 @@ func TestStoredContexts(t *testing.T) {
 // TestResourceSeconds checks the resource usage of running and ended applications, for callers who
 // may view it and others.
 func TestResourceSeconds(t *testing.T) {
-	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
+	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
 	h.acls = true
 	node := h.node(t, "node1")
 	id := h.app(t, "ann", nil)
@@ -341,7 +341,7 @@ func TestResourceSeconds(t *testing.T) {
 // TestClientToken checks the ClientToAMTokens of reports behind Kerberos: those who may view an
 // application get one in their name while its AM runs.
 func TestClientToken(t *testing.T) {
-	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
+	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ")
 	h.acls = true
 	h.svc.cfg.ShortName = func(principal string) (string, error) { return shortName(principal), nil }
 	node := h.node(t, "node1")
@@ -403,7 +403,7 @@ func TestClientToken(t *testing.T) {
 
 // TestPreemptedResourceSeconds checks the resources that reports count as preempted.
 func TestPreemptedResourceSeconds(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	at := h.launch(t, id)

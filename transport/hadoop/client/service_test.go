@@ -22,7 +22,7 @@ func TestEveryMethod(t *testing.T) {
 		submitReservation updateReservation deleteReservation listReservations getNodeToLabels getLabelsToNodes getClusterNodeLabels
 		updateApplicationPriority signalToContainer updateApplicationTimeouts getResourceProfiles getResourceProfile getResourceTypeInfo
 		getClusterNodeAttributes getAttributesToNodes getNodesToAttributes`)
-	p := newHouse(t).svc.Protocol()
+	p := newFixture(t).svc.Protocol()
 	got := slices.Sorted(maps.Keys(p.Methods))
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("methods %v", got)
@@ -33,7 +33,7 @@ func TestEveryMethod(t *testing.T) {
 }
 
 func TestDisabledFeatures(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := context.Background()
 	text := "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
 	_, err := h.svc.resourceProfiles(ctx, as("ann"), nil)
@@ -55,7 +55,7 @@ func TestDisabledFeatures(t *testing.T) {
 // TestReportWaitReason checks that only the report of an accepted application contains the reason
 // why it waits.
 func TestReportWaitReason(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.svc.cfg.Why = func(_ *state.State, id yarn.ApplicationID) string { return "no node has room for " + id.String() }
 	id := h.app(t, "ann", nil)
 	if d := h.report(t, "ann", id).GetDiagnostics(); d != "no node has room for "+id.String() {
@@ -69,7 +69,7 @@ func TestReportWaitReason(t *testing.T) {
 }
 
 func TestLogAggregation(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.svc.cfg.LogAggregation = true
 	id := h.app(t, "ann", nil)
 	if r := h.report(t, "ann", id); r.LogAggregationStatus != nil {
@@ -82,7 +82,7 @@ func TestLogAggregation(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	good := newHouse(t).svc.cfg
+	good := newFixture(t).svc.cfg
 	for name, spoil := range map[string]func(*Config){
 		"submitter": func(c *Config) { c.Submitter = nil }, "clock": func(c *Config) { c.Now = nil }, "web address": func(c *Config) { c.WebURL = "rm1:8088" },
 		"proxy": func(c *Config) { c.ProxyURL = "http://p/x" }, "scheme": func(c *Config) { c.NodeScheme = "ftp" }, "bound": func(c *Config) { c.MaxContext = 1 },
@@ -108,7 +108,7 @@ func TestConfig(t *testing.T) {
 // TestNoPages checks that a replica without web pages gives no address of a page, except of an
 // external proxy.
 func TestNoPages(t *testing.T) {
-	cfg := newHouse(t).svc.cfg
+	cfg := newFixture(t).svc.cfg
 	const failed = "x\nFailing this attempt.Diagnostics: y. Failing the application."
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}
 	for proxy, want := range map[string]string{"": "N/A", "http://proxy:9099": "http://proxy:9099/proxy/application_1_0002/"} {

@@ -22,7 +22,7 @@ import (
 )
 
 func TestNewApplication(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	r, err := h.svc.newApplication(context.Background(), as("ann"), &proto.GetNewApplicationRequestProto{})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestNewApplication(t *testing.T) {
 }
 
 func TestSubmitTakesYARNsDefaults(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.newID(t)
 	sub := &proto.ApplicationSubmissionContextProto{ApplicationId: wire.ApplicationIDProto(id), Resource: &proto.ResourceProto{Memory: new(int64(0)), VirtualCores: new(int32(0))}}
 	if err := h.submit(t, "ann/host@REALM", sub); err != nil {
@@ -53,7 +53,7 @@ func TestSubmitTakesYARNsDefaults(t *testing.T) {
 }
 
 func TestSubmitAllFields(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
 		s.Queue, s.ApplicationType, s.Priority = new("root.batch.day"), new("a type that is much too long"), wire.PriorityProto(0)
 		s.ApplicationTags = []string{"b", "a", "b"}
@@ -76,7 +76,7 @@ func TestSubmitAllFields(t *testing.T) {
 // TestContextIsStoredAsItCame submits a context with an unknown field, as two fields 1, which
 // protobuf merges. The stored bytes must contain everything.
 func TestContextIsStoredAsItCame(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.newID(t)
 	first := encode(t, subOf(id))
 	second := protowire.AppendString(protowire.AppendTag(nil, 9999, protowire.BytesType), "of a later version")
@@ -93,7 +93,7 @@ func TestContextIsStoredAsItCame(t *testing.T) {
 }
 
 func TestSubmitIsIdempotent(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.app(t, "ann", nil)
 	n := len(h.inputs)
 	sub := subOf(id)
@@ -109,7 +109,7 @@ func TestSubmitIsIdempotent(t *testing.T) {
 // TestSubmitFindsGroupsAtOnce checks that the groups of the user and of the user in a tag are looked
 // up at the same time: each lookup may take ten seconds.
 func TestSubmitFindsGroupsAtOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var both sync.WaitGroup
 	both.Add(2)
 	h.finding = func(string) { both.Done(); both.Wait() }
@@ -128,7 +128,7 @@ func TestSubmitFindsGroupsAtOnce(t *testing.T) {
 // TestSubmitSeesIDsOfOtherReplicas submits to a replica that does not know yet that the id was
 // issued.
 func TestSubmitSeesIDsOfOtherReplicas(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.behind = h.st
 	if err := h.submit(t, "ann", subOf(h.newID(t))); err != nil {
 		t.Error(err)
@@ -138,7 +138,7 @@ func TestSubmitSeesIDsOfOtherReplicas(t *testing.T) {
 // TestLargestNode checks that a client learns the largest container of the present nodes, and that a
 // larger AM is refused with both maxima.
 func TestLargestNode(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.must(t, &input.RegisterNode{ID: yarn.NodeID{Host: "small", Port: 1}, Total: yarn.NewResource(4096, 16)})
 	r, err := h.svc.newApplication(context.Background(), as("ann"), &proto.GetNewApplicationRequestProto{})
 	if most := r.GetMaximumCapability(); err != nil || most.GetMemory() != 4096 || most.GetVirtualCores() != 4 {
@@ -155,7 +155,7 @@ func TestLargestNode(t *testing.T) {
 }
 
 func TestSubmitRefusals(t *testing.T) {
-	h := newHouse(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_submit_applications", " ", confPrefix+"root.acl_administer_queue", " ",
+	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_submit_applications", " ", confPrefix+"root.acl_administer_queue", " ",
 		confPrefix+"root.default.acl_submit_applications", "*", confPrefix+"root.batch.day.maximum-applications", "0", confPrefix+"root.batch.acl_submit_applications", "*",
 		confPrefix+"root.batch.night.state", "STOPPED")
 	const yarnClass, access = ipc.ClassYarn, "org.apache.hadoop.security.AccessControlException"
@@ -231,7 +231,7 @@ func TestSubmitRefusals(t *testing.T) {
 }
 
 func TestSubmitBoundsItsSize(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	s := subOf(h.newID(t))
 	s.AmContainerSpec.Tokens = make([]byte, 2<<20)
 	err := h.submit(t, "ann", s)
@@ -248,7 +248,7 @@ func TestSubmitBoundsItsSize(t *testing.T) {
 
 // TestCallsWithoutLeader checks the exceptions of calls without a leader.
 func TestCallsWithoutLeader(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.newID(t)
 	for _, code := range []string{"NO_LEADER", "STANDBY", "BUSY", "UNKNOWN_OUTCOME"} {
 		h.submitErr = coded(code)
@@ -266,7 +266,7 @@ func TestCallsWithoutLeader(t *testing.T) {
 // TestAMRequestHostsAndRacks checks that, as in YARN, each request for a host or rack means one
 // container with the size of the request for "*", whatever else it says.
 func TestAMRequestHostsAndRacks(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.node(t, "node1")
 	h.node(t, "node2")
 	at := func(name string, relax bool) *proto.ResourceRequestProto {
@@ -306,7 +306,7 @@ func TestAMRequestHostsAndRacks(t *testing.T) {
 // placed.
 func TestPreprocessor(t *testing.T) {
 	const key = "yarn.resourcemanager.submission-preprocessor."
-	h := newHouse(t, key+"enabled", "true", key+"file-contents", "^192\\.0\\.2\\. Q=root.batch.day TA=edge\n198.51.100.1 NL=gpu\n")
+	h := newFixture(t, key+"enabled", "true", key+"file-contents", "^192\\.0\\.2\\. Q=root.batch.day TA=edge\n198.51.100.1 NL=gpu\n")
 	submit := func(from string) (*input.SubmitApplication, error) {
 		c := as("ann")
 		c.Caller.Address = netip.MustParseAddrPort(from)

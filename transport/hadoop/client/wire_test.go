@@ -15,7 +15,7 @@ import (
 // TestOverTheWire calls over a real connection, authenticated as SIMPLE and with a delegation
 // token.
 func TestOverTheWire(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	cfg := ipc.DefaultConfig()
 	cfg.Logger, cfg.Name, cfg.Auth, cfg.Password, cfg.Protocols = hclog.NewNullLogger(), "client", ipc.AuthTokenSimple, h.svc.Password, []ipc.Protocol{h.svc.Protocol()}
 	server, err := ipc.Open(cfg)

@@ -17,16 +17,16 @@ import (
 	"rmd/transport/http/view"
 )
 
-// views gives the guard the state of a house.
+// views gives the guard the state of a fixture.
 type views struct {
 	view.Reader
-	h *house
+	h *fixture
 }
 
 func (v views) Fork() (*state.State, uint64) { return v.h.planner.State().Fork(), 1 }
 
 // secure puts a guard with Kerberos before the service. A ticket is the name of its user.
-func (h *house) secure() {
+func (h *fixture) secure() {
 	k := &auth.Kerberos{Validity: time.Hour, Secret: []byte("secret"),
 		Accept: func(mech []byte, _ netip.Addr) (string, []byte, error) {
 			return string(mech[len(ticketHead):]) + "@TEST", nil, nil
@@ -75,7 +75,7 @@ func ticket(user string) [2]string {
 
 // TestDelegationTokens gets, renews and cancels a token over REST, with the refusals of YARN.
 func TestDelegationTokens(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.secure()
 	const path, expiration = "/ws/v1/cluster/delegation-token", "/ws/v1/cluster/delegation-token/expiration"
 	ask := func(method, path, body, user string, headers ...string) reply {
@@ -137,7 +137,7 @@ func TestDelegationTokens(t *testing.T) {
 
 // TestDelegationTokensWithoutKerberos refuses callers that only say who they are.
 func TestDelegationTokensWithoutKerberos(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, c := range []struct{ method, path string }{
 		{http.MethodPost, "/ws/v1/cluster/delegation-token"}, {http.MethodPost, "/ws/v1/cluster/delegation-token/expiration"}, {http.MethodDelete, "/ws/v1/cluster/delegation-token"},
 	} {

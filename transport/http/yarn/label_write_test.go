@@ -10,14 +10,14 @@ import (
 )
 
 // newLabelled returns a cluster with node labels. Queue batch may use the label gpu.
-func newLabelled(t *testing.T, source string) *house {
+func newLabelled(t *testing.T, source string) *fixture {
 	const batch = "yarn.scheduler.capacity.root.batch.accessible-node-labels"
-	return newHouseWith(t, []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"}, {Name: "yarn.node-labels.configuration-type", Value: source},
+	return newFixtureWith(t, []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"}, {Name: "yarn.node-labels.configuration-type", Value: source},
 		{Name: batch, Value: "gpu"}, {Name: "yarn.scheduler.capacity.root.default.accessible-node-labels", Value: " "}})
 }
 
 // post sends a change of labels as root, in XML if the body begins with <, otherwise in JSON.
-func (h *house) post(path, body string) reply {
+func (h *fixture) post(path, body string) reply {
 	h.t.Helper()
 	media := asJSON
 	if strings.HasPrefix(body, "<") {
@@ -30,7 +30,7 @@ func (h *house) post(path, body string) reply {
 	return h.do(http.MethodPost, "/ws/v1/cluster"+path+user, body, "Content-Type", media)
 }
 
-func (h *house) labels() string {
+func (h *fixture) labels() string {
 	out := ""
 	st := h.planner.State()
 	st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool {

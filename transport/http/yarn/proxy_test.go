@@ -15,7 +15,7 @@ import (
 
 // TestProxyFollowsTheAM follows an application from its submission to its end.
 func TestProxyFollowsTheAM(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s as %v with %s", r.Method, r.URL, r.Header["Cookie"], b)
@@ -44,7 +44,7 @@ func TestProxyFollowsTheAM(t *testing.T) {
 
 // TestProxyUnknownApplication checks the answers for malformed and unknown application ids.
 func TestProxyUnknownApplication(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	unknown := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}.String()
 	h.get("/proxy/"+unknown).want(t, http.StatusNotFound, "Application "+unknown+" could not be found in RM.")
 	for _, path := range []string{"/proxy/", "/proxy/redirect/", "/proxy/nothing/x", "/proxy/" + strings.Repeat("x", 5000)} {
@@ -62,7 +62,7 @@ func TestProxyUnknownApplication(t *testing.T) {
 // TestProxyPassesFewHeaders checks that an AM, which any user can write, learns nothing about its
 // viewer but the name.
 func TestProxyPassesFewHeaders(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var got http.Header
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Clone()
@@ -92,7 +92,7 @@ func TestProxyPassesFewHeaders(t *testing.T) {
 // TestProxyRewritesRedirects checks that redirects of an AM lead to the proxy, except those to
 // other hosts.
 func TestProxyRewritesRedirects(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var location string
 	am := master(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", location)
@@ -119,7 +119,7 @@ func TestProxyRewritesRedirects(t *testing.T) {
 
 // TestProxyLoops checks that the proxy breaks every loop of redirects that an AM can make.
 func TestProxyLoops(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var back string
 	am := master(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, back, http.StatusFound) })
 	id := h.registered(am.String()).App.String()
@@ -138,7 +138,7 @@ func TestProxyLoops(t *testing.T) {
 // where they would have the rights of this machine.
 func TestProxyDoesNotCallItself(t *testing.T) {
 	var own netip.AddrPort
-	h := newHouse(t, func(at netip.AddrPort) bool { return at == own })
+	h := newFixture(t, func(at netip.AddrPort) bool { return at == own })
 	called := 0
 	private := master(t, func(http.ResponseWriter, *http.Request) { called++ })
 	own = netip.MustParseAddrPort(private.Host)
@@ -154,7 +154,7 @@ func TestProxyDoesNotCallItself(t *testing.T) {
 // TestHostileTrackingURLs checks that invalid addresses are not followed, and that the proxy
 // answers with an error if a valid one cannot be fetched.
 func TestHostileTrackingURLs(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, text := range []string{"file:///etc/passwd", "javascript://x/%0aalert(1)", "ftp://h/", "gopher://h:70/", "http://", "http://:80/", "https:///x",
 		"http://a b/", "http://h\r\nX: y/", "://", "N/A", "n/a", "http://h:port/", "http://[::1/", "http://" + strings.Repeat("h", trackingMax)} {
 		if u := trackingURL(text); u != nil {
@@ -190,7 +190,7 @@ func TestHostileTrackingURLs(t *testing.T) {
 // TestBrokenPages checks that the service survives when an AM breaks the connection or changes the
 // protocol.
 func TestBrokenPages(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/switch":

@@ -15,7 +15,7 @@ import (
 func TestProxyReturnsFewHeaders(t *testing.T) {
 	hostile := []string{"Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data", "Content-Security-Policy", "Link", "Refresh", "Alt-Svc", "Report-To",
 		"Nel", "Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Sourcemap", "X-Frame-Options", "Origin-Agent-Cluster", "Public-Key-Pins"}
-	h := newHouse(t)
+	h := newFixture(t)
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/early" {
 			w.Header().Set("Set-Cookie", "early=1")
@@ -56,7 +56,7 @@ func TestProxyReturnsFewHeaders(t *testing.T) {
 // TestSandboxedScriptsReadData checks that the scripts of a sandboxed page, whose origin is "null",
 // can read data from the proxy without cookies.
 func TestSandboxedScriptsReadData(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	am := master(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "[]") })
 	at := "/proxy/" + h.registered(am.Host).App.String() + "/api/v1/executors"
 	r := h.get(at, "Origin", "null").want(t, http.StatusOK, "[]")
@@ -103,7 +103,7 @@ func TestProxyRefusesLocalAddresses(t *testing.T) {
 	if err := open.mayFetch(netip.MustParseAddrPort("[64:ff9b::7f00:1]:8088")); err == nil {
 		t.Error("its own port in another form of address")
 	}
-	h := newHouse(t)
+	h := newFixture(t)
 	here := []string{"127.0.0.1", "127.0.0.9", "::1"}
 	addrs, _ := net.InterfaceAddrs() // empty on a machine without a network
 	for _, a := range addrs {
@@ -112,14 +112,14 @@ func TestProxyRefusesLocalAddresses(t *testing.T) {
 		}
 	}
 	for _, node := range append(here, "203.0.113.7", "") {
-		c := newHouseAt(t, node, nil).svc.cfg
+		c := newFixtureAt(t, node, nil).svc.cfg
 		for _, at := range []string{"127.0.0.1:80", "[::1]:80"} {
 			if err := c.mayFetch(netip.MustParseAddrPort(at)); (err == nil) != slices.Contains(here, node) {
 				t.Errorf("%s, with a NodeManager at %q: %v", at, node, err)
 			}
 		}
 	}
-	away := newHouseAt(t, "203.0.113.7", nil)
+	away := newFixtureAt(t, "203.0.113.7", nil)
 	away.get("/proxy/"+away.registered("http://localhost:1/").App.String()).want(t, http.StatusForbidden, "no NodeManager runs")
 	away.get("/proxy/"+away.registered("http://100.100.100.200/latest").App.String()).want(t, http.StatusForbidden, "secrets")
 	for _, host := range []string{"169.254.169.254", "[fe80::1]:80", "[::ffff:a9fe:a9fe]:80"} {

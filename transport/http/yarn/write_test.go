@@ -27,7 +27,7 @@ const (
 )
 
 // newID gets an application id over HTTP.
-func (h *house) newID() string {
+func (h *fixture) newID() string {
 	h.t.Helper()
 	r := h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").want(h.t, http.StatusOK)
 	var doc struct {
@@ -42,7 +42,7 @@ func (h *house) newID() string {
 }
 
 func TestNewApplication(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	if a, b := h.newID(), h.newID(); a == b || !strings.HasPrefix(a, "application_1780000000000_") {
 		t.Errorf("%s and %s", a, b)
 	}
@@ -89,7 +89,7 @@ func urlToken() string {
 // TestSubmit submits an application with all fields, in JSON and XML.
 func TestSubmit(t *testing.T) {
 	for media, text := range map[string]string{asJSON: submissionJSON, asXML: submissionXML} {
-		h := newHouse(t)
+		h := newFixture(t)
 		name := h.newID()
 		text = strings.NewReplacer("ID", name, "TOKEN", urlToken()).Replace(text)
 		r := h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", media).want(t, http.StatusAccepted)
@@ -111,7 +111,7 @@ func TestSubmit(t *testing.T) {
 
 // TestSubmitBadLifetime checks that the refusal of an invalid lifetime in a tag says what is wrong.
 func TestSubmitBadLifetime(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for _, seconds := range []string{"0", "3153600000", "soon"} {
 		name := h.newID()
 		text := strings.NewReplacer("ID", name, "TOKEN", urlToken(), "<tag>b</tag>", "<tag>rmd.lifetime:seconds="+seconds+"</tag>").Replace(submissionXML)
@@ -183,7 +183,7 @@ func (r reply) exception(t *testing.T, status int, name, message string) {
 
 // TestBadSubmissions checks which submissions are refused, and with which errors.
 func TestBadSubmissions(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	name := h.newID()
 	post := func(body string, headers ...string) reply {
 		return h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", body, append([]string{"Content-Type", asJSON}, headers...)...)
@@ -224,7 +224,7 @@ func TestBadSubmissions(t *testing.T) {
 
 // TestStaticUser checks that a caller without a name cannot change anything.
 func TestStaticUser(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.registered("").App.String()
 	for _, user := range []string{"", "?user.name=", "?user.name=dr.who"} {
 		for _, c := range [][2]string{{http.MethodPost, "apps/new-application"}, {http.MethodPost, "apps"}, {http.MethodPut, "apps/" + id + "/state"}, {http.MethodPut, "apps/" + id + "/queue"}} {
@@ -236,7 +236,7 @@ func TestStaticUser(t *testing.T) {
 
 // TestChanges kills, moves and changes applications.
 func TestChanges(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.registered("").App
 	at := "/ws/v1/cluster/apps/" + id.String() + "/"
 	put := func(what, body string, headers ...string) reply {
@@ -283,14 +283,14 @@ func TestChanges(t *testing.T) {
 // TestKillWhatHasEnded checks that a kill of an application that has ended answers with its final
 // state.
 func TestKillWhatHasEnded(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.registered("")
 	h.must(&input.FinishAttempt{Attempt: id, Final: yarn.FinalSucceeded})
 	h.do(http.MethodPut, "/ws/v1/cluster/apps/"+id.App.String()+"/state?user.name=ann", `{"state":"KILLED"}`, "Content-Type", asJSON).want(t, http.StatusOK, `{"state":"FINISHED"}`)
 }
 
 func TestConfig(t *testing.T) {
-	good := newHouse(t).svc.cfg
+	good := newFixture(t).svc.cfg
 	for name, spoil := range map[string]func(*ServiceConfig){
 		"logger": func(c *ServiceConfig) { c.Logger = nil }, "reader": func(c *ServiceConfig) { c.Reader = nil }, "client": func(c *ServiceConfig) { c.Client = nil },
 	} {
@@ -305,7 +305,7 @@ func TestConfig(t *testing.T) {
 // TestLargeBody checks that a body above the limit of one call, and one for which the replica has
 // no room, are refused in Hadoop's format and change nothing.
 func TestLargeBody(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	id := h.app().App
 	path := "/ws/v1/cluster/apps/" + id.String() + "/state?user.name=ann"
 	kill := `{"state":"KILLED"}`

@@ -23,9 +23,9 @@ import (
 	"rmd/yarn"
 )
 
-// house is a cluster of one planner behind the HTTP server of a Service, which uses the same client
+// fixture is a cluster of one planner behind the HTTP server of a Service, which uses the same client
 // service as replicas do.
-type house struct {
+type fixture struct {
 	t         *testing.T
 	planner   *planner.Planner
 	now       int64
@@ -36,7 +36,7 @@ type house struct {
 	srv       *httptest.Server
 }
 
-func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
+func (h *fixture) Do(_ context.Context, req input.Request) (input.Reply, uint64, error) {
 	if h.submitErr != nil {
 		return nil, 0, h.submitErr
 	}
@@ -45,39 +45,39 @@ func (h *house) Do(_ context.Context, req input.Request) (input.Reply, uint64, e
 	return reply, 1, nil
 }
 
-func (h *house) Fork() *state.State {
+func (h *fixture) Fork() *state.State {
 	if h.hidden {
 		return state.New()
 	}
 	return h.planner.State().Fork()
 }
 
-func (h *house) Current(context.Context) error { h.hidden = false; return h.readErr }
+func (h *fixture) Current(context.Context) error { h.hidden = false; return h.readErr }
 
-func (h *house) Enabled() bool          { return true }
-func (h *house) Admin(user string) bool { return user == "root" }
-func (h *house) Groups(string) []string { return nil }
-func (h *house) Find(st *state.State, name string) state.QueueSlot {
+func (h *fixture) Enabled() bool          { return true }
+func (h *fixture) Admin(user string) bool { return user == "root" }
+func (h *fixture) Groups(string) []string { return nil }
+func (h *fixture) Find(st *state.State, name string) state.QueueSlot {
 	if slot := st.Queues.Find(name); slot != 0 {
 		return slot
 	}
 	return st.Queues.Find("root." + name)
 }
-func (h *house) Queue(*state.State, state.QueueSlot) (client.Queue, bool) {
+func (h *fixture) Queue(*state.State, state.QueueSlot) (client.Queue, bool) {
 	return client.Queue{MaxAllocation: yarn.NewResource(8192, 4)}, true
 }
-func (h *house) May(_ *state.State, _ state.QueueSlot, user string, _ []string) (bool, bool) {
+func (h *fixture) May(_ *state.State, _ state.QueueSlot, user string, _ []string) (bool, bool) {
 	return user != "nobody", user == "root"
 }
-func (h *house) Maximum(*state.State) yarn.Resource { return yarn.NewResource(8192, 4) }
+func (h *fixture) Maximum(*state.State) yarn.Resource { return yarn.NewResource(8192, 4) }
 
-func (h *house) TrackUnregistered(*state.State) bool { return false }
-func (h *house) Preprocess(*state.State, func() string) (label, queue, tag string) {
+func (h *fixture) TrackUnregistered(*state.State) bool { return false }
+func (h *fixture) Preprocess(*state.State, func() string) (label, queue, tag string) {
 	return "", "", ""
 }
 
 // admit does what access.Access.Admit does.
-func (h *house) admit(c *ipc.Caller, operation string) error {
+func (h *fixture) admit(c *ipc.Caller, operation string) error {
 	if h.Admin(c.User) {
 		return nil
 	}
@@ -87,23 +87,23 @@ func (h *house) admit(c *ipc.Caller, operation string) error {
 // noFiles stands for the files of admin, which calls about labels do not read.
 type noFiles struct{ admin.Files }
 
-func newHouse(t *testing.T, own ...func(netip.AddrPort) bool) *house {
-	return newHouseWith(t, nil, own...)
+func newFixture(t *testing.T, own ...func(netip.AddrPort) bool) *fixture {
+	return newFixtureWith(t, nil, own...)
 }
 
-func newHouseWith(t *testing.T, more []input.Property, own ...func(netip.AddrPort) bool) *house {
+func newFixtureWith(t *testing.T, more []input.Property, own ...func(netip.AddrPort) bool) *fixture {
 	t.Helper()
-	return newHouseAt(t, "127.0.0.1", more, own...)
+	return newFixtureAt(t, "127.0.0.1", more, own...)
 }
 
-// newHouseAt returns a house whose node has registered from an address.
-func newHouseAt(t *testing.T, node string, more []input.Property, own ...func(netip.AddrPort) bool) *house {
+// newFixtureAt returns a fixture whose node has registered from an address.
+func newFixtureAt(t *testing.T, node string, more []input.Property, own ...func(netip.AddrPort) bool) *fixture {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, planner: p, now: 1_780_000_000_000}
+	h := &fixture{t: t, planner: p, now: 1_780_000_000_000}
 	const prefix = "yarn.scheduler.capacity."
 	entropy := make([]byte, 32)
 	h.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Entropy: entropy, Properties: append([]input.Property{
@@ -139,7 +139,7 @@ func newHouseAt(t *testing.T, node string, more []input.Property, own ...func(ne
 	return h
 }
 
-func (h *house) must(in input.Input) input.Reply {
+func (h *fixture) must(in input.Input) input.Reply {
 	h.t.Helper()
 	reply, _, err := h.Do(context.Background(), input.Request{Input: in})
 	if err != nil {
@@ -152,20 +152,20 @@ func (h *house) must(in input.Input) input.Reply {
 }
 
 // app submits an unmanaged application and returns its attempt.
-func (h *house) app() yarn.AttemptID {
+func (h *fixture) app() yarn.AttemptID {
 	h.t.Helper()
 	return yarn.AttemptID{App: h.must(&input.SubmitApplication{User: "ann", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 }
 
 // registered submits an application and registers its AM with a tracking address.
-func (h *house) registered(tracking string) yarn.AttemptID {
+func (h *fixture) registered(tracking string) yarn.AttemptID {
 	h.t.Helper()
 	id := h.app()
 	h.must(&input.RegisterAttempt{Attempt: id, Host: "am", TrackingURL: tracking})
 	return id
 }
 
-func (h *house) record(id yarn.ApplicationID) *state.App {
+func (h *fixture) record(id yarn.ApplicationID) *state.App {
 	h.t.Helper()
 	slot := h.planner.State().Apps.ByID(id)
 	if slot == 0 {
@@ -181,7 +181,7 @@ type reply struct {
 }
 
 // do sends a request to the service. It does not follow redirects.
-func (h *house) do(method, path, body string, headers ...string) reply {
+func (h *fixture) do(method, path, body string, headers ...string) reply {
 	h.t.Helper()
 	req, err := http.NewRequest(method, h.srv.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -203,7 +203,7 @@ func (h *house) do(method, path, body string, headers ...string) reply {
 	return reply{resp, string(b)}
 }
 
-func (h *house) get(path string, headers ...string) reply {
+func (h *fixture) get(path string, headers ...string) reply {
 	h.t.Helper()
 	return h.do(http.MethodGet, path, "", headers...)
 }

@@ -19,9 +19,9 @@ import (
 
 var ctx = context.Background()
 
-// house is a cluster with a planner and without a log. It also implements the files and the role of
+// fixture is a cluster with a planner and without a log. It also implements the files and the role of
 // the replica that serves the calls.
-type house struct {
+type fixture struct {
 	*Service
 	planner *planner.Planner
 	now     int64
@@ -39,7 +39,7 @@ type house struct {
 }
 
 // Do implements frontend.Submitter.
-func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
+func (h *fixture) Do(ctx context.Context, req input.Request) (input.Reply, uint64, error) {
 	if h.submitErr != nil {
 		return nil, 0, h.submitErr
 	}
@@ -51,24 +51,24 @@ func (h *house) Do(ctx context.Context, req input.Request) (input.Reply, uint64,
 }
 
 // Fork implements Reader.
-func (h *house) Fork() *state.State { return h.planner.State().Fork() }
+func (h *fixture) Fork() *state.State { return h.planner.State().Fork() }
 
 // Current implements Reader.
-func (h *house) Current(context.Context) error { h.caughtUp++; return h.readErr }
+func (h *fixture) Current(context.Context) error { h.caughtUp++; return h.readErr }
 
 // Illegal and Queues implement Files.
-func (h *house) Illegal([]input.Property) string   { return h.illegal }
-func (h *house) Queues() ([]input.Property, error) { return h.queues, h.fileErr }
+func (h *fixture) Illegal([]input.Property) string   { return h.illegal }
+func (h *fixture) Queues() ([]input.Property, error) { return h.queues, h.fileErr }
 
 // Hosts implements Files.
-func (h *house) Hosts() (*input.SetHosts, error) {
+func (h *fixture) Hosts() (*input.SetHosts, error) {
 	return &input.SetHosts{Include: h.include, Exclude: h.exclude, Timeouts: h.timeouts}, h.fileErr
 }
 
 // Reload implements Files.
-func (h *house) Reload() error { h.reloads++; return h.fileErr }
+func (h *fixture) Reload() error { h.reloads++; return h.fileErr }
 
-func (h *house) admit(c *ipc.Caller, operation string) error {
+func (h *fixture) admit(c *ipc.Caller, operation string) error {
 	if slices.Contains(h.admins, c.User) {
 		return nil
 	}
@@ -86,14 +86,14 @@ func queues(pairs ...string) []input.Property {
 	return out
 }
 
-// newHouse returns a cluster with two queues and the nodes a and b. Its replica leads.
-func newHouse(t *testing.T, change ...func(*Config)) *house {
+// newFixture returns a cluster with two queues and the nodes a and b. Its replica leads.
+func newFixture(t *testing.T, change ...func(*Config)) *fixture {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{planner: p, now: 1_780_000_000_000, leads: true, known: true, admins: []string{"root"},
+	h := &fixture{planner: p, now: 1_780_000_000_000, leads: true, known: true, admins: []string{"root"},
 		queues: queues(prefix+"default.capacity", "50", prefix+"batch.capacity", "50")}
 	cfg := DefaultConfig()
 	cfg.Logger, cfg.ID, cfg.Submitter, cfg.Reader, cfg.Files = hclog.NewNullLogger(), "rm1", h, h, h
@@ -118,7 +118,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 
 func node(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 45454} }
 
-func (h *house) must(t *testing.T, in input.Input) input.Reply {
+func (h *fixture) must(t *testing.T, in input.Input) input.Reply {
 	t.Helper()
 	reply, _, err := h.Do(ctx, input.Request{Input: in})
 	if err != nil {
@@ -131,14 +131,14 @@ func (h *house) must(t *testing.T, in input.Input) input.Reply {
 }
 
 // seen returns the inputs since its last call.
-func (h *house) seen() []input.Input {
+func (h *fixture) seen() []input.Input {
 	out := h.inputs
 	h.inputs = nil
 	return out
 }
 
 // node returns the node with a host name.
-func (h *house) node(t *testing.T, host string) *state.Node {
+func (h *fixture) node(t *testing.T, host string) *state.Node {
 	t.Helper()
 	slot := h.planner.State().Nodes.Find(node(host))
 	if slot == 0 {
@@ -177,7 +177,7 @@ func method[Req any, Resp any](name string, f func(context.Context, *ipc.Call, *
 }
 
 // administration returns the methods that only administrators may call.
-func (h *house) administration() []call {
+func (h *fixture) administration() []call {
 	return []call{
 		method("refreshQueues", h.refreshQueues), method("refreshNodes", h.refreshNodes),
 		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups), method("refreshUserToGroupsMappings", h.refreshUserToGroups),
