@@ -9,7 +9,6 @@ import (
 
 	"rmd/api"
 	"rmd/cluster"
-	"rmd/leader"
 )
 
 // barrierTimeout bounds how long a new leader waits until the log is applied.
@@ -72,18 +71,13 @@ func (r *Replica) pause() (resume func()) {
 // failoversKept is how many failovers are kept.
 const failoversKept = 16
 
-// failoverClock measures how long the cluster had no leader, as this replica sees it. It also
-// caches the timeouts of the queue configuration (see Replica.expiry).
+// failoverClock measures how long the cluster had no leader, as this replica sees it.
 type failoverClock struct {
-	old     string // the last known leader
-	lost    time.Time
-	last    *api.Failover
-	seen    []api.Failover // the last failoversKept, oldest first
-	since   time.Time      // since when the current leader leads
-	version uint64
-	expiry  leader.Expiry
-
-	observes bool // preemption only observes
+	old   string // the last known leader
+	lost  time.Time
+	last  *api.Failover
+	seen  []api.Failover // the last failoversKept, oldest first
+	since time.Time      // since when the current leader leads
 }
 
 func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failover {

@@ -18,7 +18,7 @@ import (
 // what a round would have decided.
 func (r *Replica) planned(kind input.Kind, took time.Duration) {
 	r.metrics.ObservePlan(kind, took)
-	if kind != input.KindPreemptionRound || !r.observesPreemption() || !r.observer.mu.TryLock() { // if locked, the previous round is still being examined
+	if kind != input.KindPreemptionRound || !r.expiry.onlyObserves() || !r.observer.mu.TryLock() { // if locked, the previous round is still being examined
 		return
 	}
 	r.wg.Go(func() {
@@ -26,12 +26,6 @@ func (r *Replica) planned(kind input.Kind, took time.Duration) {
 		st, _, _ := r.machine.Planning(0)
 		r.observer.look(st, r.log)
 	})
-}
-
-func (r *Replica) observesPreemption() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failover.observes
 }
 
 // preemptionObserver logs what rounds of preemption would decide, each decision once.

@@ -53,8 +53,8 @@ const (
 )
 
 const (
-	askTimeout = 500 * time.Millisecond
-	aboutFresh = 5 * time.Second
+	askTimeout  = 500 * time.Millisecond
+	answerFresh = 5 * time.Second
 )
 
 type question struct {
@@ -145,8 +145,8 @@ func (r *Replica) ask(ctx context.Context, addr string, q question) (answer, err
 	return a, json.Unmarshal(b, &a)
 }
 
-// aboutCache caches the REST addresses of the replicas.
-type aboutCache struct {
+// answerCache caches the REST addresses of the replicas.
+type answerCache struct {
 	mu    sync.Mutex
 	known map[string]answer
 	at    map[string]time.Time
@@ -173,9 +173,9 @@ func (r *Replica) aboutAll(ctx context.Context, members []cluster.Member) map[st
 }
 
 func (r *Replica) about(ctx context.Context, m cluster.Member) answer {
-	c := &r.abouts
+	c := &r.answers
 	c.mu.Lock()
-	known, fresh := c.known[m.ID], time.Since(c.at[m.ID]) < aboutFresh
+	known, fresh := c.known[m.ID], time.Since(c.at[m.ID]) < answerFresh
 	c.mu.Unlock()
 	if fresh {
 		return known

@@ -50,10 +50,10 @@ type Replica struct {
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
 	seeding     seeding
+	expiry      expiryCache
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	beats  time.Duration // between the heartbeats of a node, in Hadoop's files; 0: there are none
 	wg     sync.WaitGroup
 	once   sync.Once
 
@@ -64,7 +64,7 @@ type Replica struct {
 	failover *failoverClock
 	paused   bool // a backup is being restored: nothing is planned
 	led      cluster.Leadership
-	abouts   aboutCache
+	answers  answerCache
 	observer preemptionObserver
 }
 

@@ -7,11 +7,9 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/state"
 	"rmd/leader"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/planner"
 	"rmd/server/hadoop"
 	"rmd/transport/forward"
-	"rmd/transport/frontend"
 )
 
 // openSequencer creates the sequencer. It plans and proposes while this replica leads.
@@ -40,11 +38,11 @@ func (r *Replica) openSequencer() error {
 	}
 	if dir := r.opt.Config.HadoopConfDir; dir != "" {
 		var err error
-		if r.beats, err = hadoop.HeartbeatInterval(dir); err != nil {
+		if r.expiry.heartbeats, err = hadoop.HeartbeatInterval(dir); err != nil {
 			return err
 		}
 	}
-	c.Expiry = r.expiry
+	c.Expiry = r.expiry.of
 	c.Observe = r.observeSequencer()
 	var err error
 	if r.seq, err = leader.New(c); err != nil {
@@ -76,41 +74,6 @@ func (r *Replica) observeSequencer() leader.Observe {
 		Clock:  func(ahead time.Duration) { r.clockAhead.Store(int64(ahead)) },
 		Wait:   r.metrics.ObserveReplyWait,
 	}
-}
-
-// expiry returns the timeouts of nodes, AMs and unused containers in the current queue
-// configuration.
-func (r *Replica) expiry(st *state.State) leader.Expiry {
-	v := st.Versions.Current()
-	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000,
-		SilentMillis: r.silentMillis(1000, 2)}
-	if v == nil {
-		return builtIn
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failover.version != v.Version {
-		cfg, err := capacity.ParseStored(frontend.Properties(v))
-		if err != nil {
-			return builtIn
-		}
-		r.failover.version = v.Version
-		r.failover.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
-			UntrackedMillis: cfg.NodeUntrackedMillis, ManageMillis: cfg.ManageMillis,
-			SilentMillis: r.silentMillis(cfg.NodeHeartbeatMillis, cfg.SkipNodeMultiplier)}
-		r.failover.observes = cfg.Preemption.ObserveOnly
-		if cfg.Preemption.Enabled {
-			r.failover.expiry.PreemptionMillis = cfg.Preemption.IntervalMillis
-		}
-	}
-	return r.failover.expiry
-}
-
-// silentMillis returns the time without heartbeats after which a node is silent. Nodes are told the
-// interval in Hadoop's files of the replica that they call. If it differs from the interval in the
-// queue configuration, the longer one counts, so that no node is silent between two heartbeats.
-func (r *Replica) silentMillis(interval, multiplier int64) int64 {
-	return multiplier * max(interval, r.beats.Milliseconds())
 }
 
 // openForwarder creates the forwarder to the leader.
