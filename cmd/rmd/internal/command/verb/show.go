@@ -62,12 +62,10 @@ func ShowFacts(c *Call, name func() string, fetch func(context.Context) ([]byte,
 		if err != nil {
 			return err
 		}
-		switch f := c.Format(); f {
-		case output.JSON, output.YAML:
-			return output.WriteDocument(w, f, doc)
-		case output.JSONL:
-			return WriteCompact(w, doc)
-		case output.Name:
+		if done, err := writeOne(w, c.Format(), doc); done {
+			return err
+		}
+		if c.Format() == output.Name {
 			_, err := fmt.Fprintln(w, name())
 			return err
 		}
@@ -82,11 +80,8 @@ func ShowText(c *Call, fetch func(context.Context) ([]byte, func(io.Writer) erro
 		if err != nil {
 			return err
 		}
-		switch f := c.Format(); f {
-		case output.JSON, output.YAML:
-			return output.WriteDocument(w, f, doc)
-		case output.JSONL:
-			return WriteCompact(w, doc)
+		if done, err := writeOne(w, c.Format(), doc); done {
+			return err
 		}
 		return print(w)
 	})
@@ -95,12 +90,10 @@ func ShowText(c *Call, fetch func(context.Context) ([]byte, func(io.Writer) erro
 // ShowDone prints the result of a write: the document for machine formats, the name of the object
 // for -o name, otherwise a sentence.
 func ShowDone(c *Call, a *client.Answer, name, format string, args ...any) error {
-	switch f := c.Format(); f {
-	case output.JSON, output.YAML:
-		return output.WriteDocument(c.Program.Out, f, a.Body)
-	case output.JSONL:
-		return WriteCompact(c.Program.Out, a.Body)
-	case output.Name:
+	if done, err := writeOne(c.Program.Out, c.Format(), a.Body); done {
+		return err
+	}
+	if c.Format() == output.Name {
 		_, err := fmt.Fprintln(c.Program.Out, name)
 		return err
 	}
@@ -109,6 +102,17 @@ func ShowDone(c *Call, a *client.Answer, name, format string, args ...any) error
 	}
 	_, err := fmt.Fprintf(c.Program.Out, format+"\n", args...)
 	return err
+}
+
+// writeOne prints the document of one object if the format is a machine's, and reports whether it is.
+func writeOne(w io.Writer, f output.Format, doc []byte) (done bool, err error) {
+	switch f {
+	case output.JSON, output.YAML:
+		return true, output.WriteDocument(w, f, doc)
+	case output.JSONL:
+		return true, WriteCompact(w, doc)
+	}
+	return false, nil
 }
 
 // WriteCompact prints a document on one line.
