@@ -31,7 +31,8 @@ type disk struct {
 	loose []write       // visible but not durable, in order
 	dead  chan struct{} // closed when the process is killed
 	made  int           // number of snapshots taken
-	faults
+
+	faults faults
 }
 
 // image is the content of a disk.
@@ -83,7 +84,7 @@ func (d *disk) reopened(power bool) *disk {
 	} else {
 		next.seen = d.safe.clone()
 		d.survive(&next.seen)
-		next.torn = d.torn
+		next.faults.torn = d.faults.torn
 	}
 	next.safe = next.seen.clone()
 	return next
@@ -92,7 +93,7 @@ func (d *disk) reopened(power bool) *disk {
 // survive applies the writes that become durable although they were not synced. Each write is one
 // transaction, and they become durable in order; the number is random.
 func (d *disk) survive(to *image) {
-	if d.lying {
+	if d.faults.lying {
 		return // writes remained in the disk's cache, which is lost
 	}
 	n := 0
@@ -100,8 +101,8 @@ func (d *disk) survive(to *image) {
 		n = d.rng.Intn(len(d.loose) + 1)
 	}
 	for i, w := range d.loose[:n] {
-		if d.tearing && i == n-1 && len(w.logs) > 0 {
-			d.torn = true
+		if d.faults.tearing && i == n-1 && len(w.logs) > 0 {
+			d.faults.torn = true
 			tear(d.rng, w.logs).apply(to)
 			continue
 		}
@@ -128,12 +129,12 @@ func (d *disk) kill() {
 func (d *disk) commit(w write) error {
 	d.step()
 	d.mu.Lock()
-	if d.poisoned {
+	if d.faults.poisoned {
 		d.mu.Unlock()
 		d.reportFault("a disk is written to after a sync on it has failed")
 		return syscall.EIO
 	}
-	if d.full {
+	if d.faults.full {
 		d.mu.Unlock()
 		return fmt.Errorf("write: %w", syscall.ENOSPC)
 	}
@@ -143,21 +144,21 @@ func (d *disk) commit(w write) error {
 	d.step()
 	d.syncDelay()
 	d.mu.Lock()
-	if d.failing {
-		d.failing, d.poisoned = false, true
+	if d.faults.failing {
+		d.faults.failing, d.faults.poisoned = false, true
 		d.seen, d.loose = d.safe.clone(), nil // the kernel drops the written pages
-		failed := d.failed
+		failed := d.faults.failed
 		d.mu.Unlock()
 		if failed != nil {
 			failed()
 		}
 		return fmt.Errorf("fsync: %w", syscall.EIO)
 	}
-	if d.poisoned { // the failed sync of another goroutine has dropped this write
+	if d.faults.poisoned { // the failed sync of another goroutine has dropped this write
 		d.mu.Unlock()
 		return fmt.Errorf("fsync: %w", syscall.EIO)
 	}
-	if !d.lying {
+	if !d.faults.lying {
 		for _, w := range d.loose {
 			w.apply(&d.safe)
 		}
@@ -171,7 +172,7 @@ func (d *disk) commit(w write) error {
 // syncDelay sleeps as long as one sync takes.
 func (d *disk) syncDelay() {
 	d.mu.Lock()
-	stall := d.stall
+	stall := d.faults.stall
 	t := time.Duration(200+d.rng.Intn(2000)) * time.Microsecond
 	if d.rng.Intn(200) == 0 {
 		t += time.Duration(d.rng.Intn(100)) * time.Millisecond
@@ -195,7 +196,7 @@ func (d *disk) syncDelay() {
 func (d *disk) isSlow(n int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return n < d.slow
+	return n < d.faults.slow
 }
 
 // FirstIndex implements raft.LogStore.
@@ -216,9 +217,9 @@ func (d *disk) LastIndex() (uint64, error) {
 func (d *disk) GetLog(index uint64, l *raft.Log) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.misread > 0 {
-		if d.misread--; d.misread == 0 && d.seen.first < d.seen.last {
-			d.mixed++
+	if d.faults.misread > 0 {
+		if d.faults.misread--; d.faults.misread == 0 && d.seen.first < d.seen.last {
+			d.faults.mixed++
 			if index++; index > d.seen.last {
 				index = d.seen.first
 			}
@@ -312,7 +313,7 @@ func (d *disk) logEnd() (last, term uint64) {
 	if n := len(d.seen.snaps); n > 0 {
 		last = max(last, d.seen.snaps[n-1].meta.Index)
 	}
-	if v := d.seen.kv["CurrentTerm"]; len(v) == 13 && len(d.rotten) == 0 { // version, value, checksum
+	if v := d.seen.kv["CurrentTerm"]; len(v) == 13 && len(d.faults.rotten) == 0 { // version, value, checksum
 		return last, binary.BigEndian.Uint64(v[1:])
 	} else if len(v) > 0 {
 		return last, ^uint64(0)
@@ -333,4 +334,21 @@ func (d *disk) identity() cluster.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.seen.who
+}
+
+// rmd's levels of free space, and the free space of a healthy disk.
+const (
+	diskReserve = 256 << 20
+	diskStop    = 64 << 20
+	diskPlenty  = 1 << 40
+)
+
+// space returns the free bytes that the file system reports.
+func (d *disk) space(string) (uint64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.faults.free == 0 {
+		return diskPlenty, nil
+	}
+	return d.faults.free, nil
 }

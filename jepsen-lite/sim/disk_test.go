@@ -5,10 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
 	"rmd/internal/exitcode"
@@ -108,18 +105,10 @@ func TestDiskTorn(t *testing.T) {
 		l, _ := r.currentProcess()
 		torn := false
 		for range 200 { // which sectors arrive is random
-			l.disk.setFaults(func(f *faults) { f.tearing = true })
-			l.disk.mu.Lock()
-			last := l.disk.seen.logs[l.disk.seen.last]
-			next := *last
-			next.Index++
-			l.disk.loose = []write{storing([]*raft.Log{&next})}
-			l.disk.loose[0].apply(&l.disk.seen)
-			l.disk.mu.Unlock()
-			if after := l.disk.reopened(true); after.torn && !checksumOK(after.seen.logs[next.Index].Data) {
+			var after *disk
+			if after, torn = l.disk.tornWrite(); torn {
 				r.crash()
 				r.set(func(r *replica) { r.disk = after })
-				torn = true
 				break
 			}
 		}
@@ -243,33 +232,6 @@ func TestDiskSlow(t *testing.T) {
 	})
 }
 
-// TestDeletedEntryNotRevived checks that a bit flip in a deleted entry whose deletion is not
-// durable yet does not make the entry visible again.
-func TestDeletedEntryNotRevived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDisk(1, cluster.Identity{})
-		var logs []*raft.Log
-		for i := uint64(1); i <= 20; i++ {
-			logs = append(logs, &raft.Log{Index: i, Data: []byte("an entry")})
-		}
-		if err := d.StoreLogs(logs); err != nil {
-			t.Fatal(err)
-		}
-		thaw := d.freeze()
-		go func() { _ = d.DeleteRange(1, 19) }()
-		synctest.Wait()
-		for range 20 {
-			if !d.rotLog() {
-				t.Fatal("nothing to damage")
-			}
-		}
-		thaw()
-		if n := len(d.seen.logs); n != 1 {
-			t.Errorf("%d entries are there, 1 was kept", n)
-		}
-	})
-}
-
 // TestDiskRot flips a bit in the log, in the stored term, or in a snapshot. At the next start, rmd
 // must refuse the disk, or use an older snapshot. It must not apply damaged data.
 func TestDiskRot(t *testing.T) {
@@ -370,28 +332,5 @@ func TestDiskLost(t *testing.T) {
 		r.crash()
 		r.set(func(r *replica) { r.disk.setFaults(func(f *faults) { f.lost = true }) })
 		s.replacedBy(r, "2")
-	})
-}
-
-// TestWriteEndsAfterDiskRepair checks that a write that began while the disk was slow ends soon
-// after the repair.
-func TestWriteEndsAfterDiskRepair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDisk(1, cluster.Identity{})
-		d.setFaults(func(f *faults) { f.slow = 1_000_000 })
-		done := make(chan struct{})
-		go func() { defer close(done); d.syncDelay() }()
-		time.Sleep(time.Minute)
-		select {
-		case <-done:
-			t.Fatal("the slow write has ended")
-		default:
-		}
-		d.repair()
-		begin := time.Now()
-		<-done
-		if took := time.Since(begin); took > time.Second {
-			t.Errorf("it went on for %v", took)
-		}
 	})
 }

@@ -40,6 +40,11 @@ type rot struct {
 	snap  string // id of a snapshot
 }
 
+// corrupt reports whether rmd may have read what it did not write.
+func (f faults) corrupt() bool {
+	return f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
+}
+
 // remaining returns the faults that remain for the next process.
 func (f faults) remaining() faults {
 	return faults{slow: f.slow, lying: false, tearing: f.tearing, full: f.full, crowded: f.crowded, free: f.free,
@@ -63,7 +68,7 @@ func (d *disk) hasFault(f func(faults) bool) bool {
 // reportFault reports a fault of rmd to the checker.
 func (d *disk) reportFault(what string) {
 	d.mu.Lock()
-	f := d.accuse
+	f := d.faults.accuse
 	d.mu.Unlock()
 	if f != nil {
 		f(what)
@@ -74,9 +79,9 @@ func (d *disk) reportFault(what string) {
 func (d *disk) step() {
 	d.mu.Lock()
 	var cut func()
-	if d.steps > 0 {
-		if d.steps--; d.steps == 0 {
-			cut = d.cut
+	if d.faults.steps > 0 {
+		if d.faults.steps--; d.faults.steps == 0 {
+			cut = d.faults.cut
 		}
 	}
 	d.mu.Unlock()
@@ -134,6 +139,20 @@ func tear(rng *rand.Rand, logs []*raft.Log) write {
 	return storing(out)
 }
 
+// tornWrite returns the disk as it may be after a power cut during the write of an entry. torn is
+// false if the entry is whole there, or missing.
+func (d *disk) tornWrite() (after *disk, torn bool) {
+	d.mu.Lock()
+	d.faults.tearing = true
+	next := *d.seen.logs[d.seen.last]
+	next.Index++
+	d.loose = []write{storing([]*raft.Log{&next})}
+	d.loose[0].apply(&d.seen)
+	d.mu.Unlock()
+	after = d.reopened(true)
+	return after, after.faults.torn && !checksumOK(after.seen.logs[next.Index].Data)
+}
+
 // rotLog flips a bit of a stored entry. It returns false if there is no entry.
 func (d *disk) rotLog() bool {
 	d.mu.Lock()
@@ -152,7 +171,7 @@ func (d *disk) rotLog() bool {
 		d.seen.logs[index] = &c
 	}
 	d.safe.logs[index] = &c
-	d.rotten = append(d.rotten, rot{log: index})
+	d.faults.rotten = append(d.faults.rotten, rot{log: index})
 	return true
 }
 
@@ -167,7 +186,7 @@ func (d *disk) rotValue() bool {
 	}
 	v = flip(d.rng, v)
 	d.seen.kv[key], d.safe.kv[key] = v, v
-	d.rotten = append(d.rotten, rot{value: key})
+	d.faults.rotten = append(d.faults.rotten, rot{value: key})
 	return true
 }
 
@@ -182,7 +201,7 @@ func (d *disk) rotSnapshot() bool {
 	s := *d.safe.snaps[n]
 	s.data = flip(d.rng, s.data)
 	d.seen.snaps[n], d.safe.snaps[n] = &s, &s
-	d.rotten = append(d.rotten, rot{snap: s.meta.ID})
+	d.faults.rotten = append(d.faults.rotten, rot{snap: s.meta.ID})
 	return true
 }
 
@@ -197,7 +216,7 @@ func flip(rng *rand.Rand, b []byte) []byte {
 func (d *disk) damaged() (surely, maybe bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, r := range d.rotten {
+	for _, r := range d.faults.rotten {
 		switch {
 		case r.value != "":
 			surely = surely || !wholeValue(r.value, d.seen.kv[r.value])
@@ -212,7 +231,7 @@ func (d *disk) damaged() (surely, maybe bool) {
 		}
 	}
 	for _, l := range d.seen.logs {
-		if d.torn && !checksumOK(l.Data) {
+		if d.faults.torn && !checksumOK(l.Data) {
 			surely = true
 		}
 	}
@@ -223,10 +242,10 @@ func (d *disk) damaged() (surely, maybe bool) {
 func (d *disk) repair() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.crowded = false
-	d.slow, d.full, d.free, d.misread, d.steps, d.tearing, d.failing = 0, false, 0, 0, 0, false, false
-	if d.lying {
-		d.lying = false
+	d.faults.crowded = false
+	d.faults.slow, d.faults.full, d.faults.free, d.faults.misread, d.faults.steps, d.faults.tearing, d.faults.failing = 0, false, 0, 0, 0, false, false
+	if d.faults.lying {
+		d.faults.lying = false
 		for _, w := range d.loose {
 			w.apply(&d.safe)
 		}

@@ -38,6 +38,9 @@ func wholeValue(key string, b []byte) bool {
 // is synced.
 type snapshots struct{ d *disk }
 
+// snapshots returns the snapshot store.
+func (d *disk) snapshots() raft.SnapshotStore { return snapshots{d} }
+
 type sink struct {
 	d    *disk
 	meta raft.SnapshotMeta
@@ -50,7 +53,7 @@ func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, conf raft.
 	s.d.step()
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
-	if s.d.crowded {
+	if s.d.faults.crowded {
 		return nil, fmt.Errorf("create a directory: %w", syscall.ENOSPC)
 	}
 	s.d.made++

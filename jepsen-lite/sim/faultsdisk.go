@@ -163,22 +163,22 @@ func (d *driver) bitRot() {
 		r.crash()
 	}
 	k := r.locked(func(r *replica) bool { return r.up })
-	disk := r.disk
+	drive := r.disk
 	if l, up := r.currentProcess(); up {
-		disk = l.disk
+		drive = l.disk
 	}
 	what := "the log"
 	switch d.rng.Intn(3) {
 	case 0:
-		if !disk.rotLog() {
-			disk.rotValue()
+		if !drive.rotLog() {
+			drive.rotValue()
 			what = "term or vote"
 		}
 	case 1:
-		disk.rotValue()
+		drive.rotValue()
 		what = "term or vote"
 	default:
-		disk.rotSnapshot()
+		drive.rotSnapshot()
 		what = "a snapshot"
 	}
 	d.note("a bit flips in %s of %s (running %v)", what, r.id, k)
@@ -193,14 +193,14 @@ func (d *driver) misread() {
 	r.crash()
 	n := 1 + d.rng.Intn(50)
 	r.mu.Lock()
-	disk := r.disk
+	drive := r.disk
 	r.mu.Unlock()
 	d.note("a read of %s will return another record", r.id)
-	disk.setFaults(func(f *faults) { f.misread = n })
+	drive.setFaults(func(f *faults) { f.misread = n })
 	if err := r.start(); err != nil { // the start reads all of the log
 		d.note("%v", err)
 	}
-	disk.setFaults(func(f *faults) { f.misread = 0 })
+	drive.setFaults(func(f *faults) { f.misread = 0 })
 }
 
 // lostDisk takes the disk of a replica away.

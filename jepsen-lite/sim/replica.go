@@ -230,9 +230,7 @@ func (l *process) fatal(code int, err error) {
 	right := false
 	switch code {
 	case exitcode.Store:
-		right = l.disk.hasFault(func(f faults) bool {
-			return f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
-		})
+		right = l.disk.hasFault(faults.corrupt)
 	case exitcode.WriteFailed:
 		right = l.disk.hasFault(func(f faults) bool { return f.poisoned || f.full })
 	case exitcode.DiskHung:
@@ -265,7 +263,7 @@ func (l *process) options() server.Options {
 	c.Disk.Reserve, c.Disk.Stop = diskReserve, diskStop
 	return server.Options{Config: c, Queues: w.queues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
 		Peer: l.host,
-		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: snapshots{l.disk}, Transport: l.host,
+		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.snapshots(), Transport: l.host,
 			Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
 		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight, ForecastEvery: forecastEvery,
 		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
@@ -274,23 +272,6 @@ func (l *process) options() server.Options {
 			return &watched{Planner: p, l: l, nodes: map[yarn.NodeSlot]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
 		},
 	}}
-}
-
-// rmd's levels of free space, and the free space of a healthy disk.
-const (
-	diskReserve = 256 << 20
-	diskStop    = 64 << 20
-	diskPlenty  = 1 << 40
-)
-
-// space returns the free bytes that the file system reports.
-func (d *disk) space(string) (uint64, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.free == 0 {
-		return diskPlenty, nil
-	}
-	return d.free, nil
 }
 
 // forecastEvery is longer than rmd's default, because a forecast costs more than everything else in

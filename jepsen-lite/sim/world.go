@@ -99,12 +99,12 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 func (w *world) found() {
 	var known []string
 	for _, r := range w.rs {
-		known = append(known, string(r.disk.seen.who.ServerID()))
+		known = append(known, string(r.disk.identity().ServerID()))
 	}
 	for _, r := range w.rs {
-		who := r.disk.seen.who
+		who := r.disk.identity()
 		who.ClusterID, who.Role, who.Trust.Known = "virtual", cluster.RoleVoter, known
-		r.disk.seen.who, r.disk.safe.who = who, who
+		_ = r.disk.keep(who) // a disk in memory always keeps it
 	}
 }
 
