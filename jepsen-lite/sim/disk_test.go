@@ -9,6 +9,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/internal/exitcode"
+	"rmd/jepsen-lite/sim/disk"
 )
 
 // The faults of a disk, and how rmd must react to each.
@@ -86,7 +87,7 @@ func TestDiskCrashAtEveryStep(t *testing.T) {
 					r = s.leader(10 * election)
 				}
 				l, _ := r.currentProcess()
-				l.disk.setFaults(func(f *faults) { f.steps = steps })
+				l.disk.SetFaults(func(f *disk.Faults) { f.Steps = steps })
 				s.submitApps("app1", "app2", "app3", "app4")
 				if _, up := r.currentProcess(); up {
 					t.Errorf("%s has not crashed at step %d", r.id, steps)
@@ -105,8 +106,8 @@ func TestDiskTorn(t *testing.T) {
 		l, _ := r.currentProcess()
 		torn := false
 		for range 200 { // which sectors arrive is random
-			var after *disk
-			if after, torn = l.disk.tornWrite(); torn {
+			var after *disk.Disk
+			if after, torn = l.disk.TornWrite(); torn {
 				r.crash()
 				r.set(func(r *replica) { r.disk = after })
 				break
@@ -132,7 +133,7 @@ func TestDiskSyncError(t *testing.T) {
 				r = s.leader(10 * election)
 			}
 			l, _ := r.currentProcess()
-			l.disk.setFaults(func(f *faults) { f.failing = true })
+			l.disk.SetFaults(func(f *disk.Faults) { f.Failing = true })
 			s.submitApps("app1", "app2")
 			s.awaitExit(r, exitcode.WriteFailed, time.Second)
 		})
@@ -145,7 +146,7 @@ func TestDiskSyncLies(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		r := s.leader(10 * election)
 		l, _ := r.currentProcess()
-		l.disk.setFaults(func(f *faults) { f.lying = true })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Lying = true })
 		s.submitApps("app1", "app2", "app3")
 		r.cutPower()
 		s.replacedBy(r, "1")
@@ -160,11 +161,11 @@ func TestDiskRolledBack(t *testing.T) {
 		l, _ := r.currentProcess()
 		s.submitApps("app1")
 		s.inStep(time.Minute)
-		old := l.disk.rollback()
+		old := l.disk.Rollback()
 		s.submitApps("app2", "app3")
 		s.inStep(time.Minute)
 		r.crash()
-		old.setFaults(func(f *faults) { f.setBack = true })
+		old.SetFaults(func(f *disk.Faults) { f.SetBack = true })
 		r.set(func(r *replica) { r.disk = old })
 		if err := r.start(); err != nil {
 			t.Fatal(err)
@@ -188,12 +189,12 @@ func TestDiskSpace(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		old := s.leader(10 * election)
 		l, _ := old.currentProcess()
-		l.disk.setFaults(func(f *faults) { f.free = diskReserve - 1 })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Free = disk.Reserve - 1 })
 		if s.await(10*election, old) == nil {
 			t.Error("leadership stays where there is too little space")
 		}
 		s.submitApps("app1")
-		l.disk.setFaults(func(f *faults) { f.free = diskStop - 1 })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Free = disk.Stop - 1 })
 		time.Sleep(3 * time.Second)
 		if err := l.cluster.Propose(emptyEntry()); err != nil {
 			if _, _, err := err.Wait(); !errors.Is(err, cluster.ErrDiskFull) {
@@ -208,11 +209,11 @@ func TestDiskSpace(t *testing.T) {
 		if _, up := old.currentProcess(); !up {
 			t.Error("it does not go on")
 		}
-		l.disk.setFaults(func(f *faults) { f.free = 0 })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Free = 0 })
 		if !s.inStep(time.Minute) {
 			t.Error("it does not resume")
 		}
-		l.disk.setFaults(func(f *faults) { f.full = true })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Full = true })
 		s.submitApps("app4")
 		s.awaitExit(old, exitcode.WriteFailed, time.Second)
 	})
@@ -223,7 +224,7 @@ func TestDiskSpace(t *testing.T) {
 func TestDiskSlow(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		l, _ := s.leader(10 * election).currentProcess()
-		l.disk.setFaults(func(f *faults) { f.slow, f.hindered = 100, true })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Slow, f.Hindered = 100, true })
 		begin := time.Now()
 		s.submitApps("app1", "app2", "app3")
 		if took := time.Since(begin); took > 30*time.Second {
@@ -235,7 +236,7 @@ func TestDiskSlow(t *testing.T) {
 // TestDiskRot flips a bit in the log, in the stored term, or in a snapshot. At the next start, rmd
 // must refuse the disk, or use an older snapshot. It must not apply damaged data.
 func TestDiskRot(t *testing.T) {
-	for what, rot := range map[string]func(*disk) bool{"log": (*disk).rotLog, "value": (*disk).rotValue} {
+	for what, rot := range map[string]func(*disk.Disk) bool{"log": (*disk.Disk).RotLog, "value": (*disk.Disk).RotValue} {
 		t.Run(what, func(t *testing.T) {
 			tellStory(t, plainSettings(), func(s *story) {
 				r := s.follower()
@@ -269,7 +270,7 @@ func TestDiskRot(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.crash()
-			if !r.disk.rotSnapshot() {
+			if !r.disk.RotSnapshot() {
 				t.Fatal("no snapshot")
 			}
 			err := r.start()
@@ -293,7 +294,7 @@ func TestDiskMisread(t *testing.T) {
 		r := s.follower()
 		s.submitApps("app1", "app2")
 		r.crash()
-		r.disk.setFaults(func(f *faults) { f.misread = 3 })
+		r.disk.SetFaults(func(f *disk.Faults) { f.Misread = 3 })
 		if err := r.start(); err == nil {
 			if _, up := r.currentProcess(); up {
 				t.Error("it starts on another index's record")
@@ -302,7 +303,7 @@ func TestDiskMisread(t *testing.T) {
 		if s.exits[exitcode.Store] != 1 {
 			t.Errorf("exits %v", s.exits)
 		}
-		r.disk.setFaults(func(f *faults) { f.misread = 0 })
+		r.disk.SetFaults(func(f *disk.Faults) { f.Misread = 0 })
 		if err := r.start(); err != nil {
 			t.Error(err)
 		}
@@ -330,7 +331,7 @@ func TestDiskLost(t *testing.T) {
 		}
 		s.leader(10 * election)
 		r.crash()
-		r.set(func(r *replica) { r.disk.setFaults(func(f *faults) { f.lost = true }) })
+		r.set(func(r *replica) { r.disk.SetFaults(func(f *disk.Faults) { f.Lost = true }) })
 		s.replacedBy(r, "2")
 	})
 }

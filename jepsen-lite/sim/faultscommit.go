@@ -66,7 +66,7 @@ func (d *driver) lateFirstEntry() {
 	hold := func(id string) {
 		for _, r := range all {
 			if l, up := r.currentProcess(); r.id == id && up {
-				thaw = l.disk.freeze()
+				thaw = l.disk.Freeze()
 			}
 		}
 	}

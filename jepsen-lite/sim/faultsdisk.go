@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/cluster"
+	"rmd/jepsen-lite/sim/disk"
 )
 
 // Faults of disks.
@@ -31,13 +32,13 @@ func (d *driver) cutSoon(torn bool) {
 		return
 	}
 	d.note("the power of %s fails after %d steps of writes (torn %v)", r.id, n, torn)
-	l.disk.setFaults(func(f *faults) { f.steps, f.tearing = n, torn })
+	l.disk.SetFaults(func(f *disk.Faults) { f.Steps, f.Tearing = n, torn })
 }
 
 func (d *driver) syncError() {
 	if l, up := d.victim().currentProcess(); up {
 		d.note("the next sync of %s fails", l.r.id)
-		l.disk.setFaults(func(f *faults) { f.failing = true })
+		l.disk.SetFaults(func(f *disk.Faults) { f.Failing = true })
 	}
 }
 
@@ -52,7 +53,7 @@ func (d *driver) mayLose() bool {
 		if !up || r.locked(func(r *replica) bool { return r.broken }) {
 			return false
 		}
-		if surely, maybe := l.disk.damaged(); surely || maybe || l.disk.hasFault(func(f faults) bool { return f.lying || f.tearing }) {
+		if surely, maybe := l.disk.Damaged(); surely || maybe || l.disk.HasFault(func(f disk.Faults) bool { return f.Lying || f.Tearing }) {
 			return false
 		}
 	}
@@ -71,7 +72,7 @@ func (d *driver) syncLies() {
 		return
 	}
 	d.note("the disk of %s lies", r.id)
-	l.disk.setFaults(func(f *faults) { f.lying = true })
+	l.disk.SetFaults(func(f *disk.Faults) { f.Lying = true })
 	d.sleep(100*time.Millisecond, 4*time.Second)
 	if now, up := r.currentProcess(); up && now == l {
 		r.cutPower()
@@ -89,10 +90,10 @@ func (d *driver) noSpace() {
 	if !up {
 		return
 	}
-	free := []uint64{diskReserve - 1, diskStop - 1, 1}[d.rng.Intn(3)]
+	free := []uint64{disk.Reserve - 1, disk.Stop - 1, 1}[d.rng.Intn(3)]
 	none := free == 1 && d.oneIn(2)
 	d.note("%s has %d bytes left (writes fail %v)", l.r.id, free, none)
-	l.disk.setFaults(func(f *faults) { f.free, f.full = free, none })
+	l.disk.SetFaults(func(f *disk.Faults) { f.Free, f.Full = free, none })
 	d.sleep(time.Second, 4*time.Second)
 }
 
@@ -107,7 +108,7 @@ func (d *driver) noInodes() {
 // crowd lets snapshots of a process fail, and checks that it says so.
 func (d *driver) crowd(l *process) {
 	d.note("%s has no inode left", l.r.id)
-	l.disk.setFaults(func(f *faults) { f.crowded = true })
+	l.disk.SetFaults(func(f *disk.Faults) { f.Crowded = true })
 	if err := l.snapshot(); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return // there was nothing new, or the process is ending
 	}
@@ -132,7 +133,7 @@ func (d *driver) slowDisk() {
 	}
 	times := []int{10, 100}[d.rng.Intn(2)]
 	d.note("the disk of %s is %d times slower", l.r.id, times)
-	l.disk.setFaults(func(f *faults) { f.slow, f.hindered = times, true })
+	l.disk.SetFaults(func(f *disk.Faults) { f.Slow, f.Hindered = times, true })
 }
 
 // hungDisk stalls all writes. After 5 s the leader must give up its leadership, and after 20 s the
@@ -144,7 +145,7 @@ func (d *driver) hungDisk() {
 		return
 	}
 	d.note("the disk of %s hangs", r.id)
-	d.w.addThaws(l.disk.freeze())
+	d.w.addThaws(l.disk.Freeze())
 	if !d.oneIn(3) {
 		return
 	}
@@ -170,15 +171,15 @@ func (d *driver) bitRot() {
 	what := "the log"
 	switch d.rng.Intn(3) {
 	case 0:
-		if !drive.rotLog() {
-			drive.rotValue()
+		if !drive.RotLog() {
+			drive.RotValue()
 			what = "term or vote"
 		}
 	case 1:
-		drive.rotValue()
+		drive.RotValue()
 		what = "term or vote"
 	default:
-		drive.rotSnapshot()
+		drive.RotSnapshot()
 		what = "a snapshot"
 	}
 	d.note("a bit flips in %s of %s (running %v)", what, r.id, k)
@@ -196,11 +197,11 @@ func (d *driver) misread() {
 	drive := r.disk
 	r.mu.Unlock()
 	d.note("a read of %s will return another record", r.id)
-	drive.setFaults(func(f *faults) { f.misread = n })
+	drive.SetFaults(func(f *disk.Faults) { f.Misread = n })
 	if err := r.start(); err != nil { // the start reads all of the log
 		d.note("%v", err)
 	}
-	drive.setFaults(func(f *faults) { f.misread = 0 })
+	drive.SetFaults(func(f *disk.Faults) { f.Misread = 0 })
 }
 
 // lostDisk takes the disk of a replica away.
@@ -211,6 +212,6 @@ func (d *driver) lostDisk() {
 	r := d.victim()
 	d.note("the disk of %s is lost", r.id)
 	r.crash()
-	r.set(func(r *replica) { r.disk.setFaults(func(f *faults) { f.lost = true }) })
+	r.set(func(r *replica) { r.disk.SetFaults(func(f *disk.Faults) { f.Lost = true }) })
 	d.w.heal()
 }

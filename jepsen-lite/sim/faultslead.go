@@ -159,7 +159,7 @@ func (d *driver) removeUnfit() {
 	who, _ := victim.currentProcess()
 	server := string(who.cluster.Identity().ServerID())
 	votes := func(l *process) bool {
-		now, _ := l.disk.configurations()
+		now, _ := l.disk.Configurations()
 		return now.Servers == nil || isVoter(now, server)
 	}
 	knew := votes(who) // false while the victim has not learned of its own promotion

@@ -12,6 +12,7 @@ import (
 	"rmd/cluster"
 	"rmd/cluster/refusal"
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/disk"
 	"rmd/scheduler/input"
 )
 
@@ -115,7 +116,7 @@ func voters(all []cluster.Member) int {
 func (w *world) replace(r *replica) {
 	w.mu.Lock()
 	busy := w.replacing != nil && w.replacing != r
-	again := w.replacing == r && !r.locked(func(r *replica) bool { return r.broken || r.disk.hasFault(func(f faults) bool { return f.lost }) })
+	again := w.replacing == r && !r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) })
 	if !busy {
 		w.replacing = r
 	}
@@ -131,7 +132,7 @@ func (w *world) replace(r *replica) {
 
 // replaced does the next step of a replacement. It returns true after the last one.
 func (w *world) replaced(r *replica) bool {
-	if r.locked(func(r *replica) bool { return r.broken || r.disk.hasFault(func(f faults) bool { return f.lost }) }) {
+	if r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) }) {
 		return true // damaged again: another replacement runs
 	}
 	if err := r.start(); errors.Is(err, errDisk) {
@@ -285,7 +286,7 @@ func (w *world) dismiss(r *replica) {
 // leads is called for each leadership. It checks S2, and S14 by the votes.
 func (w *world) leads(l *process, term uint64) {
 	w.check.leads(term, l.r.id)
-	now, before := l.disk.configurations()
+	now, before := l.disk.Configurations()
 	self := string(l.cluster.Identity().ServerID())
 	if now.Servers != nil {
 		w.check.elected(term, self, now, before)

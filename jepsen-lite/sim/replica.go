@@ -14,6 +14,7 @@ import (
 	"rmd/config"
 	"rmd/fsm"
 	"rmd/internal/exitcode"
+	"rmd/jepsen-lite/sim/disk"
 	"rmd/leader"
 	"rmd/scheduler/planner"
 	"rmd/server"
@@ -27,7 +28,7 @@ type replica struct {
 	id string
 
 	mu       sync.Mutex // held only briefly: a goroutine that waits for it stops virtual time
-	disk     *disk
+	disk     *disk.Disk
 	clock    clock
 	level    uint32 // the feature level of the program that runs here
 	born     int    // incarnations so far
@@ -45,7 +46,7 @@ type replica struct {
 type process struct {
 	r      *replica
 	owner  owner
-	disk   *disk
+	disk   *disk.Disk
 	level  uint32
 	host   *host
 	log    *logpipe
@@ -105,7 +106,7 @@ func (r *replica) start() error {
 		r.mu.Unlock()
 		return nil
 	}
-	if r.disk.hasFault(func(f faults) bool { return f.lost }) { // its operator knows that it needs another identity
+	if r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) { // its operator knows that it needs another identity
 		r.broken = true
 		r.mu.Unlock()
 		return fmt.Errorf("%s: %w: it has lost what was synced", r.id, errDisk)
@@ -117,8 +118,8 @@ func (r *replica) start() error {
 	if !awaitEnd(ended) {
 		return fmt.Errorf("%s: the process before does not end", r.id)
 	}
-	surely, maybe := d.damaged()
-	passing := d.hasFault(func(f faults) bool { return f.full || f.misread > 0 }) // a fault after which it can start
+	surely, maybe := d.Damaged()
+	passing := d.HasFault(func(f disk.Faults) bool { return f.Full || f.Misread > 0 }) // a fault after which it can start
 	l := &process{r: r, disk: d, level: level}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -168,8 +169,8 @@ func (l *process) open() error {
 	r := l.r
 	l.owner = mark(l, r.id)
 	l.host, l.log = r.w.net.host(r.id, l.owner), newLogpipe()
-	last, term := l.disk.logEnd()
-	r.w.check.processStarted(r.id, string(l.disk.identity().ServerID()), last, term)
+	last, term := l.disk.LogEnd()
+	r.w.check.processStarted(r.id, string(l.disk.Identity().ServerID()), last, term)
 	var err error
 	if l.server, err = server.Open(l.options()); err != nil {
 		l.cancel()
@@ -179,14 +180,14 @@ func (l *process) open() error {
 		return fmt.Errorf("start %s: %w", r.id, err)
 	}
 	l.machine, l.cluster, l.forwarder = l.server.Machine(), l.server.Cluster(), l.server.Forwarder()
-	l.disk.setFaults(func(f *faults) {
-		f.cut = r.cutPower
-		f.accuse = func(what string) {
+	l.disk.SetFaults(func(f *disk.Faults) {
+		f.Cut = r.cutPower
+		f.Accuse = func(what string) {
 			if l.alive() {
 				r.w.check.fail("S16: %s: %s", r.id, what)
 			}
 		}
-		f.failed = func() { time.AfterFunc(failedGrace, func() { l.mustBeOver("a failed sync") }) }
+		f.Failed = func() { time.AfterFunc(failedGrace, func() { l.mustBeOver("a failed sync") }) }
 	})
 	changes := l.cluster.Leadership()
 	l.wg.Go(func() {
@@ -230,11 +231,11 @@ func (l *process) fatal(code int, err error) {
 	right := false
 	switch code {
 	case exitcode.Store:
-		right = l.disk.hasFault(faults.corrupt)
+		right = l.disk.HasFault(disk.Faults.Corrupt)
 	case exitcode.WriteFailed:
-		right = l.disk.hasFault(func(f faults) bool { return f.poisoned || f.full })
+		right = l.disk.HasFault(func(f disk.Faults) bool { return f.Poisoned || f.Full })
 	case exitcode.DiskHung:
-		right = l.disk.hasFault(func(f faults) bool { return f.hindered })
+		right = l.disk.HasFault(func(f disk.Faults) bool { return f.Hindered })
 	case exitcode.Removed:
 		right = leaving
 	case exitcode.NotKnown:
@@ -252,7 +253,7 @@ func (l *process) fatal(code int, err error) {
 
 // options returns rmd's options with the parts of the simulation. No port is opened.
 func (l *process) options() server.Options {
-	w, who := l.r.w, l.disk.identity()
+	w, who := l.r.w, l.disk.Identity()
 	c := config.Default()
 	c.ID, c.Cluster, c.Data, c.HTTP.Listen = l.r.id, who.ClusterName, "", "none"
 	if !w.opt.eager {
@@ -260,11 +261,11 @@ func (l *process) options() server.Options {
 	}
 	c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease = heartbeat, election, lease
 	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.snapshotAfter), time.Second, uint(w.opt.trailing)
-	c.Disk.Reserve, c.Disk.Stop = diskReserve, diskStop
+	c.Disk.Reserve, c.Disk.Stop = disk.Reserve, disk.Stop
 	return server.Options{Config: c, Queues: w.queues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
 		Peer: l.host,
-		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.snapshots(), Transport: l.host,
-			Identity: &who, KeepIdentity: l.disk.keep, FreeSpace: l.disk.space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
+		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.Snapshots(), Transport: l.host,
+			Identity: &who, KeepIdentity: l.disk.Keep, FreeSpace: l.disk.Space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
 		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight, ForecastEvery: forecastEvery,
 		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
 		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
@@ -303,11 +304,11 @@ func (r *replica) end(power bool) {
 		return
 	}
 	l, ended := r.process, make(chan struct{})
-	r.up, r.disk, r.ended = false, l.disk.reopened(power), ended
+	r.up, r.disk, r.ended = false, l.disk.Reopened(power), ended
 	r.mu.Unlock()
 	l.cancel()
 	r.w.net.crash(l.host)
-	l.disk.kill()
+	l.disk.Kill()
 	l.log.end()
 	r.w.check.note("%s crashes (power cut %v)", r.id, power)
 	r.w.check.stopped(r.id, 0, "")

@@ -178,7 +178,7 @@ func TestTrap503(t *testing.T) {
 		old := s.leader(10 * election)
 		l, _ := old.currentProcess()
 		begin := time.Now()
-		thaw := l.disk.freeze()
+		thaw := l.disk.Freeze()
 		defer thaw()
 		go l.cluster.Propose(emptyEntry())
 		if s.await(cluster.DefaultConfig().HungGiveUp+6*election, old) == nil {

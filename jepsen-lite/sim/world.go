@@ -17,6 +17,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/internal/failpoint"
+	"rmd/jepsen-lite/sim/disk"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
@@ -99,12 +100,12 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 func (w *world) found() {
 	var known []string
 	for _, r := range w.rs {
-		known = append(known, string(r.disk.identity().ServerID()))
+		known = append(known, string(r.disk.Identity().ServerID()))
 	}
 	for _, r := range w.rs {
-		who := r.disk.identity()
+		who := r.disk.Identity()
 		who.ClusterID, who.Role, who.Trust.Known = "virtual", cluster.RoleVoter, known
-		_ = r.disk.keep(who) // a disk in memory always keeps it
+		_ = r.disk.Keep(who) // a disk in memory always keeps it
 	}
 }
 
@@ -116,10 +117,10 @@ func (w *world) newReplica(id string) *replica {
 }
 
 // emptyDisk returns a new disk. A process on it has a new incarnation, and belongs to no cluster.
-func (w *world) emptyDisk(r *replica) *disk {
+func (w *world) emptyDisk(r *replica) *disk.Disk {
 	who := cluster.Identity{ID: r.id, Incarnation: fmt.Sprint(r.born), ClusterName: "virtual"}
 	r.born++
-	return newDisk(w.seed+10+int64(r.id[0])*100+int64(r.born), who)
+	return disk.New(w.seed+10+int64(r.id[0])*100+int64(r.born), who)
 }
 
 // boot starts all replicas and gives the cluster its first queues.
@@ -327,7 +328,7 @@ func (w *world) describeProgress() string {
 // freeze simulates SIGSTOP: the replica sends, receives and writes nothing.
 func (w *world) freeze(r *replica) {
 	l, _ := r.currentProcess()
-	w.addThaws(l.host.freeze(), l.disk.freeze())
+	w.addThaws(l.host.freeze(), l.disk.Freeze())
 }
 
 // addThaws records how to end a fault.
@@ -399,11 +400,11 @@ func (w *world) heal() {
 	w.mu.Unlock()
 	w.armed.Store(nil)
 	for _, r := range w.members() {
-		r.set(func(r *replica) { r.disk.repair() })
+		r.set(func(r *replica) { r.disk.Repair() })
 		if err := r.start(); err != nil && !errors.Is(err, errDisk) {
 			w.check.fail("start: %v", err)
 		}
-		if r.locked(func(r *replica) bool { return r.broken || r.disk.hasFault(func(f faults) bool { return f.lost }) }) {
+		if r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) }) {
 			w.replace(r)
 		}
 	}

@@ -1,4 +1,4 @@
-package sim
+package disk
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // durable yet does not make the entry visible again.
 func TestDeletedEntryNotRevived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDisk(1, cluster.Identity{})
+		d := New(1, cluster.Identity{})
 		var logs []*raft.Log
 		for i := uint64(1); i <= 20; i++ {
 			logs = append(logs, &raft.Log{Index: i, Data: []byte("an entry")})
@@ -22,11 +22,11 @@ func TestDeletedEntryNotRevived(t *testing.T) {
 		if err := d.StoreLogs(logs); err != nil {
 			t.Fatal(err)
 		}
-		thaw := d.freeze()
+		thaw := d.Freeze()
 		go func() { _ = d.DeleteRange(1, 19) }()
 		synctest.Wait()
 		for range 20 {
-			if !d.rotLog() {
+			if !d.RotLog() {
 				t.Fatal("nothing to damage")
 			}
 		}
@@ -41,8 +41,8 @@ func TestDeletedEntryNotRevived(t *testing.T) {
 // after the repair.
 func TestWriteEndsAfterDiskRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDisk(1, cluster.Identity{})
-		d.setFaults(func(f *faults) { f.slow = 1_000_000 })
+		d := New(1, cluster.Identity{})
+		d.SetFaults(func(f *Faults) { f.Slow = 1_000_000 })
 		done := make(chan struct{})
 		go func() { defer close(done); d.syncDelay() }()
 		time.Sleep(time.Minute)
@@ -51,7 +51,7 @@ func TestWriteEndsAfterDiskRepair(t *testing.T) {
 			t.Fatal("the slow write has ended")
 		default:
 		}
-		d.repair()
+		d.Repair()
 		begin := time.Now()
 		<-done
 		if took := time.Since(begin); took > time.Second {

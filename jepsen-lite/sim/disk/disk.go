@@ -1,4 +1,14 @@
-package sim
+// Package disk simulates the disk of one replica in virtual time: the stores of Raft's log, of its
+// stable values and of snapshots, and rmd's identity file, all below rmd's guard.
+//
+//	d := disk.New(seed, identity)
+//	d.SetFaults(func(f *disk.Faults) { f.Failing = true }) // the next sync fails
+//	next := d.Reopened(true)                               // what a power cut leaves
+//
+// Begin with disk.go: what is visible, what is durable, and how a write becomes either. faults.go has
+// what can go wrong, snapshots.go the store of snapshots, and membership.go reads Raft's memberships
+// from the log. The package knows neither replicas nor the network.
+package disk
 
 import (
 	"encoding/binary"
@@ -16,14 +26,14 @@ import (
 	"rmd/cluster"
 )
 
-// disk simulates the log, stable and snapshot stores of one replica and its identity file, below
+// Disk simulates the log, stable and snapshot stores of one replica and its identity file, below
 // rmd's guard. It is a journal: a write is visible at once and durable after its sync. After a
 // kill, the next process finds all visible writes; after a power cut, the durable ones and possibly
 // some others.
 //
 // Each process has its own disk. The next process gets a copy, so it cannot see what goroutines of
 // a dead process still write.
-type disk struct {
+type Disk struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	seen  image         // the visible contents
@@ -32,7 +42,7 @@ type disk struct {
 	dead  chan struct{} // closed when the process is killed
 	made  int           // number of snapshots taken
 
-	faults faults
+	faults Faults
 }
 
 // image is the content of a disk.
@@ -60,8 +70,8 @@ type write struct {
 
 const snapsKept = 2
 
-func newDisk(seed int64, who cluster.Identity) *disk {
-	d := &disk{rng: rand.New(rand.NewSource(seed)), seen: newImage(), safe: newImage(), dead: make(chan struct{})}
+func New(seed int64, who cluster.Identity) *Disk {
+	d := &Disk{rng: rand.New(rand.NewSource(seed)), seen: newImage(), safe: newImage(), dead: make(chan struct{})}
 	d.seen.who, d.safe.who = who, who
 	return d
 }
@@ -73,11 +83,11 @@ func (i image) clone() image {
 	return i
 }
 
-// reopened returns the disk for the next process, after a kill or a power cut.
-func (d *disk) reopened(power bool) *disk {
+// Reopened returns the disk for the next process, after a kill or a power cut.
+func (d *Disk) Reopened(power bool) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := &disk{rng: rand.New(rand.NewSource(d.rng.Int63())), made: d.made, dead: make(chan struct{})}
+	next := &Disk{rng: rand.New(rand.NewSource(d.rng.Int63())), made: d.made, dead: make(chan struct{})}
 	next.faults = d.faults.remaining()
 	if !power {
 		next.seen = d.seen.clone()
@@ -92,8 +102,8 @@ func (d *disk) reopened(power bool) *disk {
 
 // survive applies the writes that become durable although they were not synced. Each write is one
 // transaction, and they become durable in order; the number is random.
-func (d *disk) survive(to *image) {
-	if d.faults.lying {
+func (d *Disk) survive(to *image) {
+	if d.faults.Lying {
 		return // writes remained in the disk's cache, which is lost
 	}
 	n := 0
@@ -101,7 +111,7 @@ func (d *disk) survive(to *image) {
 		n = d.rng.Intn(len(d.loose) + 1)
 	}
 	for i, w := range d.loose[:n] {
-		if d.faults.tearing && i == n-1 && len(w.logs) > 0 {
+		if d.faults.Tearing && i == n-1 && len(w.logs) > 0 {
 			d.faults.torn = true
 			tear(d.rng, w.logs).apply(to)
 			continue
@@ -110,11 +120,11 @@ func (d *disk) survive(to *image) {
 	}
 }
 
-// rollback returns a copy of the disk as it would be after a power cut. A test puts it back later.
-func (d *disk) rollback() *disk { return d.reopened(true) }
+// Rollback returns a copy of the disk as it would be after a power cut. A test puts it back later.
+func (d *Disk) Rollback() *Disk { return d.Reopened(true) }
 
-// kill ends the waiting for the disk.
-func (d *disk) kill() {
+// Kill ends the waiting for the disk.
+func (d *Disk) Kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	select {
@@ -126,15 +136,15 @@ func (d *disk) kill() {
 
 // commit runs one transaction: it writes and syncs. When it returns nil, the write is durable,
 // unless the disk lies.
-func (d *disk) commit(w write) error {
+func (d *Disk) commit(w write) error {
 	d.step()
 	d.mu.Lock()
-	if d.faults.poisoned {
+	if d.faults.Poisoned {
 		d.mu.Unlock()
 		d.reportFault("a disk is written to after a sync on it has failed")
 		return syscall.EIO
 	}
-	if d.faults.full {
+	if d.faults.Full {
 		d.mu.Unlock()
 		return fmt.Errorf("write: %w", syscall.ENOSPC)
 	}
@@ -144,21 +154,21 @@ func (d *disk) commit(w write) error {
 	d.step()
 	d.syncDelay()
 	d.mu.Lock()
-	if d.faults.failing {
-		d.faults.failing, d.faults.poisoned = false, true
+	if d.faults.Failing {
+		d.faults.Failing, d.faults.Poisoned = false, true
 		d.seen, d.loose = d.safe.clone(), nil // the kernel drops the written pages
-		failed := d.faults.failed
+		failed := d.faults.Failed
 		d.mu.Unlock()
 		if failed != nil {
 			failed()
 		}
 		return fmt.Errorf("fsync: %w", syscall.EIO)
 	}
-	if d.faults.poisoned { // the failed sync of another goroutine has dropped this write
+	if d.faults.Poisoned { // the failed sync of another goroutine has dropped this write
 		d.mu.Unlock()
 		return fmt.Errorf("fsync: %w", syscall.EIO)
 	}
-	if !d.faults.lying {
+	if !d.faults.Lying {
 		for _, w := range d.loose {
 			w.apply(&d.safe)
 		}
@@ -170,7 +180,7 @@ func (d *disk) commit(w write) error {
 }
 
 // syncDelay sleeps as long as one sync takes.
-func (d *disk) syncDelay() {
+func (d *Disk) syncDelay() {
 	d.mu.Lock()
 	stall := d.faults.stall
 	t := time.Duration(200+d.rng.Intn(2000)) * time.Microsecond
@@ -193,32 +203,32 @@ func (d *disk) syncDelay() {
 
 // isSlow reports whether a sync that has waited n times must wait once more. If the disk is
 // repaired while a sync waits, that sync ends soon.
-func (d *disk) isSlow(n int) bool {
+func (d *Disk) isSlow(n int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return n < d.faults.slow
+	return n < d.faults.Slow
 }
 
 // FirstIndex implements raft.LogStore.
-func (d *disk) FirstIndex() (uint64, error) {
+func (d *Disk) FirstIndex() (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.seen.first, nil
 }
 
 // LastIndex implements raft.LogStore.
-func (d *disk) LastIndex() (uint64, error) {
+func (d *Disk) LastIndex() (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.seen.last, nil
 }
 
 // GetLog implements raft.LogStore.
-func (d *disk) GetLog(index uint64, l *raft.Log) error {
+func (d *Disk) GetLog(index uint64, l *raft.Log) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.faults.misread > 0 {
-		if d.faults.misread--; d.faults.misread == 0 && d.seen.first < d.seen.last {
+	if d.faults.Misread > 0 {
+		if d.faults.Misread--; d.faults.Misread == 0 && d.seen.first < d.seen.last {
 			d.faults.mixed++
 			if index++; index > d.seen.last {
 				index = d.seen.first
@@ -235,11 +245,11 @@ func (d *disk) GetLog(index uint64, l *raft.Log) error {
 }
 
 // StoreLog implements raft.LogStore.
-func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
+func (d *Disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
 
 // StoreLogs implements raft.LogStore. The disk keeps the entries without copying them, because the
 // guard makes them for this call.
-func (d *disk) StoreLogs(logs []*raft.Log) error { return d.commit(storing(logs)) }
+func (d *Disk) StoreLogs(logs []*raft.Log) error { return d.commit(storing(logs)) }
 
 func storing(logs []*raft.Log) write {
 	return write{logs: logs, apply: func(i *image) {
@@ -254,7 +264,7 @@ func storing(logs []*raft.Log) write {
 }
 
 // DeleteRange implements raft.LogStore.
-func (d *disk) DeleteRange(lo, hi uint64) error {
+func (d *Disk) DeleteRange(lo, hi uint64) error {
 	first, _ := d.FirstIndex()
 	last, _ := d.LastIndex()
 	if lo > first && hi < last {
@@ -281,13 +291,13 @@ func (d *disk) DeleteRange(lo, hi uint64) error {
 var errNoValue = errors.New("not found") // raft compares this text
 
 // Set implements raft.StableStore.
-func (d *disk) Set(key, val []byte) error {
+func (d *Disk) Set(key, val []byte) error {
 	k, v := string(key), slices.Clone(val)
 	return d.commit(write{apply: func(i *image) { i.kv[k] = v }})
 }
 
 // Get implements raft.StableStore.
-func (d *disk) Get(key []byte) ([]byte, error) {
+func (d *Disk) Get(key []byte) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v, ok := d.seen.kv[string(key)]
@@ -298,15 +308,15 @@ func (d *disk) Get(key []byte) ([]byte, error) {
 }
 
 // SetUint64 implements raft.StableStore; the guard never calls it.
-func (d *disk) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
+func (d *Disk) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
 
 // GetUint64 implements raft.StableStore; the guard never calls it.
-func (d *disk) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
+func (d *Disk) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
 
-// logEnd returns the index at which the log or the newest snapshot ends, and the stored term.
+// LogEnd returns the index at which the log or the newest snapshot ends, and the stored term.
 // Damaged entries count, and a damaged term counts as the highest one: rmd itself must notice the
 // damage.
-func (d *disk) logEnd() (last, term uint64) {
+func (d *Disk) LogEnd() (last, term uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last = d.seen.last
@@ -321,16 +331,16 @@ func (d *disk) logEnd() (last, term uint64) {
 	return last, 0
 }
 
-// keep stores the identity durably, since rmd replaces the file and syncs it.
-func (d *disk) keep(who cluster.Identity) error {
+// Keep stores the identity durably, since rmd replaces the file and syncs it.
+func (d *Disk) Keep(who cluster.Identity) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seen.who, d.safe.who = who, who
 	return nil
 }
 
-// identity returns the contents of the identity file.
-func (d *disk) identity() cluster.Identity {
+// Identity returns the contents of the identity file.
+func (d *Disk) Identity() cluster.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.seen.who
@@ -338,17 +348,17 @@ func (d *disk) identity() cluster.Identity {
 
 // rmd's levels of free space, and the free space of a healthy disk.
 const (
-	diskReserve = 256 << 20
-	diskStop    = 64 << 20
-	diskPlenty  = 1 << 40
+	Reserve = 256 << 20
+	Stop    = 64 << 20
+	plenty  = 1 << 40
 )
 
-// space returns the free bytes that the file system reports.
-func (d *disk) space(string) (uint64, error) {
+// Space returns the free bytes that the file system reports.
+func (d *Disk) Space(string) (uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.faults.free == 0 {
-		return diskPlenty, nil
+	if d.faults.Free == 0 {
+		return plenty, nil
 	}
-	return d.faults.free, nil
+	return d.faults.Free, nil
 }

@@ -1,9 +1,9 @@
-package sim
+package disk
 
 import "github.com/hashicorp/raft"
 
-// configurations returns the newest membership on a disk and the one before it.
-func (d *disk) configurations() (now, before raft.Configuration) {
+// Configurations returns the newest membership on a disk and the one before it.
+func (d *Disk) Configurations() (now, before raft.Configuration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := 0

@@ -1,4 +1,4 @@
-package sim
+package disk
 
 import (
 	"bytes"
@@ -36,13 +36,13 @@ func wholeValue(key string, b []byte) bool {
 // snapshots is the raft.SnapshotStore of a disk. Like the library's own store, it writes and syncs
 // a snapshot under a temporary name and then renames it. The snapshot is durable when the directory
 // is synced.
-type snapshots struct{ d *disk }
+type snapshots struct{ d *Disk }
 
-// snapshots returns the snapshot store.
-func (d *disk) snapshots() raft.SnapshotStore { return snapshots{d} }
+// Snapshots returns the snapshot store.
+func (d *Disk) Snapshots() raft.SnapshotStore { return snapshots{d} }
 
 type sink struct {
-	d    *disk
+	d    *Disk
 	meta raft.SnapshotMeta
 	b    bytes.Buffer
 	done bool
@@ -53,7 +53,7 @@ func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, conf raft.
 	s.d.step()
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
-	if s.d.faults.crowded {
+	if s.d.faults.Crowded {
 		return nil, fmt.Errorf("create a directory: %w", syscall.ENOSPC)
 	}
 	s.d.made++
@@ -93,7 +93,7 @@ func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 // Write implements raft.SnapshotSink.
 func (s *sink) Write(b []byte) (int, error) {
 	s.d.step()
-	if s.d.hasFault(func(f faults) bool { return f.full }) {
+	if s.d.HasFault(func(f Faults) bool { return f.Full }) {
 		return 0, fmt.Errorf("write state: %w", syscall.ENOSPC)
 	}
 	return s.b.Write(b)
@@ -117,8 +117,8 @@ func (s *sink) Close() error {
 	for range 2 { // sync state; write and sync meta
 		s.d.syncDelay()
 		s.d.step()
-		if s.d.hasFault(func(f faults) bool { return f.failing }) {
-			s.d.setFaults(func(f *faults) { f.failing, f.poisoned = false, true })
+		if s.d.HasFault(func(f Faults) bool { return f.Failing }) {
+			s.d.SetFaults(func(f *Faults) { f.Failing, f.Poisoned = false, true })
 			return fmt.Errorf("sync snapshot: %w", syscall.EIO)
 		}
 	}

@@ -1,4 +1,4 @@
-package sim
+package disk
 
 import (
 	"math/rand"
@@ -7,30 +7,30 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// faults are the current faults of a disk.
-type faults struct {
+// Faults are the current faults of a disk.
+type Faults struct {
 	stall    chan struct{} // closed when the disk continues; nil while it works
 	stalls   int           // number of faults that stall it
-	slow     int           // factor of the latency; 0 means 1
-	hindered bool          // the disk has been slow or stalled since the process started
-	failing  bool          // the next sync fails
-	poisoned bool          // a sync has failed: no further write is allowed
-	lying    bool          // syncs return without syncing
-	tearing  bool          // a write that was not synced may become durable in part
+	Slow     int           // factor of the latency; 0 means 1
+	Hindered bool          // the disk has been slow or stalled since the process started
+	Failing  bool          // the next sync fails
+	Poisoned bool          // a sync has failed: no further write is allowed
+	Lying    bool          // syncs return without syncing
+	Tearing  bool          // a write that was not synced may become durable in part
 	torn     bool          // one did
-	full     bool          // writes fail with ENOSPC
-	crowded  bool          // no file can be created, so that snapshots fail with ENOSPC
-	free     uint64        // free bytes that the file system reports; 0 means plenty
-	misread  int           // this many reads from now, one returns the record of another index
+	Full     bool          // writes fail with ENOSPC
+	Crowded  bool          // no file can be created, so that snapshots fail with ENOSPC
+	Free     uint64        // free bytes that the file system reports; 0 means plenty
+	Misread  int           // this many reads from now, one returns the record of another index
 	mixed    int           // number of reads that did
 	rotten   []rot         // flipped bits
-	setBack  bool          // the disk is an older copy of itself
-	lost     bool          // synced data is lost: the disk must not be used under its old identity
+	SetBack  bool          // the disk is an older copy of itself
+	Lost     bool          // synced data is lost: the disk must not be used under its old identity
 
-	steps  int               // this many steps of writes from now, cut is called; 0 means never
-	cut    func()            // kills the process with a power cut
-	failed func()            // called when a sync has failed
-	accuse func(what string) // reports a fault of rmd to the checker
+	Steps  int               // this many steps of writes from now, cut is called; 0 means never
+	Cut    func()            // kills the process with a power cut
+	Failed func()            // called when a sync has failed
+	Accuse func(what string) // reports a fault of rmd to the checker
 }
 
 // rot is one flipped bit.
@@ -40,35 +40,35 @@ type rot struct {
 	snap  string // id of a snapshot
 }
 
-// corrupt reports whether rmd may have read what it did not write.
-func (f faults) corrupt() bool {
-	return f.mixed > 0 || f.torn || f.setBack || len(f.rotten) > 0
+// Corrupt reports whether rmd may have read what it did not write.
+func (f Faults) Corrupt() bool {
+	return f.mixed > 0 || f.torn || f.SetBack || len(f.rotten) > 0
 }
 
 // remaining returns the faults that remain for the next process.
-func (f faults) remaining() faults {
-	return faults{slow: f.slow, lying: false, tearing: f.tearing, full: f.full, crowded: f.crowded, free: f.free,
-		rotten: f.rotten, lost: f.lost || f.lying, accuse: f.accuse}
+func (f Faults) remaining() Faults {
+	return Faults{Slow: f.Slow, Lying: false, Tearing: f.Tearing, Full: f.Full, Crowded: f.Crowded, Free: f.Free,
+		rotten: f.rotten, Lost: f.Lost || f.Lying, Accuse: f.Accuse}
 }
 
-// setFaults changes the faults with the lock held.
-func (d *disk) setFaults(f func(*faults)) {
+// SetFaults changes the faults with the lock held.
+func (d *Disk) SetFaults(f func(*Faults)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f(&d.faults)
 }
 
-// hasFault returns the result of f on the faults.
-func (d *disk) hasFault(f func(faults) bool) bool {
+// HasFault returns the result of f on the faults.
+func (d *Disk) HasFault(f func(Faults) bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return f(d.faults)
 }
 
 // reportFault reports a fault of rmd to the checker.
-func (d *disk) reportFault(what string) {
+func (d *Disk) reportFault(what string) {
 	d.mu.Lock()
-	f := d.faults.accuse
+	f := d.faults.Accuse
 	d.mu.Unlock()
 	if f != nil {
 		f(what)
@@ -76,12 +76,12 @@ func (d *disk) reportFault(what string) {
 }
 
 // step is called between two parts of a write. The process may crash there.
-func (d *disk) step() {
+func (d *Disk) step() {
 	d.mu.Lock()
 	var cut func()
-	if d.faults.steps > 0 {
-		if d.faults.steps--; d.faults.steps == 0 {
-			cut = d.faults.cut
+	if d.faults.Steps > 0 {
+		if d.faults.Steps--; d.faults.Steps == 0 {
+			cut = d.faults.Cut
 		}
 	}
 	d.mu.Unlock()
@@ -90,18 +90,18 @@ func (d *disk) step() {
 	}
 }
 
-// freeze stalls every write until the returned function, and that of every other freeze, was
+// Freeze stalls every write until the returned function, and that of every other freeze, was
 // called.
-func (d *disk) freeze() (thaw func()) {
-	d.setFaults(func(f *faults) {
+func (d *Disk) Freeze() (thaw func()) {
+	d.SetFaults(func(f *Faults) {
 		if f.stall == nil {
 			f.stall = make(chan struct{})
 		}
 		f.stalls++
-		f.hindered = true
+		f.Hindered = true
 	})
 	return func() {
-		d.setFaults(func(f *faults) {
+		d.SetFaults(func(f *Faults) {
 			if f.stalls--; f.stalls == 0 {
 				close(f.stall)
 				f.stall = nil
@@ -139,22 +139,22 @@ func tear(rng *rand.Rand, logs []*raft.Log) write {
 	return storing(out)
 }
 
-// tornWrite returns the disk as it may be after a power cut during the write of an entry. torn is
+// TornWrite returns the disk as it may be after a power cut during the write of an entry. torn is
 // false if the entry is whole there, or missing.
-func (d *disk) tornWrite() (after *disk, torn bool) {
+func (d *Disk) TornWrite() (after *Disk, torn bool) {
 	d.mu.Lock()
-	d.faults.tearing = true
+	d.faults.Tearing = true
 	next := *d.seen.logs[d.seen.last]
 	next.Index++
 	d.loose = []write{storing([]*raft.Log{&next})}
 	d.loose[0].apply(&d.seen)
 	d.mu.Unlock()
-	after = d.reopened(true)
+	after = d.Reopened(true)
 	return after, after.faults.torn && !checksumOK(after.seen.logs[next.Index].Data)
 }
 
-// rotLog flips a bit of a stored entry. It returns false if there is no entry.
-func (d *disk) rotLog() bool {
+// RotLog flips a bit of a stored entry. It returns false if there is no entry.
+func (d *Disk) RotLog() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.safe.last == 0 || d.safe.first == 0 {
@@ -175,8 +175,8 @@ func (d *disk) rotLog() bool {
 	return true
 }
 
-// rotValue flips a bit of the stored term. It returns false if there is none.
-func (d *disk) rotValue() bool {
+// RotValue flips a bit of the stored term. It returns false if there is none.
+func (d *Disk) RotValue() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	const key = "CurrentTerm"
@@ -190,8 +190,8 @@ func (d *disk) rotValue() bool {
 	return true
 }
 
-// rotSnapshot flips a bit of the newest snapshot. It returns false if there is none.
-func (d *disk) rotSnapshot() bool {
+// RotSnapshot flips a bit of the newest snapshot. It returns false if there is none.
+func (d *Disk) RotSnapshot() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.safe.snaps) == 0 || len(d.seen.snaps) != len(d.safe.snaps) {
@@ -211,9 +211,9 @@ func flip(rng *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// damaged reports whether the next start must notice damage: surely if the log or the stored term
+// Damaged reports whether the next start must notice damage: surely if the log or the stored term
 // is damaged, maybe if a snapshot is damaged, because a start may ignore that snapshot.
-func (d *disk) damaged() (surely, maybe bool) {
+func (d *Disk) Damaged() (surely, maybe bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.faults.rotten {
@@ -238,14 +238,14 @@ func (d *disk) damaged() (surely, maybe bool) {
 	return surely, maybe
 }
 
-// repair ends the faults that can end. Flipped bits and lost data remain.
-func (d *disk) repair() {
+// Repair ends the faults that can end. Flipped bits and lost data remain.
+func (d *Disk) Repair() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.faults.crowded = false
-	d.faults.slow, d.faults.full, d.faults.free, d.faults.misread, d.faults.steps, d.faults.tearing, d.faults.failing = 0, false, 0, 0, 0, false, false
-	if d.faults.lying {
-		d.faults.lying = false
+	d.faults.Crowded = false
+	d.faults.Slow, d.faults.Full, d.faults.Free, d.faults.Misread, d.faults.Steps, d.faults.Tearing, d.faults.Failing = 0, false, 0, 0, 0, false, false
+	if d.faults.Lying {
+		d.faults.Lying = false
 		for _, w := range d.loose {
 			w.apply(&d.safe)
 		}
