@@ -24,25 +24,28 @@ import (
 
 const intruderWait = 2 * time.Second
 
+// intruder attacks the replicas of a cluster from a host of its own.
+type intruder struct {
+	w    *world
+	host *host
+	name string // the server that it says it is
+}
+
 // intruder attacks every replica up to three times, each time under another name.
 func (d *driver) intruder() {
-	h := d.w.net.host("intruder", owner{})
-	defer d.w.net.crash(h)
+	x := &intruder{w: d.w, host: d.w.net.host("intruder", owner{})}
+	defer d.w.net.crash(x.host)
 	for n := range 1 + d.rng.Intn(3) {
-		name := d.intruderName(n)
-		key := sha256.Sum256([]byte(name)) // as replicas in memory derive it
-		h.mu.Lock()
-		h.server, h.key = name, ed25519.NewKeyFromSeed(key[:])
-		h.mu.Unlock()
-		d.note("%s attacks", name)
+		x.name = d.intruderName(n)
+		d.note("%s attacks", x.name)
 		for _, r := range d.w.members() {
 			l, up := r.currentProcess()
 			if !up {
 				continue
 			}
-			if slices.Contains(l.cluster.Identity().RemovedPeers, name) || !d.wasMember(name) {
+			if slices.Contains(l.cluster.Identity().RemovedPeers, x.name) || !x.wasMember() {
 				d.w.check.achieved("intruder")
-				h.attack(d.w, l)
+				x.attack(l)
 			}
 		}
 	}
@@ -60,12 +63,12 @@ func (d *driver) intruderName(n int) string {
 	return fmt.Sprintf("intruder.%d", d.rng.Intn(100))
 }
 
-// wasMember reports whether any replica knows that the member with a name was removed. Others may
+// wasMember reports whether any replica knows that the member with the name was removed. Others may
 // not know this yet.
-func (d *driver) wasMember(name string) bool {
-	for _, r := range d.w.members() {
+func (x *intruder) wasMember() bool {
+	for _, r := range x.w.members() {
 		l, _ := r.currentProcess()
-		if slices.Contains(l.cluster.Identity().RemovedPeers, name) {
+		if slices.Contains(l.cluster.Identity().RemovedPeers, x.name) {
 			return true
 		}
 	}
@@ -73,32 +76,30 @@ func (d *driver) wasMember(name string) bool {
 }
 
 // attack calls everything that one replica serves.
-func (h *host) attack(w *world, l *process) {
+func (x *intruder) attack(l *process) {
+	key := sha256.Sum256([]byte(x.name)) // as replicas in memory derive it
+	x.host.impersonate(x.name, ed25519.NewKeyFromSeed(key[:]), l.host)
 	to := l.r.id
-	_, clusterID := l.host.identity()
-	h.mu.Lock()
-	h.cluster = clusterID
-	h.mu.Unlock()
 	term, leader := l.cluster.Term(), string(l.cluster.Identity().ServerID())
 	for _, m := range protocol.Methods {
-		if m.Number == 0 || l.host.handlerOf(m.Number) == nil {
+		if m.Number == 0 || !l.host.serves(m.Number) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(h.running, intruderWait)
-		b, err := h.Call(ctx, to, m.Number, intruderRequest(m.Number))
+		ctx, cancel := context.WithTimeout(x.host.lifetime(), intruderWait)
+		b, err := x.host.Call(ctx, to, m.Number, intruderRequest(m.Number))
 		cancel()
 		if err == nil && !refuses(m, b) && l.alive() {
-			w.check.fail("S14: %s answers %s, who is no member, to %s: %s", to, h.server, m.Name, b)
+			x.w.check.fail("S14: %s answers %s, who is no member, to %s: %s", to, x.name, m.Name, b)
 		}
 	}
-	for _, name := range []string{h.server, leader} {
-		head := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(name), Addr: []byte(h.id)}
-		h.attackRaft(w, l, head, term+5)
+	for _, name := range []string{x.name, leader} {
+		head := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(name), Addr: []byte(x.host.Addr())}
+		x.attackRaft(l, head, term+5)
 	}
 }
 
 // attackRaft sends Raft's requests.
-func (h *host) attackRaft(w *world, l *process, head raft.RPCHeader, term uint64) {
+func (x *intruder) attackRaft(l *process, head raft.RPCHeader, term uint64) {
 	to, id := raft.ServerAddress(l.r.id), l.cluster.Identity().ServerID()
 	last := l.cluster.LastIndex()
 	bad := &raft.Log{Index: last + 1, Term: term, Data: []byte("nonsense")}
@@ -107,33 +108,26 @@ func (h *host) attackRaft(w *world, l *process, head raft.RPCHeader, term uint64
 		send func() error
 	}{
 		{"AppendEntries", func() error {
-			return h.AppendEntries(id, to, &raft.AppendEntriesRequest{RPCHeader: head, Term: term, PrevLogEntry: last, PrevLogTerm: term - 5, Entries: []*raft.Log{bad}, LeaderCommitIndex: last + 1}, &raft.AppendEntriesResponse{})
+			return x.host.AppendEntries(id, to, &raft.AppendEntriesRequest{RPCHeader: head, Term: term, PrevLogEntry: last, PrevLogTerm: term - 5, Entries: []*raft.Log{bad}, LeaderCommitIndex: last + 1}, &raft.AppendEntriesResponse{})
 		}},
 		{"RequestVote", func() error {
-			return h.RequestVote(id, to, &raft.RequestVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9, LastLogTerm: term}, &raft.RequestVoteResponse{})
+			return x.host.RequestVote(id, to, &raft.RequestVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9, LastLogTerm: term}, &raft.RequestVoteResponse{})
 		}},
 		{"RequestPreVote", func() error {
-			return h.RequestPreVote(id, to, &raft.RequestPreVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9, LastLogTerm: term}, &raft.RequestPreVoteResponse{})
+			return x.host.RequestPreVote(id, to, &raft.RequestPreVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9, LastLogTerm: term}, &raft.RequestPreVoteResponse{})
 		}},
 		{"TimeoutNow", func() error {
-			return h.TimeoutNow(id, to, &raft.TimeoutNowRequest{RPCHeader: head}, &raft.TimeoutNowResponse{})
+			return x.host.TimeoutNow(id, to, &raft.TimeoutNowRequest{RPCHeader: head}, &raft.TimeoutNowResponse{})
 		}},
 		{"InstallSnapshot", func() error {
 			q := &raft.InstallSnapshotRequest{RPCHeader: head, Term: term, SnapshotVersion: raft.SnapshotVersionMax, LastLogIndex: last + 9, LastLogTerm: term}
-			return h.ask(l.r.id, q, new(raft.InstallSnapshotRequest), &raft.InstallSnapshotResponse{}, []byte("RMDS"))
+			return x.host.offerSnapshot(l.r.id, q, []byte("RMDS"))
 		}},
 	} {
 		if err := try.send(); err == nil && l.alive() {
-			w.check.fail("S14: %s answers %s of %s, who is no member, in the name of %s", l.r.id, try.what, h.server, head.ID)
+			x.w.check.fail("S14: %s answers %s of %s, who is no member, in the name of %s", l.r.id, try.what, x.name, head.ID)
 		}
 	}
-}
-
-// handlerOf returns the handler of a method, or nil.
-func (h *host) handlerOf(method byte) handler {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.handlers[method]
 }
 
 // intruderRequest returns the request for a method.

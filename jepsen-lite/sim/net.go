@@ -123,6 +123,20 @@ func (n *network) deny(some func(to string, msg any) bool) {
 	n.denied = some
 }
 
+// hangOn lets some messages hang until the network heals: they are neither delivered nor answered.
+func (n *network) hangOn(some func(msg any) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hang = some
+}
+
+// lastInstall returns the last request to install a snapshot, with its data.
+func (n *network) lastInstall() (q raft.InstallSnapshotRequest, data []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return *n.install, n.data
+}
+
 // setWeather changes the weather of all links.
 func (n *network) setWeather(change func(*weather)) {
 	n.mu.Lock()

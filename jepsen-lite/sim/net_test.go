@@ -180,57 +180,6 @@ func TestNetFrozen(t *testing.T) {
 	})
 }
 
-// TestClock checks that a step lasts, that drift grows with time, and that a later change starts
-// from the time that the clock shows.
-func TestClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &replica{}
-		off := func() time.Duration { return time.Until(r.wall()) }
-		if off() != 0 {
-			t.Errorf("a clock that was never set is off by %s", off())
-		}
-		r.setClock(time.Minute, 0)
-		time.Sleep(time.Hour)
-		if off() != time.Minute {
-			t.Errorf("off by %s", off())
-		}
-		r.setClock(0, -100)
-		time.Sleep(10 * time.Second)
-		if off() != 59*time.Second {
-			t.Errorf("off by %s", off())
-		}
-		r.setClock(-time.Minute, 0)
-		if off() != -time.Second {
-			t.Errorf("off by %s", off())
-		}
-	})
-}
-
-// TestOwner checks that every goroutine that a marked goroutine starts has its mark, and no other
-// one.
-func TestOwner(t *testing.T) {
-	l := &process{}
-	seen := make(chan *process, 1)
-	go func() {
-		l.owner = mark(l, "x")
-		go func() { seen <- current() }()
-	}()
-	if got := <-seen; got != l {
-		t.Errorf("a child is of %p, want %p", got, l)
-	}
-	if current() != nil {
-		t.Error("the mark went to its maker's maker")
-	}
-	l.owner.forget()
-	go func() {
-		l.owner.markGoroutine()
-		seen <- current()
-	}()
-	if got := <-seen; got != nil {
-		t.Error("a mark that was forgotten is known")
-	}
-}
-
 // TestNetPipeline checks that the requests of a pipeline arrive in order, that several are under
 // way at a time, and that a lost one ends the pipeline.
 func TestNetPipeline(t *testing.T) {

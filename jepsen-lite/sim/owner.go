@@ -4,27 +4,23 @@ import (
 	"context"
 	"runtime/pprof"
 	"sync"
-	"time"
 	"unsafe"
 )
 
-// owner is the mark of all goroutines of one simulated process. It tells processes apart where a
-// real process has global state (failpoints, metrics). It is a profiler label: the runtime passes
-// it on to every goroutine that a marked goroutine starts. The network marks goroutines that serve
-// a request with the owner of the serving host.
+// owner is the mark of all goroutines of one simulated process. The zero value marks none.
 type owner struct{ ctx context.Context }
 
-// owners maps a mark to its process.
-var owners sync.Map // unsafe.Pointer to *process
+// owners maps a mark to what it stands for.
+var owners sync.Map // by unsafe.Pointer
 
 //go:linkname profLabel runtime/pprof.runtime_getProfLabel
 func profLabel() unsafe.Pointer
 
-// mark creates the mark of a process and marks the calling goroutine.
-func mark(l *process, name string) owner {
+// newOwner creates a mark that stands for of, and marks the calling goroutine.
+func newOwner(name string, of any) owner {
 	o := owner{pprof.WithLabels(context.Background(), pprof.Labels("replica", name))}
 	o.markGoroutine()
-	owners.Store(profLabel(), l)
+	owners.Store(profLabel(), of)
 	return o
 }
 
@@ -35,7 +31,7 @@ func (o owner) markGoroutine() {
 	}
 }
 
-// forget removes a mark from owners.
+// forget makes the mark stand for nothing.
 func (o owner) forget() {
 	done := make(chan struct{})
 	go func() {
@@ -46,41 +42,12 @@ func (o owner) forget() {
 	<-done
 }
 
-// current returns the process of the calling goroutine, or nil for goroutines of the load, the
-// faults and the checker.
-func current() *process {
+// currentOwner returns what the mark of the calling goroutine stands for, or nil if it has none.
+func currentOwner() any {
 	p := profLabel()
 	if p == nil {
 		return nil
 	}
-	l, ok := owners.Load(p)
-	if !ok {
-		return nil
-	}
-	return l.(*process)
-}
-
-// commandMax is how long an operator waits for a command. It is longer than rmd's own limits. It is
-// finite, because a command such as a snapshot takes as long as the disk hangs.
-const commandMax = 30 * time.Second
-
-// snapshot makes a process take a snapshot, as its operator would.
-func (l *process) snapshot() error { return l.command(l.cluster.Snapshot) }
-
-// command runs a command in a process, as its admin port would. It returns errLost after
-// commandMax.
-func (l *process) command(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		l.owner.markGoroutine()
-		done <- f()
-	}()
-	t := time.NewTimer(commandMax)
-	defer t.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-t.C:
-		return errLost
-	}
+	of, _ := owners.Load(p)
+	return of
 }

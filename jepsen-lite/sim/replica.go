@@ -167,7 +167,7 @@ func awaitEnd(ended <-chan struct{}) bool {
 // open starts the process.
 func (l *process) open() error {
 	r := l.r
-	l.owner = mark(l, r.id)
+	l.owner = newOwner(r.id, l)
 	l.host, l.log = r.w.net.host(r.id, l.owner), newLogpipe()
 	last, term := l.disk.LogEnd()
 	r.w.check.processStarted(r.id, string(l.disk.Identity().ServerID()), last, term)

@@ -237,6 +237,9 @@ func (h *host) timeout(end <-chan time.Time, conn <-chan struct{}) error {
 	return errLost
 }
 
+// deliver gives a message to Raft at once, as if it had been on its way since long ago.
+func (h *host) deliver(rpc raft.RPC) { h.ch <- rpc }
+
 // Consumer implements raft.Transport.
 func (h *host) Consumer() <-chan raft.RPC { return h.ch }
 

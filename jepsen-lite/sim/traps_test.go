@@ -136,9 +136,7 @@ func isTimeoutNow(msg any) bool { _, ok := msg.(*raft.TimeoutNowRequest); return
 func TestTrap696(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		old := s.leader(10 * election)
-		s.net.mu.Lock()
-		s.net.hang = isTimeoutNow
-		s.net.mu.Unlock()
+		s.net.hangOn(isTimeoutNow)
 		l, _ := old.currentProcess()
 		if err := l.command(func() error { return l.cluster.Transfer("") }); err == nil {
 			t.Error("the transfer succeeded")
@@ -158,9 +156,7 @@ func TestTrap696Library(t *testing.T) {
 		if err := l.apply(); err != nil {
 			t.Fatal(err)
 		}
-		b.net.mu.Lock()
-		b.net.hang = isTimeoutNow
-		b.net.mu.Unlock()
+		b.net.hangOn(isTimeoutNow)
 		_ = l.raft.LeadershipTransfer().Error()
 		time.Sleep(5 * time.Minute)
 		if err := l.apply(); err != raft.ErrLeadershipTransferInProgress || l.raft.State() != raft.Leader {
