@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"rmd/jepsen-lite/sim/owner"
 )
 
 // bare is a cluster of hashicorp/raft alone, on the same simulated network, without rmd's guard,
@@ -104,7 +106,7 @@ func newBare(t *testing.T) *bare {
 
 // start starts a process on the stores of r.
 func (b *bare) start(r *bareReplica) {
-	r.host, r.fsm = b.net.host(r.id, owner{}), &remembering{seen: map[string]bool{}}
+	r.host, r.fsm = b.net.host(r.id, owner.Mark{}), &remembering{seen: map[string]bool{}}
 	r.host.Identify("0", "bare")
 	rc := raft.DefaultConfig()
 	rc.LocalID, rc.Logger, rc.TrailingLogs = raft.ServerID(r.id), raftLogger{hclog.NewNullLogger(), b.w, r.id}, 0

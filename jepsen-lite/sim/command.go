@@ -1,11 +1,15 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"rmd/jepsen-lite/sim/owner"
+)
 
 // current returns the process of the calling goroutine, or nil for goroutines of the load, the
 // faults and the checker.
 func current() *process {
-	l, _ := currentOwner().(*process)
+	l, _ := owner.Current().(*process)
 	return l
 }
 
@@ -21,7 +25,7 @@ func (l *process) snapshot() error { return l.command(l.cluster.Snapshot) }
 func (l *process) command(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		l.owner.markGoroutine()
+		l.owner.MarkGoroutine()
 		done <- f()
 	}()
 	t := time.NewTimer(commandMax)

@@ -102,7 +102,7 @@ func (d *driver) refuseEntry() {
 	d.note("%s proposes an entry that the others refuse", old.id)
 	newer := (&event.Batch{Level: nextLevel, Sequence: ^uint64(0)}).Encode()
 	go func() {
-		l.owner.markGoroutine()
+		l.owner.MarkGoroutine()
 		l.cluster.Propose(newer)
 	}()
 	time.Sleep(100 * time.Millisecond) // until the entry is in the log

@@ -130,7 +130,7 @@ func (d *driver) propose(r *replica, n int) {
 	empty := (&event.Batch{Level: event.Level, Sequence: ^uint64(0)}).Encode()
 	for range n {
 		go func() {
-			l.owner.markGoroutine()
+			l.owner.MarkGoroutine()
 			l.cluster.Propose(empty)
 		}()
 		time.Sleep(2 * time.Millisecond)

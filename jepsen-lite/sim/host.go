@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/jepsen-lite/sim/owner"
 	"rmd/server"
 	"rmd/transport/forward"
 	"rmd/transport/peer"
@@ -22,7 +23,7 @@ import (
 type host struct {
 	net     *network
 	id      string // also the address
-	owner   owner
+	owner   owner.Mark
 	ch      chan raft.RPC
 	down    chan struct{}
 	running context.Context
@@ -63,7 +64,7 @@ var (
 var _ server.Peer = (*host)(nil)
 
 // host creates the network end of a process and starts to send its status.
-func (n *network) host(id string, o owner) *host {
+func (n *network) host(id string, o owner.Mark) *host {
 	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
 		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]notice{},
 		heard: make(chan struct{}), nudge: make(chan struct{}, 1)}
@@ -77,7 +78,7 @@ func (n *network) host(id string, o owner) *host {
 
 // proof tells a host that the process of another host has ended.
 func (h *host) proof(id string) {
-	h.owner.markGoroutine()
+	h.owner.MarkGoroutine()
 	time.Sleep(time.Millisecond)
 	h.mu.Lock()
 	gone := h.gone
@@ -275,7 +276,7 @@ func (c *call) giveUp() {
 // deliver transports a request and its answer. Forwarded inputs are never doubled, because a real
 // connection cannot double them: a copy of the call ends with its connection.
 func (c *call) deliver() {
-	c.to.owner.markGoroutine()
+	c.to.owner.MarkGoroutine()
 	arrives, twice := c.from.net.travel(c.from, c.to, len(c.req))
 	if !arrives {
 		return
@@ -401,7 +402,7 @@ func (h *host) Close() error { return nil }
 
 // tellNotes sends the status of this process to all others until its end.
 func (h *host) tellNotes() {
-	h.owner.markGoroutine()
+	h.owner.MarkGoroutine()
 	t := time.NewTicker(noteInterval)
 	defer t.Stop()
 	for {

@@ -13,6 +13,7 @@ import (
 
 	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
+	"rmd/jepsen-lite/sim/owner"
 	"rmd/scheduler/input"
 	"rmd/transport/forward"
 	"rmd/yarn"
@@ -33,7 +34,7 @@ type intruder struct {
 
 // intruder attacks every replica up to three times, each time under another name.
 func (d *driver) intruder() {
-	x := &intruder{w: d.w, host: d.w.net.host("intruder", owner{})}
+	x := &intruder{w: d.w, host: d.w.net.host("intruder", owner.Mark{})}
 	defer d.w.net.crash(x.host)
 	for n := range 1 + d.rng.Intn(3) {
 		x.name = d.intruderName(n)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/jepsen-lite/sim/owner"
 	"rmd/transport/peer"
 )
 
@@ -18,7 +19,7 @@ import (
 func twoHosts(t *testing.T) (n *network, a, b *host, heard func() int) {
 	t.Helper()
 	n = newNetwork(1)
-	a, b = n.host("a", owner{}), n.host("b", owner{})
+	a, b = n.host("a", owner.Mark{}), n.host("b", owner.Mark{})
 	a.Identify("0", "c")
 	b.Identify("0", "c")
 	calls := 0
@@ -186,7 +187,7 @@ func TestNetPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(1)
 		n.pipelined = true
-		a, b := n.host("a", owner{}), n.host("b", owner{})
+		a, b := n.host("a", owner.Mark{}), n.host("b", owner.Mark{})
 		a.Identify("0", "c")
 		b.Identify("0", "c")
 		go func() {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"rmd/jepsen-lite/sim/bubble"
 )
 
 // plan is the run that a seed stands for: the cluster, its load and every fault with its time.
@@ -97,7 +99,7 @@ func kindOf(name string) faultKind {
 func execute(t *testing.T, p plan) (res Result) {
 	listen()
 	begin := time.Now()
-	bubble(t, func(t *testing.T) { res = executeInBubble(t, p) })
+	bubble.Test(t, func(t *testing.T) { res = executeInBubble(t, p) })
 	res.Real = time.Since(begin)
 	return res
 }

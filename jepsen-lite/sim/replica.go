@@ -15,6 +15,7 @@ import (
 	"rmd/fsm"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/owner"
 	"rmd/leader"
 	"rmd/scheduler/planner"
 	"rmd/server"
@@ -45,7 +46,7 @@ type replica struct {
 // process is one running process: rmd's replica on the simulated disk, network and clock.
 type process struct {
 	r      *replica
-	owner  owner
+	owner  owner.Mark
 	disk   *disk.Disk
 	level  uint32
 	host   *host
@@ -167,7 +168,7 @@ func awaitEnd(ended <-chan struct{}) bool {
 // open starts the process.
 func (l *process) open() error {
 	r := l.r
-	l.owner = newOwner(r.id, l)
+	l.owner = owner.New(r.id, l)
 	l.host, l.log = r.w.net.host(r.id, l.owner), newLogpipe()
 	last, term := l.disk.LogEnd()
 	r.w.check.processStarted(r.id, string(l.disk.Identity().ServerID()), last, term)
@@ -176,7 +177,7 @@ func (l *process) open() error {
 		l.cancel()
 		r.w.net.crash(l.host)
 		l.log.end()
-		l.owner.forget()
+		l.owner.Forget()
 		return fmt.Errorf("start %s: %w", r.id, err)
 	}
 	l.machine, l.cluster, l.forwarder = l.server.Machine(), l.server.Cluster(), l.server.Forwarder()
@@ -320,7 +321,7 @@ func (r *replica) end(power bool) {
 		}
 		_ = l.server.Close()
 		l.wg.Wait()
-		l.owner.forget()
+		l.owner.Forget()
 		r.set(func(r *replica) { r.restarts += restarts })
 	}()
 }

@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/jepsen-lite/sim/bubble"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -24,7 +25,7 @@ type story struct {
 
 // tellStory runs a story in a bubble.
 func tellStory(t *testing.T, opt settings, f func(s *story)) {
-	bubble(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := &story{world: newWorld(t, 1, opt), apps: map[string]yarn.ApplicationID{}, resp: map[string]int32{}}
 		s.boot()
 		f(s)

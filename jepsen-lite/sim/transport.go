@@ -221,7 +221,7 @@ func (h *host) quick(q request, answer chan raft.RPCResponse) bool {
 		return false
 	}
 	go func() {
-		h.owner.markGoroutine()
+		h.owner.MarkGoroutine()
 		beat(q.rpc(answer))
 	}()
 	return true

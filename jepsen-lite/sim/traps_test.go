@@ -12,6 +12,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/internal/exitcode"
+	"rmd/jepsen-lite/sim/bubble"
 )
 
 // Traps of hashicorp/raft. Most of them have two tests: one shows the trap in the library alone,
@@ -23,7 +24,7 @@ import (
 func TestTrap695(t *testing.T) {
 	for _, guarded := range []bool{false, true} {
 		two := false
-		bubble(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			opt := plainSettings()
 			opt.fastPath = !guarded
 			w := newWorld(t, 1, opt)
@@ -99,7 +100,7 @@ func TestTrap697(t *testing.T) {
 
 // TestTrap697Library shows that the library alone sends this snapshot without end.
 func TestTrap697Library(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		b := newBare(t)
 		old := b.leader(nil)
 		for range 10 {
@@ -150,7 +151,7 @@ func TestTrap696(t *testing.T) {
 
 // TestTrap696Library shows that the library alone refuses without end.
 func TestTrap696Library(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		b := newBare(t)
 		l := b.leader(nil)
 		if err := l.apply(); err != nil {
@@ -190,7 +191,7 @@ func TestTrap503(t *testing.T) {
 
 // TestTrap503Library shows that the library alone keeps such a leader.
 func TestTrap503Library(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		b := newBare(t)
 		l := b.leader(nil)
 		l.logs.mu.Lock()
@@ -225,7 +226,7 @@ func TestTrapCommit(t *testing.T) {
 
 // TestTrapCommitLibrary shows that the library alone applies them.
 func TestTrapCommitLibrary(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		b := newBare(t)
 		old := b.leader(nil)
 		if err := old.apply(); err != nil {

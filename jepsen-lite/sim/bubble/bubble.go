@@ -1,4 +1,6 @@
-package sim
+// Package bubble runs a test of whole clusters in a bubble of testing/synctest, where time is virtual.
+// It knows only which goroutines hashicorp/raft leaves behind.
+package bubble
 
 import (
 	"regexp"
@@ -16,9 +18,9 @@ var bubbleName = regexp.MustCompile(`^goroutine \d+ .*(synctest bubble \d+)\]`)
 // transfer.
 var leaks = []string{"raft.(*Raft).leadershipTransfer(", "raft.(*Raft).leaderLoop.func2("}
 
-// bubble is synctest.Test for clusters. It tolerates the goroutines in leaks that the library
+// Test is synctest.Test for clusters. It tolerates the goroutines in leaks that the library
 // leaves behind; any other goroutine that remains is a deadlock.
-func bubble(t *testing.T, f func(t *testing.T)) {
+func Test(t *testing.T, f func(t *testing.T)) {
 	name := ""
 	defer func() {
 		p := recover()
@@ -30,7 +32,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		name = bubbleOf(firstLine(stack()))
+		name = nameOf(firstLine(stack()))
 		f(t)
 	})
 }
@@ -40,7 +42,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 func onlyLeaks(dump, bubble string) bool {
 	found := false
 	for g := range strings.SplitSeq(dump, "\n\n") {
-		if bubbleOf(firstLine(g)) != bubble {
+		if nameOf(firstLine(g)) != bubble {
 			continue
 		}
 		known := false
@@ -55,7 +57,7 @@ func onlyLeaks(dump, bubble string) bool {
 	return found
 }
 
-func bubbleOf(line string) string {
+func nameOf(line string) string {
 	if m := bubbleName.FindStringSubmatch(line); m != nil {
 		return m[1]
 	}

@@ -1,4 +1,4 @@
-package sim
+package bubble
 
 import (
 	"strings"
@@ -25,8 +25,8 @@ func TestOnlyLeaks(t *testing.T) {
 			t.Errorf("%v for\n%s", got, strings.Join(c.dump, "\n"))
 		}
 	}
-	bubble(t, func(t *testing.T) {
-		if got := bubbleOf(firstLine(stack())); !strings.HasPrefix(got, "synctest bubble ") {
+	Test(t, func(t *testing.T) {
+		if got := nameOf(firstLine(stack())); !strings.HasPrefix(got, "synctest bubble ") {
 			t.Errorf("the bubble is %q in\n%s", got, stack())
 		}
 	})
@@ -40,7 +40,7 @@ func TestBubblePanicsOnLeak(t *testing.T) {
 			t.Error("nothing was told of a goroutine that waits for ever")
 		}
 	}()
-	bubble(t, func(*testing.T) {
+	Test(t, func(*testing.T) {
 		never := make(chan struct{})
 		go func() { <-never }()
 	})
