@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/owner"
 )
 
@@ -16,14 +17,14 @@ import (
 // transport and watchdogs. It shows that the library still has the faults that rmd works around.
 type bare struct {
 	t   *testing.T
-	net *network
+	net *network.Network
 	w   *world // only for its hook on raft's log messages
 	rs  []*bareReplica
 }
 
 type bareReplica struct {
 	id    string
-	host  *host
+	host  *network.Host
 	raft  *raft.Raft
 	logs  *hangingStore
 	snaps raft.SnapshotStore
@@ -90,7 +91,7 @@ func (*remembering) Persist(sink raft.SnapshotSink) error { return sink.Close() 
 func (*remembering) Release()                             {}
 
 func newBare(t *testing.T) *bare {
-	b := &bare{t: t, net: newNetwork(1), w: &world{yield: &yielder{}}}
+	b := &bare{t: t, net: network.New(1), w: &world{yield: &yielder{}}}
 	var conf raft.Configuration
 	for _, id := range []string{"a", "b", "c"} {
 		r := &bareReplica{id: id, logs: &hangingStore{InmemStore: raft.NewInmemStore()}, snaps: raft.NewInmemSnapshotStore()}
@@ -106,7 +107,7 @@ func newBare(t *testing.T) *bare {
 
 // start starts a process on the stores of r.
 func (b *bare) start(r *bareReplica) {
-	r.host, r.fsm = b.net.host(r.id, owner.Mark{}), &remembering{seen: map[string]bool{}}
+	r.host, r.fsm = b.net.Connect(r.id, owner.Mark{}), &remembering{seen: map[string]bool{}}
 	r.host.Identify("0", "bare")
 	rc := raft.DefaultConfig()
 	rc.LocalID, rc.Logger, rc.TrailingLogs = raft.ServerID(r.id), raftLogger{hclog.NewNullLogger(), b.w, r.id}, 0
@@ -118,7 +119,7 @@ func (b *bare) start(r *bareReplica) {
 
 // crash kills a process.
 func (b *bare) crash(r *bareReplica) {
-	b.net.crash(r.host)
+	b.net.Crash(r.host)
 	if err := r.raft.Shutdown().Error(); err != nil {
 		b.t.Error(err)
 	}
@@ -147,7 +148,7 @@ func (r *bareReplica) apply() error {
 	case err := <-done:
 		return err
 	case <-time.After(5 * time.Second):
-		return errLost
+		return network.ErrLost
 	}
 }
 
@@ -158,7 +159,7 @@ func (b *bare) stop() {
 			close(r.logs.hang)
 		}
 		r.logs.mu.Unlock()
-		b.net.crash(r.host)
+		b.net.Crash(r.host)
 		_ = r.raft.Shutdown().Error()
 	}
 	time.Sleep(time.Minute)

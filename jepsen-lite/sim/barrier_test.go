@@ -37,20 +37,20 @@ func TestTrap697Barrier(t *testing.T) {
 		if at, _ := l.machine.Applied(); err != nil || list[0].Index <= at {
 			t.Fatalf("the newest snapshot of %+v does not end behind the last command, %d (%v): does the scenario still show the trap?", list, at, err)
 		}
-		s.net.isolate(old.id, true, true)
+		s.net.Isolate(old.id, true, true)
 		for range 3 {
 			go l.cluster.Propose(emptyEntry())
 			time.Sleep(5 * time.Millisecond)
 		}
 		s.leader(10*election, old)
-		before := s.net.countInstalls()
-		s.net.heal()
+		before := s.net.CountInstalls()
+		s.net.Heal()
 		time.Sleep(4 * election)
 		s.submit("app3", "a", 0, "")
 		if !s.inStep(time.Minute) {
 			t.Error("the old leader does not follow")
 		}
-		if n := s.net.countInstalls() - before; n > 3 {
+		if n := s.net.CountInstalls() - before; n > 3 {
 			t.Errorf("%d snapshots were sent", n)
 		}
 	})

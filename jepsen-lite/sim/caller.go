@@ -57,7 +57,7 @@ func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
-	l.host.wake()
+	l.host.Wake()
 	// The replica works on a copy, as if the call had come over a wire.
 	copied, err := input.DecodeRequest(input.EncodeRequest(nil, req))
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool)
 		return nil, false
 	}
 	reply, index, err := l.forwarder.Do(ctx, copied)
-	l.host.wake()
+	l.host.Wake()
 	if l.ctx.Err() != nil || err != nil {
 		c.w.check.unknown()
 		return nil, false

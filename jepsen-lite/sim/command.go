@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/owner"
 )
 
@@ -34,6 +35,6 @@ func (l *process) command(f func() error) error {
 	case err := <-done:
 		return err
 	case <-t.C:
-		return errLost
+		return network.ErrLost
 	}
 }

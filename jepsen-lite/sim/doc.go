@@ -3,8 +3,8 @@
 // Three or five replicas run in one testing/synctest bubble together with simulated nodes, AMs,
 // clients and operators. Each replica is assembled by rmd's own code (server.Open), with all its
 // timers. Only its ports for REST and Hadoop are not opened. The simulation replaces these parts
-// (server.Parts): the network (net.go, host.go, transport.go), the disk (package disk), the wall
-// clock (clock.go) and random numbers.
+// (server.Parts): the network (package network), the disk (package disk), the wall clock
+//  (clock.go) and random numbers.
 //
 //	load ─▶ forwarder ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
 //	                                └──▶ machine ─▶ checker

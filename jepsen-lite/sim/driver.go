@@ -152,7 +152,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		return leads, 0
 	}
 	step = time.Since(begin)
-	terms, installs := w.check.terms(), w.net.countInstalls()
+	terms, installs := w.check.terms(), w.net.CountInstalls()
 	defer func() { w.checkCalm(terms, installs) }()
 	d.movedAt = time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
@@ -215,8 +215,8 @@ func (w *world) checkCalm(terms, installs int) {
 	if w.opt.trailing <= 1 { // a follower that is one entry behind needs a snapshot
 		most += trailingMax
 	}
-	if n := w.net.countInstalls() - installs; n > most {
-		w.check.fail("L4: %d snapshots were sent in the calm, the last ones: %q", n, w.net.toldInstalls(10))
+	if n := w.net.CountInstalls() - installs; n > most {
+		w.check.fail("L4: %d snapshots were sent in the calm, the last ones: %q", n, w.net.ToldInstalls(10))
 	}
 }
 

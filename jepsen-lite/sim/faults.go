@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/failpoint"
+	"rmd/jepsen-lite/sim/network"
 	"rmd/scheduler/input"
 )
 
@@ -79,7 +80,7 @@ func (d *driver) provoke(name failpoint.Name) {
 func (d *driver) isolate() {
 	r, way := d.victim(), d.rng.Intn(3)
 	d.note("%s is cut off (in %v, out %v)", r.id, way != 1, way != 0)
-	d.w.net.isolate(r.id, way != 1, way != 0)
+	d.w.net.Isolate(r.id, way != 1, way != 0)
 }
 
 // cutLink cuts one direction between two replicas. Both still reach the others.
@@ -87,26 +88,26 @@ func (d *driver) cutLink() {
 	a, b := d.victim(), d.randomMember()
 	if a != b {
 		d.note("nothing goes from %s to %s", a.id, b.id)
-		d.w.net.sever(a.id, b.id)
+		d.w.net.Sever(a.id, b.id)
 	}
 }
 
 func (d *driver) loss() {
 	d.note("messages are lost")
 	n := 2 + d.rng.Intn(20)
-	d.w.net.setWeather(func(w *weather) { w.loss = n })
+	d.w.net.SetWeather(func(w *network.Weather) { w.Loss = n })
 }
 
 func (d *driver) double() {
 	d.note("messages come twice")
 	n := 1 + d.rng.Intn(10)
-	d.w.net.setWeather(func(w *weather) { w.double = n })
+	d.w.net.SetWeather(func(w *network.Weather) { w.Double = n })
 }
 
 func (d *driver) reorder() {
 	d.note("messages overtake each other")
 	n, most := 1+d.rng.Intn(10), time.Duration(1+d.rng.Intn(400))*time.Millisecond
-	d.w.net.setWeather(func(w *weather) { w.late, w.lateness = n, most })
+	d.w.net.SetWeather(func(w *network.Weather) { w.Late, w.Lateness = n, most })
 }
 
 func (d *driver) slowLink() {
@@ -114,15 +115,15 @@ func (d *driver) slowLink() {
 	if a == b {
 		return
 	}
-	w := weather{delay: time.Duration(d.rng.Intn(200)) * time.Millisecond, jitter: time.Duration(1+d.rng.Intn(200)) * time.Millisecond,
-		perByte: time.Duration(d.rng.Intn(20)) * time.Microsecond}
+	w := network.Weather{Delay: time.Duration(d.rng.Intn(200)) * time.Millisecond, Jitter: time.Duration(1+d.rng.Intn(200)) * time.Millisecond,
+		PerByte: time.Duration(d.rng.Intn(20)) * time.Microsecond}
 	d.note("the way from %s to %s is slow: %+v", a.id, b.id, w)
-	d.w.net.turnLink(a.id, b.id, w)
+	d.w.net.TurnLink(a.id, b.id, w)
 }
 
 func (d *driver) reset() {
 	for range 1 + d.rng.Intn(20) {
-		d.w.net.reset(d.randomMember().id, d.randomMember().id)
+		d.w.net.Reset(d.randomMember().id, d.randomMember().id)
 		time.Sleep(time.Duration(d.rng.Intn(50)) * time.Millisecond)
 	}
 }

@@ -75,7 +75,7 @@ func (d *driver) lateFirstEntry() {
 			o.logs(id, message, hold)
 		}
 	}
-	w.net.isolate(first.id, true, true)
+	w.net.Isolate(first.id, true, true)
 	d.propose(first, 2+d.rng.Intn(4))
 	w.atLog.Store(&hook)
 	first.crash()
@@ -104,13 +104,13 @@ func (d *driver) lateFirstEntry() {
 // often enough.
 func (d *driver) heartbeatsOnly(first *replica, enough <-chan struct{}, end <-chan time.Time) bool {
 	w := d.w
-	w.net.deny(func(to string, msg any) bool {
+	w.net.Deny(func(to string, msg any) bool {
 		q, entries := msg.(*raft.AppendEntriesRequest)
 		_, install := msg.(*raft.InstallSnapshotRequest)
 		return to == first.id && (install || entries && (q.PrevLogEntry > 0 || len(q.Entries) > 0))
 	})
 	for _, r := range w.members() {
-		w.net.join(first.id, r.id)
+		w.net.Join(first.id, r.id)
 	}
 	if err := first.start(); err != nil {
 		d.note("%v", err)

@@ -9,6 +9,7 @@ import (
 
 	"rmd/cluster"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/network"
 )
 
 // Faults of disks.
@@ -120,7 +121,7 @@ func (d *driver) crowd(l *process) {
 		}
 		return nil
 	})
-	if silent != nil && !errors.Is(silent, errLost) && l.alive() {
+	if silent != nil && !errors.Is(silent, network.ErrLost) && l.alive() {
 		d.w.check.fail("%s cannot write snapshots and does not say so: %v", l.r.id, silent)
 	}
 	d.sleep(time.Second, 4*time.Second)

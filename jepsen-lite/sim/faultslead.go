@@ -30,7 +30,7 @@ func (d *driver) staleLeader() {
 		}
 	}
 	w.atLog.Store(&hold)
-	w.net.isolate(r.id, true, true)
+	w.net.Isolate(r.id, true, true)
 	ctx, cancel := context.WithTimeout(w.ctx, lease+stands)
 	defer cancel()
 	c := &caller{w: w, name: "stale", rng: rand.New(rand.NewSource(d.rng.Int63())), at: slices.Index(w.members(), r)}
@@ -38,7 +38,7 @@ func (d *driver) staleLeader() {
 		c.read(ctx)
 	}
 	w.atLog.Store(nil)
-	w.net.heal()
+	w.net.Heal()
 }
 
 // healthyMembers returns all members if all of them run and vote and no operation is changing the
@@ -76,33 +76,33 @@ func (d *driver) fork() {
 		}
 		for _, r := range rest {
 			if r.id != id {
-				w.net.partition(id, r.id)
+				w.net.Partition(id, r.id)
 			}
 		}
-		w.net.join(id, torn.id)
+		w.net.Join(id, torn.id)
 		select {
 		case won <- rest[i]:
 		default:
 		}
 	}
 	for _, r := range rest {
-		w.net.partition(first.id, r.id)
-		w.net.partition(torn.id, r.id)
+		w.net.Partition(first.id, r.id)
+		w.net.Partition(torn.id, r.id)
 	}
 	w.atLog.Store(&split)
 	defer w.atLog.Store(nil)
-	defer w.net.heal()
+	defer w.net.Heal()
 	d.propose(first, 3+d.rng.Intn(6))
 	t := time.NewTimer(10 * election)
 	defer t.Stop()
 	select {
 	case second := <-won:
-		w.net.partition(first.id, torn.id)
+		w.net.Partition(first.id, torn.id)
 		d.sleep(lease, lease) // until the second leader's first entry reaches the torn follower
-		w.net.partition(second.id, torn.id)
+		w.net.Partition(second.id, torn.id)
 		for _, r := range rest {
 			if r != second {
-				w.net.join(first.id, r.id)
+				w.net.Join(first.id, r.id)
 			}
 		}
 	case <-t.C:
@@ -112,7 +112,7 @@ func (d *driver) fork() {
 	for end := time.Now().Add(10 * election); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if l, up := first.currentProcess(); up && l.cluster.IsLeader() {
 			d.note("%s leads again, and %s hears of it", first.id, torn.id)
-			w.net.join(first.id, torn.id)
+			w.net.Join(first.id, torn.id)
 			d.w.check.achieved("forked")
 			d.sleep(lease, lease)
 			return

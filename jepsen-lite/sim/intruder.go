@@ -13,6 +13,7 @@ import (
 
 	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
+	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/owner"
 	"rmd/scheduler/input"
 	"rmd/transport/forward"
@@ -28,14 +29,14 @@ const intruderWait = 2 * time.Second
 // intruder attacks the replicas of a cluster from a host of its own.
 type intruder struct {
 	w    *world
-	host *host
+	host *network.Host
 	name string // the server that it says it is
 }
 
 // intruder attacks every replica up to three times, each time under another name.
 func (d *driver) intruder() {
-	x := &intruder{w: d.w, host: d.w.net.host("intruder", owner.Mark{})}
-	defer d.w.net.crash(x.host)
+	x := &intruder{w: d.w, host: d.w.net.Connect("intruder", owner.Mark{})}
+	defer d.w.net.Crash(x.host)
 	for n := range 1 + d.rng.Intn(3) {
 		x.name = d.intruderName(n)
 		d.note("%s attacks", x.name)
@@ -79,14 +80,14 @@ func (x *intruder) wasMember() bool {
 // attack calls everything that one replica serves.
 func (x *intruder) attack(l *process) {
 	key := sha256.Sum256([]byte(x.name)) // as replicas in memory derive it
-	x.host.impersonate(x.name, ed25519.NewKeyFromSeed(key[:]), l.host)
+	x.host.Impersonate(x.name, ed25519.NewKeyFromSeed(key[:]), l.host)
 	to := l.r.id
 	term, leader := l.cluster.Term(), string(l.cluster.Identity().ServerID())
 	for _, m := range protocol.Methods {
-		if m.Number == 0 || !l.host.serves(m.Number) {
+		if m.Number == 0 || !l.host.Serves(m.Number) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(x.host.lifetime(), intruderWait)
+		ctx, cancel := context.WithTimeout(x.host.Lifetime(), intruderWait)
 		b, err := x.host.Call(ctx, to, m.Number, intruderRequest(m.Number))
 		cancel()
 		if err == nil && !refuses(m, b) && l.alive() {
@@ -122,7 +123,7 @@ func (x *intruder) attackRaft(l *process, head raft.RPCHeader, term uint64) {
 		}},
 		{"InstallSnapshot", func() error {
 			q := &raft.InstallSnapshotRequest{RPCHeader: head, Term: term, SnapshotVersion: raft.SnapshotVersionMax, LastLogIndex: last + 9, LastLogTerm: term}
-			return x.host.offerSnapshot(l.r.id, q, []byte("RMDS"))
+			return x.host.OfferSnapshot(l.r.id, q, []byte("RMDS"))
 		}},
 	} {
 		if err := try.send(); err == nil && l.alive() {

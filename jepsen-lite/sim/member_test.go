@@ -33,11 +33,11 @@ func TestLateSnapshot(t *testing.T) {
 		s.submit("app2", "a", 0, "")
 		s.inStep(time.Minute)
 		before, _ := f.disk.LastIndex()
-		q, data := s.net.lastInstall()
+		q, data := s.net.LastInstall()
 		q.Term = l.cluster.Term()
 		fl, _ := f.currentProcess()
 		answer := make(chan raft.RPCResponse, 1)
-		fl.host.deliver(raft.RPC{Command: &q, Reader: bytes.NewReader(data), RespChan: answer})
+		fl.host.Deliver(raft.RPC{Command: &q, Reader: bytes.NewReader(data), RespChan: answer})
 		r := <-answer
 		if a, ok := r.Response.(*raft.InstallSnapshotResponse); !ok || r.Error != nil || !a.Success {
 			t.Errorf("the answer is %+v: it has all of that snapshot", r)

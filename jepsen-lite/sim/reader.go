@@ -49,7 +49,7 @@ func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index fu
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
-	l.host.wake()
+	l.host.Wake()
 	var at uint64
 	err := l.command(func() (err error) {
 		at, err = index(ctx, l)
@@ -59,7 +59,7 @@ func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index fu
 		return 0
 	}
 	st, seen := l.machine.Fork()
-	l.host.wake()
+	l.host.Wake()
 	if l.ctx.Err() != nil {
 		return 0
 	}

@@ -15,6 +15,7 @@ import (
 	"rmd/fsm"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/owner"
 	"rmd/leader"
 	"rmd/scheduler/planner"
@@ -49,7 +50,7 @@ type process struct {
 	owner  owner.Mark
 	disk   *disk.Disk
 	level  uint32
-	host   *host
+	host   *network.Host
 	log    *logpipe
 	server *server.Replica
 	ctx    context.Context
@@ -169,13 +170,13 @@ func awaitEnd(ended <-chan struct{}) bool {
 func (l *process) open() error {
 	r := l.r
 	l.owner = owner.New(r.id, l)
-	l.host, l.log = r.w.net.host(r.id, l.owner), newLogpipe()
+	l.host, l.log = r.w.net.Connect(r.id, l.owner), newLogpipe()
 	last, term := l.disk.LogEnd()
 	r.w.check.processStarted(r.id, string(l.disk.Identity().ServerID()), last, term)
 	var err error
 	if l.server, err = server.Open(l.options()); err != nil {
 		l.cancel()
-		r.w.net.crash(l.host)
+		r.w.net.Crash(l.host)
 		l.log.end()
 		l.owner.Forget()
 		return fmt.Errorf("start %s: %w", r.id, err)
@@ -308,7 +309,7 @@ func (r *replica) end(power bool) {
 	r.up, r.disk, r.ended = false, l.disk.Reopened(power), ended
 	r.mu.Unlock()
 	l.cancel()
-	r.w.net.crash(l.host)
+	r.w.net.Crash(l.host)
 	l.disk.Kill()
 	l.log.end()
 	r.w.check.note("%s crashes (power cut %v)", r.id, power)

@@ -10,6 +10,7 @@ import (
 
 	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/sim/network"
 )
 
 // Options are the settings of a run that the seed does not determine.
@@ -43,7 +44,7 @@ type Result struct {
 	achieved map[string]int
 	exits    map[int]int
 	hits     map[failpoint.Name]int
-	net      traffic
+	net      network.Traffic
 	installs int
 	restarts int           // restarts of raft in place
 	leader   time.Duration // L1: time from the calm to a leader
@@ -97,9 +98,9 @@ func (w *world) bounded(minutes int, res *Result) {
 	for _, c := range []struct {
 		what    string
 		n, most int
-	}{{"snapshots were sent", w.net.countInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.terms(), termsMax}} {
+	}{{"snapshots were sent", w.net.CountInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.terms(), termsMax}} {
 		if c.n > c.most*minutes {
-			w.check.fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.mostInstalled())
+			w.check.fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.MostInstalled())
 		}
 	}
 }
@@ -113,7 +114,7 @@ func executeInBubble(t *testing.T, p plan) Result {
 	l.begin(p.load)
 	d := newDriver(w, l)
 	d.execute(p)
-	res := Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.countInstalls()}
+	res := Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.CountInstalls()}
 	if !w.check.broken() {
 		res.leader, res.step = d.awaitRecovery()
 	}
@@ -140,7 +141,7 @@ func (w *world) tally(res *Result, d *driver) {
 	w.mu.Lock()
 	res.exits, res.hits = w.exits, w.hits
 	w.mu.Unlock()
-	res.kinds, res.executed, res.net = d.done, d.executed, w.net.counted()
+	res.kinds, res.executed, res.net = d.done, d.executed, w.net.Counted()
 }
 
 // drawSettings draws the cluster's settings. It never draws pipelines: when the guard ends the

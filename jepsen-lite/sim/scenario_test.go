@@ -202,8 +202,8 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 						// The others receive the leader's messages, but not the reverse. Pending
 						// requests end soon, so that the leader sends the entry before its lease
 						// ends.
-						s.net.impatient(100 * time.Millisecond)
-						s.net.isolate(old.id, true, false)
+						s.net.Impatient(100 * time.Millisecond)
+						s.net.Isolate(old.id, true, false)
 						go func() {
 							time.Sleep(300 * time.Millisecond)
 							old.crash()
@@ -220,7 +220,7 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 				}
 				<-sprung
 				now := s.leader(10*election, old)
-				s.net.heal()
+				s.net.Heal()
 				if reached {
 					s.want("reservations", s.reservations(now), "[]")
 				} else {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rmd/internal/failpoint"
+	"rmd/jepsen-lite/sim/network"
 )
 
 // Summary adds up the results of many seeds.
@@ -24,7 +25,7 @@ type Summary struct {
 	achieved map[string]int
 	exits    map[int]int
 	hits     map[failpoint.Name]int
-	net      traffic
+	net      network.Traffic
 	installs int
 	restarts int
 	leader   time.Duration // maximum
@@ -52,11 +53,11 @@ func (s *Summary) Add(r Result) {
 	addAll(s.achieved, r.achieved)
 	addAll(s.exits, r.exits)
 	addAll(s.hits, r.hits)
-	s.net.messages += r.net.messages
-	s.net.lost += r.net.lost
-	s.net.doubled += r.net.doubled
-	s.net.late += r.net.late
-	s.net.resets += r.net.resets
+	s.net.Messages += r.net.Messages
+	s.net.Lost += r.net.Lost
+	s.net.Doubled += r.net.Doubled
+	s.net.Late += r.net.Late
+	s.net.Resets += r.net.Resets
 	s.installs += r.installs
 	s.restarts += r.restarts
 	s.leader, s.step = max(s.leader, r.leader), max(s.step, r.step)
@@ -85,7 +86,7 @@ func (s *Summary) Report(wall time.Duration) string {
 		faults += n
 	}
 	line("faults %d (%s)", faults, list(s.kinds))
-	line("messages %d (lost %d, doubled %d, late %d, connections reset %d)", s.net.messages, s.net.lost, s.net.doubled, s.net.late, s.net.resets)
+	line("messages %d (lost %d, doubled %d, late %d, connections reset %d)", s.net.Messages, s.net.Lost, s.net.Doubled, s.net.Late, s.net.Resets)
 	line("processes that ended by their own will: %s   operators: %s", list(s.exits), list(s.achieved))
 	c := s.counts
 	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)

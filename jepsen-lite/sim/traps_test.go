@@ -60,7 +60,7 @@ func (s *story) divergent() (old, now *replica) {
 	s.submit("app1", "a", 0, "")
 	old = s.leader(10 * election)
 	l, _ := old.currentProcess()
-	s.net.isolate(old.id, true, true)
+	s.net.Isolate(old.id, true, true)
 	tail := l.cluster.LastIndex() + 50
 	for end := time.Now().Add(lease / 2); l.cluster.LastIndex() < tail && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		go l.cluster.Propose(emptyEntry())
@@ -83,13 +83,13 @@ func TestTrap697(t *testing.T) {
 	opt.trailing = 0
 	tellStory(t, opt, func(s *story) {
 		old, _ := s.divergent()
-		before := s.net.countInstalls()
-		s.net.heal()
+		before := s.net.CountInstalls()
+		s.net.Heal()
 		if !s.inStep(time.Minute) {
 			t.Error("the follower does not follow")
 		}
 		time.Sleep(10 * election) // the restart happens in parallel
-		if n := s.net.countInstalls() - before; n > 3 {
+		if n := s.net.CountInstalls() - before; n > 3 {
 			t.Errorf("%d snapshots were sent", n)
 		}
 		if l, _ := old.currentProcess(); l.cluster.Stats().Restarts == 0 {
@@ -108,7 +108,7 @@ func TestTrap697Library(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.net.isolate(old.id, true, true)
+		b.net.Isolate(old.id, true, true)
 		for range 100 {
 			old.raft.Apply([]byte("lost"), time.Second)
 		}
@@ -121,9 +121,9 @@ func TestTrap697Library(t *testing.T) {
 		if err := now.raft.Snapshot().Error(); err != nil {
 			t.Fatal(err)
 		}
-		b.net.heal()
+		b.net.Heal()
 		time.Sleep(time.Minute)
-		if n := b.net.countInstalls(); n < 50 {
+		if n := b.net.CountInstalls(); n < 50 {
 			t.Errorf("only %d snapshots were sent: the library has changed, and our guard may not be needed any more", n)
 		}
 		b.stop()
@@ -137,7 +137,7 @@ func isTimeoutNow(msg any) bool { _, ok := msg.(*raft.TimeoutNowRequest); return
 func TestTrap696(t *testing.T) {
 	tellStory(t, plainSettings(), func(s *story) {
 		old := s.leader(10 * election)
-		s.net.hangOn(isTimeoutNow)
+		s.net.HangOn(isTimeoutNow)
 		l, _ := old.currentProcess()
 		if err := l.command(func() error { return l.cluster.Transfer("") }); err == nil {
 			t.Error("the transfer succeeded")
@@ -157,7 +157,7 @@ func TestTrap696Library(t *testing.T) {
 		if err := l.apply(); err != nil {
 			t.Fatal(err)
 		}
-		b.net.hangOn(isTimeoutNow)
+		b.net.HangOn(isTimeoutNow)
 		_ = l.raft.LeadershipTransfer().Error()
 		time.Sleep(5 * time.Minute)
 		if err := l.apply(); err != raft.ErrLeadershipTransferInProgress || l.raft.State() != raft.Leader {
@@ -242,7 +242,7 @@ func TestTrapCommitLibrary(t *testing.T) {
 				}
 			})
 		}
-		b.net.isolate(old.id, true, true)
+		b.net.Isolate(old.id, true, true)
 		old.raft.Apply([]byte("lost"), time.Second)
 		time.Sleep(time.Millisecond)
 		b.w.atLog.Store(&hook)
@@ -251,7 +251,7 @@ func TestTrapCommitLibrary(t *testing.T) {
 		time.Sleep(backoffBegun)
 		thaw()
 		time.Sleep(backoffLeft / 6)
-		b.net.heal()
+		b.net.Heal()
 		b.start(old)
 		time.Sleep(2 * backoffLeft)
 		if !old.fsm.saw("lost") {

@@ -18,6 +18,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/network"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
@@ -58,7 +59,7 @@ type world struct {
 	t             testing.TB
 	seed          int64
 	opt           settings
-	net           *network
+	net           *network.Network
 	check         *checker
 	yield         *yielder
 	beforePropose atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
@@ -84,11 +85,11 @@ type world struct {
 }
 
 func newWorld(t testing.TB, seed int64, opt settings) *world {
-	w := &world{t: t, seed: seed, opt: opt, net: newNetwork(seed + 1), check: newChecker(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
+	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: newChecker(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
-	w.net.votes, w.net.pipelined = w.check.voted, opt.pipelined
+	w.net.OnVote, w.net.Pipelined = w.check.voted, opt.pipelined
 	for i := range opt.replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i))))
 	}
@@ -328,7 +329,7 @@ func (w *world) describeProgress() string {
 // freeze simulates SIGSTOP: the replica sends, receives and writes nothing.
 func (w *world) freeze(r *replica) {
 	l, _ := r.currentProcess()
-	w.addThaws(l.host.freeze(), l.disk.Freeze())
+	w.addThaws(l.host.Freeze(), l.disk.Freeze())
 }
 
 // addThaws records how to end a fault.
@@ -393,7 +394,7 @@ func (w *world) exited(id string, code int, err error) {
 
 // heal ends every fault and starts stopped replicas.
 func (w *world) heal() {
-	w.net.heal()
+	w.net.Heal()
 	w.thaw()
 	w.mu.Lock()
 	clear(w.slow)
@@ -438,7 +439,7 @@ func (w *world) finish() {
 // stop ends all processes and waits for late timers.
 func (w *world) stop() {
 	w.cancel()
-	w.net.heal()
+	w.net.Heal()
 	w.thaw()
 	w.armed.Store(nil)
 	w.atLog.Store(nil)

@@ -70,6 +70,7 @@ type write struct {
 
 const snapsKept = 2
 
+// New returns an empty disk with an identity file.
 func New(seed int64, who cluster.Identity) *Disk {
 	d := &Disk{rng: rand.New(rand.NewSource(seed)), seen: newImage(), safe: newImage(), dead: make(chan struct{})}
 	d.seen.who, d.safe.who = who, who

@@ -1,4 +1,4 @@
-package sim
+package network
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	_ raft.Transport   = (*host)(nil)
-	_ raft.WithPreVote = (*host)(nil)
+	_ raft.Transport   = (*Host)(nil)
+	_ raft.WithPreVote = (*Host)(nil)
 )
 
 // handle is shared, because a codec caches what it learns of the types.
@@ -88,7 +88,7 @@ func (q request) rpc(answer chan raft.RPCResponse) raft.RPC {
 }
 
 // ask sends one of Raft's requests and waits for the answer.
-func (h *host) ask(to string, in, msg, out any, data []byte) error {
+func (h *Host) ask(to string, in, msg, out any, data []byte) error {
 	h.net.mu.Lock()
 	patience, hang, denied := h.net.patience, h.net.hang, h.net.denied
 	h.net.mu.Unlock()
@@ -100,7 +100,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	}
 	if hang != nil && hang(msg) {
 		<-h.down
-		return errLost
+		return ErrLost
 	}
 	p := h.net.find(to)
 	if p == nil || denied != nil && denied(to, msg) {
@@ -126,7 +126,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 		select {
 		case p.ch <- q.rpc(answer):
 		case <-end.C:
-			return errLost
+			return ErrLost
 		case <-conn:
 			return errReset
 		case <-p.down:
@@ -137,7 +137,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 	case r := <-answer:
 		return h.sendAnswer(p, q, r, out, end.C, conn)
 	case <-end.C:
-		return errLost
+		return ErrLost
 	case <-conn:
 		return errReset
 	case <-p.down:
@@ -146,7 +146,7 @@ func (h *host) ask(to string, in, msg, out any, data []byte) error {
 }
 
 // sendAnswer transports the answer back.
-func (h *host) sendAnswer(p *host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
+func (h *Host) sendAnswer(p *Host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
 	p.voted(q.msg, r)
 	if ok, _ := h.net.travel(p, h, 64); !ok {
 		return h.timeout(end, conn)
@@ -159,14 +159,14 @@ func (h *host) sendAnswer(p *host, q request, r raft.RPCResponse, out any, end <
 }
 
 // voted reports a vote that this host has granted, whether or not the answer arrives.
-func (h *host) voted(msg any, r raft.RPCResponse) {
+func (h *Host) voted(msg any, r raft.RPCResponse) {
 	q, ok := msg.(*raft.RequestVoteRequest)
 	if !ok || h.running.Err() != nil {
 		return
 	}
 	a, ok := r.Response.(*raft.RequestVoteResponse)
 	h.net.mu.Lock()
-	tell := h.net.votes
+	tell := h.net.OnVote
 	h.net.mu.Unlock()
 	if ok && a.Granted && tell != nil {
 		server, _ := h.identity()
@@ -175,7 +175,7 @@ func (h *host) voted(msg any, r raft.RPCResponse) {
 }
 
 // deliverCopy delivers a doubled request. Its answer is dropped.
-func (h *host) deliverCopy(p *host, q request) {
+func (h *Host) deliverCopy(p *Host, q request) {
 	if ok, _ := h.net.travel(h, p, q.size); !ok {
 		return
 	}
@@ -209,7 +209,7 @@ func fresh(msg any) any {
 
 // quick does the same as the library's transport with a heartbeat if a handler is set: the message
 // bypasses Raft's main loop. It reports whether it did so.
-func (h *host) quick(q request, answer chan raft.RPCResponse) bool {
+func (h *Host) quick(q request, answer chan raft.RPCResponse) bool {
 	a, ok := q.msg.(*raft.AppendEntriesRequest)
 	if !ok || a.Term == 0 || a.PrevLogEntry != 0 || a.PrevLogTerm != 0 || len(a.Entries) != 0 || a.LeaderCommitIndex != 0 {
 		return false
@@ -227,51 +227,51 @@ func (h *host) quick(q request, answer chan raft.RPCResponse) bool {
 	return true
 }
 
-func (h *host) timeout(end <-chan time.Time, conn <-chan struct{}) error {
+func (h *Host) timeout(end <-chan time.Time, conn <-chan struct{}) error {
 	select {
 	case <-end:
 	case <-conn:
 		return errReset
 	case <-h.down:
 	}
-	return errLost
+	return ErrLost
 }
 
-// deliver gives a message to Raft at once, as if it had been on its way since long ago.
-func (h *host) deliver(rpc raft.RPC) { h.ch <- rpc }
+// Deliver gives a message to Raft at once, as if it had been on its way since long ago.
+func (h *Host) Deliver(rpc raft.RPC) { h.ch <- rpc }
 
 // Consumer implements raft.Transport.
-func (h *host) Consumer() <-chan raft.RPC { return h.ch }
+func (h *Host) Consumer() <-chan raft.RPC { return h.ch }
 
 // LocalAddr implements raft.Transport.
-func (h *host) LocalAddr() raft.ServerAddress { return raft.ServerAddress(h.id) }
+func (h *Host) LocalAddr() raft.ServerAddress { return raft.ServerAddress(h.id) }
 
 // AppendEntriesPipeline implements raft.Transport. Without pipelines, Raft sends one request after
 // the other.
-func (h *host) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
-	if !h.net.pipelined {
+func (h *Host) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
+	if !h.net.Pipelined {
 		return nil, raft.ErrPipelineReplicationNotSupported
 	}
 	return newPipeline(h, string(to)), nil
 }
 
 // AppendEntries implements raft.Transport.
-func (h *host) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
+func (h *Host) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
 	return h.ask(string(to), q, new(raft.AppendEntriesRequest), a, nil)
 }
 
 // RequestVote implements raft.Transport.
-func (h *host) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, a *raft.RequestVoteResponse) error {
+func (h *Host) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, a *raft.RequestVoteResponse) error {
 	return h.ask(string(to), q, new(raft.RequestVoteRequest), a, nil)
 }
 
 // RequestPreVote implements raft.WithPreVote.
-func (h *host) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, a *raft.RequestPreVoteResponse) error {
+func (h *Host) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, a *raft.RequestPreVoteResponse) error {
 	return h.ask(string(to), q, new(raft.RequestPreVoteRequest), a, nil)
 }
 
 // InstallSnapshot implements raft.Transport.
-func (h *host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, a *raft.InstallSnapshotResponse, data io.Reader) error {
+func (h *Host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, a *raft.InstallSnapshotResponse, data io.Reader) error {
 	b, err := io.ReadAll(data)
 	if err != nil {
 		return err
@@ -288,19 +288,19 @@ func (h *host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.I
 }
 
 // TimeoutNow implements raft.Transport.
-func (h *host) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest, a *raft.TimeoutNowResponse) error {
+func (h *Host) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest, a *raft.TimeoutNowResponse) error {
 	return h.ask(string(to), q, new(raft.TimeoutNowRequest), a, nil)
 }
 
 // EncodePeer implements raft.Transport.
-func (h *host) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }
+func (h *Host) EncodePeer(_ raft.ServerID, a raft.ServerAddress) []byte { return []byte(a) }
 
 // DecodePeer implements raft.Transport.
-func (h *host) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
+func (h *Host) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
 
 // SetHeartbeatHandler implements raft.Transport. rmd sets a handler only with HeartbeatFastPath,
 // which turns its guard off.
-func (h *host) SetHeartbeatHandler(f func(raft.RPC)) {
+func (h *Host) SetHeartbeatHandler(f func(raft.RPC)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.beat = f

@@ -1,4 +1,4 @@
-package sim
+package network
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ import (
 	"rmd/transport/peer"
 )
 
-// host is the network end of one process. It implements raft.Transport, cluster.Peer and
+// Host is the network end of one process. It implements raft.Transport, cluster.Peer and
 // forward.Peer.
-type host struct {
-	net     *network
+type Host struct {
+	net     *Network
 	id      string // also the address
 	owner   owner.Mark
 	ch      chan raft.RPC
@@ -56,16 +56,16 @@ type notice struct {
 }
 
 var (
-	errLost    = errors.New("i/o timeout")
+	ErrLost    = errors.New("i/o timeout")
 	errRefused = errors.New("connection refused")
 	errReset   = errors.New("connection reset")
 )
 
-var _ server.Peer = (*host)(nil)
+var _ server.Peer = (*Host)(nil)
 
-// host creates the network end of a process and starts to send its status.
-func (n *network) host(id string, o owner.Mark) *host {
-	h := &host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
+// Connect creates the network end of a process and starts to send its status.
+func (n *Network) Connect(id string, o owner.Mark) *Host {
+	h := &Host{net: n, id: id, owner: o, ch: make(chan raft.RPC, 64), down: make(chan struct{}),
 		handlers: map[byte]handler{}, watched: map[string]bool{}, notes: map[string]notice{},
 		heard: make(chan struct{}), nudge: make(chan struct{}, 1)}
 	h.running, h.end = context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func (n *network) host(id string, o owner.Mark) *host {
 }
 
 // proof tells a host that the process of another host has ended.
-func (h *host) proof(id string) {
+func (h *Host) proof(id string) {
 	h.owner.MarkGoroutine()
 	time.Sleep(time.Millisecond)
 	h.mu.Lock()
@@ -91,8 +91,8 @@ func (h *host) proof(id string) {
 	}
 }
 
-// freeze stops all messages from and to a host until the caller calls thaw.
-func (h *host) freeze() (thaw func()) {
+// Freeze stops all messages from and to a host until the caller calls thaw.
+func (h *Host) Freeze() (thaw func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.frozen == nil {
@@ -109,8 +109,8 @@ func (h *host) freeze() (thaw func()) {
 	}
 }
 
-// wake waits while the host is frozen.
-func (h *host) wake() {
+// Wake waits while the host is frozen.
+func (h *Host) Wake() {
 	for {
 		h.mu.Lock()
 		ch := h.frozen
@@ -127,7 +127,7 @@ func (h *host) wake() {
 }
 
 // identity returns the server id and the cluster id that a host sends in its hello.
-func (h *host) identity() (server, cluster string) {
+func (h *Host) identity() (server, cluster string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.server, h.cluster
@@ -142,7 +142,7 @@ type rules struct {
 
 // admits asks the rules whether another host is admitted. As on a real connection, an admission
 // lasts until the rules are reset.
-func (h *host) admits(p *host, kind, addr string) error {
+func (h *Host) admits(p *Host, kind, addr string) error {
 	server, _ := p.identity()
 	h.mu.Lock()
 	meet, judged, at := h.rules.meet, h.judged, [2]string{server, kind + addr}
@@ -163,7 +163,7 @@ func (h *host) admits(p *host, kind, addr string) error {
 }
 
 // public returns the public key of a host, or nil if it has none.
-func (h *host) public() ed25519.PublicKey {
+func (h *Host) public() ed25519.PublicKey {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.key == nil {
@@ -173,25 +173,25 @@ func (h *host) public() ed25519.PublicKey {
 }
 
 // gate returns the rules.
-func (h *host) gate() rules {
+func (h *Host) gate() rules {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.rules
 }
 
 // CallUntil implements forward.Peer.
-func (h *host) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+func (h *Host) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
 	return h.call(ctx, over, addr, method, req)
 }
 
 // Call implements cluster.Peer.
-func (h *host) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
+func (h *Host) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
 	return h.call(ctx, nil, addr, method, req)
 }
 
 // Reach implements cluster.Peer. It draws no message, so that tries do not change what happens to
 // others.
-func (h *host) Reach(ctx context.Context, addr string) error {
+func (h *Host) Reach(ctx context.Context, addr string) error {
 	p := h.net.find(addr)
 	if p == nil || p == h {
 		return errRefused
@@ -208,7 +208,7 @@ type answer struct {
 	err error
 }
 
-func (h *host) call(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+func (h *Host) call(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
 	p := h.net.find(addr)
 	if p == nil || p == h {
 		time.Sleep(time.Millisecond)
@@ -252,13 +252,13 @@ func (h *host) call(ctx context.Context, over <-chan struct{}, addr string, meth
 		return nil, peer.ErrClosed
 	case <-end.C:
 		go c.giveUp()
-		return nil, fmt.Errorf("%w: %w", peer.ErrOutcomeUnknown, errLost)
+		return nil, fmt.Errorf("%w: %w", peer.ErrOutcomeUnknown, ErrLost)
 	}
 }
 
 // call is one request and its answer on their way.
 type call struct {
-	from, to *host
+	from, to *Host
 	method   byte
 	req      []byte
 	back     chan answer
@@ -313,24 +313,24 @@ func (c *call) serve(req []byte) {
 }
 
 // Handle implements cluster.Peer and forward.Peer.
-func (h *host) Handle(method byte, f func(ctx context.Context, from string, req []byte) ([]byte, error)) {
+func (h *Host) Handle(method byte, f func(ctx context.Context, from string, req []byte) ([]byte, error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.handlers[method] = f
 }
 
 // Addr implements cluster.Peer.
-func (h *host) Addr() string { return h.id }
+func (h *Host) Addr() string { return h.id }
 
 // Identify implements cluster.Peer.
-func (h *host) Identify(incarnation, clusterID string) {
+func (h *Host) Identify(incarnation, clusterID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.server, h.cluster = h.id+"."+incarnation, clusterID
 }
 
 // SetKey implements cluster.Peer.
-func (h *host) SetKey(key ed25519.PrivateKey) {
+func (h *Host) SetKey(key ed25519.PrivateKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.key = key
@@ -339,10 +339,10 @@ func (h *host) SetKey(key ed25519.PrivateKey) {
 // Proves implements cluster.Peer. Incarnations in the simulation are numbers and name no key. So a
 // replica could not verify that another replica, which it has never met, was admitted. The network
 // itself prevents that a host uses the name of another.
-func (h *host) Proves() bool { return false }
+func (h *Host) Proves() bool { return false }
 
 // SetGate implements cluster.Peer.
-func (h *host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error, _ func(string) bool) {
+func (h *Host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error, _ func(string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rules = rules{meet, calls, asks}
@@ -350,22 +350,22 @@ func (h *host) SetGate(meet func(server, kind, addr, serial string, key ed25519.
 }
 
 // Recheck implements cluster.Peer.
-func (h *host) Recheck() {
+func (h *Host) Recheck() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.judgeAgain()
 }
 
-func (h *host) judgeAgain() {
+func (h *Host) judgeAgain() {
 	h.admitted = map[[2]string]bool{}
 	h.judged++
 }
 
 // Transport implements cluster.Peer.
-func (h *host) Transport(time.Duration, hclog.Logger) raft.Transport { return h }
+func (h *Host) Transport(time.Duration, hclog.Logger) raft.Transport { return h }
 
 // Watch implements cluster.Peer.
-func (h *host) Watch(peers map[string]string, note func() []byte, gone func(id string)) {
+func (h *Host) Watch(peers map[string]string, note func() []byte, gone func(id string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.note, h.gone = note, gone
@@ -376,32 +376,32 @@ func (h *host) Watch(peers map[string]string, note func() []byte, gone func(id s
 }
 
 // LastStatus implements cluster.Peer.
-func (h *host) LastStatus(id string) ([]byte, time.Time) {
+func (h *Host) LastStatus(id string) ([]byte, time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.notes[id].text, h.notes[id].at
 }
 
 // StatusChanged implements cluster.Peer.
-func (h *host) StatusChanged() <-chan struct{} {
+func (h *Host) StatusChanged() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.heard
 }
 
 // SendStatus implements cluster.Peer.
-func (h *host) SendStatus() {
+func (h *Host) SendStatus() {
 	select {
 	case h.nudge <- struct{}{}:
 	default:
 	}
 }
 
-// Close implements server.Peer. network.crash closes the connections.
-func (h *host) Close() error { return nil }
+// Close implements server.Peer. Network.Crash closes the connections.
+func (h *Host) Close() error { return nil }
 
 // tellNotes sends the status of this process to all others until its end.
-func (h *host) tellNotes() {
+func (h *Host) tellNotes() {
 	h.owner.MarkGoroutine()
 	t := time.NewTicker(noteInterval)
 	defer t.Stop()
@@ -429,7 +429,7 @@ func (h *host) tellNotes() {
 	}
 }
 
-func (h *host) receiveNotice(from *host, text []byte) {
+func (h *Host) receiveNotice(from *Host, text []byte) {
 	if ok, _ := h.net.travel(from, h, len(text)); !ok {
 		return
 	}

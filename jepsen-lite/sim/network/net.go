@@ -1,4 +1,15 @@
-package sim
+// Package network simulates the network between replicas in virtual time.
+//
+//	n := network.New(seed)
+//	h := n.Connect("a", mark) // a raft.Transport, and the peer port of a process
+//	n.Isolate("a", true, true)
+//	n.Heal()
+//
+// Begin with net.go: what happens to a message, and the faults. host.go has the end of one process,
+// transport.go carries Raft's requests and pipeline.go several at a time. impostor.go lets a host say
+// that it is another. Which hosts may talk is decided by rmd's own rules (Host.SetGate). The package
+// knows neither replicas nor disks.
+package network
 
 import (
 	"errors"
@@ -11,17 +22,19 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// network transports Raft's messages and the calls between replicas. It copies each message, and
+// Network transports Raft's messages and the calls between replicas. It copies each message, and
 // delays, loses, doubles and reorders messages. It can be cut between any two hosts in either
 // direction.
-type network struct {
-	pipelined bool // Raft may send entries before earlier ones are acknowledged
+type Network struct {
+	Pipelined bool // Raft may send entries before earlier ones are acknowledged
+	// OnVote is called for each granted vote, unless it is nil.
+	OnVote func(term uint64, voter, candidate string)
 
 	mu       sync.Mutex
 	rng      *rand.Rand
-	hosts    map[string]*host
-	all      weather                     // of all links without an own weather
-	links    map[[2]string]weather       // of single links, by source and target
+	hosts    map[string]*Host
+	all      Weather                     // of all links without an own weather
+	links    map[[2]string]Weather       // of single links, by source and target
 	cut      map[[2]string]bool          // by source and target
 	conns    map[[2]string]chan struct{} // closed when the connection of two hosts is reset
 	patience time.Duration
@@ -30,26 +43,26 @@ type network struct {
 	installed []string
 	install   *raft.InstallSnapshotRequest // the last snapshot request, with its data
 	data      []byte
-	votes     func(term uint64, voter, candidate string) // called for each granted vote
-	hang      func(msg any) bool                         // selects messages that are never delivered nor answered
-	denied    func(to string, msg any) bool              // selects messages that are refused at once
-	sent      traffic
+	hang      func(msg any) bool            // selects messages that are never delivered nor answered
+	denied    func(to string, msg any) bool // selects messages that are refused at once
+	sent      Traffic
 }
 
-// traffic counts what happened to messages.
-type traffic struct{ messages, lost, doubled, late, resets int }
+// Traffic counts what happened to messages.
+type Traffic struct{ Messages, Lost, Doubled, Late, Resets int }
 
-// weather says what a link does to messages. loss, double and late are n for "one message in n", 0
+// Weather says what a link does to messages. Loss, Double and Late are n for "one message in n", 0
 // for none.
-type weather struct {
-	loss, double, late int
-	lateness           time.Duration // maximum delay of a late message
-	delay, jitter      time.Duration // of each message, in addition to the delay of a quiet network
-	perByte            time.Duration // transmission time
+type Weather struct {
+	Loss, Double, Late int
+	Lateness           time.Duration // maximum delay of a late message
+	Delay, Jitter      time.Duration // of each message, in addition to the delay of a quiet network
+	PerByte            time.Duration // transmission time
 }
 
-func newNetwork(seed int64) *network {
-	return &network{rng: rand.New(rand.NewSource(seed)), hosts: map[string]*host{}, links: map[[2]string]weather{},
+// New returns a network without hosts.
+func New(seed int64) *Network {
+	return &Network{rng: rand.New(rand.NewSource(seed)), hosts: map[string]*Host{}, links: map[[2]string]Weather{},
 		cut: map[[2]string]bool{}, conns: map[[2]string]chan struct{}{}, patience: messageTimeout}
 }
 
@@ -58,9 +71,9 @@ const (
 	noteInterval   = 500 * time.Millisecond
 )
 
-// crash removes the network end of a process. Hosts that watched the process and can reach it learn
+// Crash removes the network end of a process. Hosts that watched the process and can reach it learn
 // that it has ended.
-func (n *network) crash(h *host) {
+func (n *Network) Crash(h *Host) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	close(h.down)
@@ -75,8 +88,8 @@ func (n *network) crash(h *host) {
 	}
 }
 
-// isolate cuts a host off from all others, in one or both directions.
-func (n *network) isolate(id string, in, out bool) {
+// Isolate cuts a host off from all others, in one or both directions.
+func (n *Network) Isolate(id string, in, out bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for other := range n.hosts {
@@ -87,72 +100,73 @@ func (n *network) isolate(id string, in, out bool) {
 	}
 }
 
-// sever cuts one direction between two hosts.
-func (n *network) sever(from, to string) {
+// Sever cuts one direction between two hosts.
+func (n *Network) Sever(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut[[2]string{from, to}] = true
 }
 
-// partition cuts both directions between two hosts. join reverses it.
-func (n *network) partition(a, b string) {
-	n.sever(a, b)
-	n.sever(b, a)
+// Partition cuts both directions between two hosts. Join reverses it.
+func (n *Network) Partition(a, b string) {
+	n.Sever(a, b)
+	n.Sever(b, a)
 }
 
-func (n *network) join(a, b string) {
+// Join ends the cuts between two hosts.
+func (n *Network) Join(a, b string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.cut, [2]string{a, b})
 	delete(n.cut, [2]string{b, a})
 }
 
-// heal ends all cuts and resets the weather.
-func (n *network) heal() {
+// Heal ends all cuts and resets the weather.
+func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.cut)
 	clear(n.links)
-	n.all, n.patience, n.hang, n.denied = weather{}, messageTimeout, nil, nil
+	n.all, n.patience, n.hang, n.denied = Weather{}, messageTimeout, nil, nil
 }
 
-// deny refuses some messages until the network heals.
-func (n *network) deny(some func(to string, msg any) bool) {
+// Deny refuses some messages until the network heals.
+func (n *Network) Deny(some func(to string, msg any) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.denied = some
 }
 
-// hangOn lets some messages hang until the network heals: they are neither delivered nor answered.
-func (n *network) hangOn(some func(msg any) bool) {
+// HangOn lets some messages hang until the network heals: they are neither delivered nor answered.
+func (n *Network) HangOn(some func(msg any) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hang = some
 }
 
-// lastInstall returns the last request to install a snapshot, with its data.
-func (n *network) lastInstall() (q raft.InstallSnapshotRequest, data []byte) {
+// LastInstall returns the last request to install a snapshot, with its data.
+func (n *Network) LastInstall() (q raft.InstallSnapshotRequest, data []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return *n.install, n.data
 }
 
-// setWeather changes the weather of all links.
-func (n *network) setWeather(change func(*weather)) {
+// SetWeather changes the weather of all links.
+func (n *Network) SetWeather(change func(*Weather)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change(&n.all)
 }
 
-// turnLink changes the weather between two hosts, in one direction.
-func (n *network) turnLink(from, to string, w weather) {
+// TurnLink changes the weather between two hosts, in one direction.
+func (n *Network) TurnLink(from, to string, w Weather) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.links[[2]string{from, to}] = w
 }
 
-// impatient sets how long Raft waits for an answer.
-func (n *network) impatient(d time.Duration) {
+// Impatient sets how long Raft waits for an answer.
+func (n *Network) Impatient(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.patience = d
@@ -166,7 +180,7 @@ func pair(a, b string) [2]string {
 }
 
 // conn returns a channel that is closed when the connection of two hosts is reset.
-func (n *network) conn(a, b string) <-chan struct{} {
+func (n *Network) conn(a, b string) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := pair(a, b)
@@ -176,38 +190,39 @@ func (n *network) conn(a, b string) <-chan struct{} {
 	return n.conns[p]
 }
 
-// reset resets the connection of two hosts. Their pending calls fail.
-func (n *network) reset(a, b string) {
+// Reset resets the connection of two hosts. Their pending calls fail.
+func (n *Network) Reset(a, b string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if ch := n.conns[pair(a, b)]; ch != nil {
 		close(ch)
 		delete(n.conns, pair(a, b))
-		n.sent.resets++
+		n.sent.Resets++
 	}
 }
 
-func (n *network) find(id string) *host {
+func (n *Network) find(id string) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.hosts[id]
 }
 
-func (n *network) countInstalls() int {
+// CountInstalls returns how many snapshots were sent.
+func (n *Network) CountInstalls() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.installs
 }
 
-// toldInstalls describes the last snapshots that were sent.
-func (n *network) toldInstalls(last int) []string {
+// ToldInstalls describes the last snapshots that were sent.
+func (n *Network) ToldInstalls(last int) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.installed[max(0, len(n.installed)-last):])
 }
 
-// mostInstalled describes the snapshot and answer that occurred most often between two replicas.
-func (n *network) mostInstalled() string {
+// MostInstalled describes the snapshot and answer that occurred most often between two replicas.
+func (n *Network) MostInstalled() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	times, most := map[string]int{}, ""
@@ -219,8 +234,8 @@ func (n *network) mostInstalled() string {
 	return fmt.Sprintf("%q, %d times", most, times[most])
 }
 
-// counted returns what happened to messages so far.
-func (n *network) counted() traffic {
+// Counted returns what happened to messages so far.
+func (n *Network) Counted() Traffic {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sent
@@ -234,7 +249,7 @@ type fate struct {
 }
 
 // draw draws the fate of a message of size bytes.
-func (n *network) draw(from, to string, size int) fate {
+func (n *Network) draw(from, to string, size int) fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w := n.all
@@ -242,29 +257,29 @@ func (n *network) draw(from, to string, size int) fate {
 		w = own
 	}
 	oneIn := func(k int) bool { return k > 0 && n.rng.Intn(k) == 0 }
-	f := fate{takes: time.Duration(200+n.rng.Intn(1800))*time.Microsecond + w.delay + time.Duration(size)*w.perByte}
-	if w.jitter > 0 {
-		f.takes += time.Duration(n.rng.Int63n(int64(w.jitter)))
+	f := fate{takes: time.Duration(200+n.rng.Intn(1800))*time.Microsecond + w.Delay + time.Duration(size)*w.PerByte}
+	if w.Jitter > 0 {
+		f.takes += time.Duration(n.rng.Int63n(int64(w.Jitter)))
 	}
 	if n.rng.Intn(1000) == 0 {
 		f.takes += time.Duration(n.rng.Intn(300)) * time.Millisecond
 	}
-	n.sent.messages++
-	if oneIn(w.late) && w.lateness > 0 {
-		n.sent.late++
-		f.takes += time.Duration(n.rng.Int63n(int64(w.lateness)))
+	n.sent.Messages++
+	if oneIn(w.Late) && w.Lateness > 0 {
+		n.sent.Late++
+		f.takes += time.Duration(n.rng.Int63n(int64(w.Lateness)))
 	}
-	if f.arrives = !n.cut[[2]string{from, to}] && !oneIn(w.loss); !f.arrives {
-		n.sent.lost++
+	if f.arrives = !n.cut[[2]string{from, to}] && !oneIn(w.Loss); !f.arrives {
+		n.sent.Lost++
 	}
-	if f.twice = f.arrives && oneIn(w.double); f.twice {
-		n.sent.doubled++
+	if f.twice = f.arrives && oneIn(w.Double); f.twice {
+		n.sent.Doubled++
 	}
 	return f
 }
 
 // isCut reports whether no message from one host arrives at another.
-func (n *network) isCut(from, to string) bool {
+func (n *Network) isCut(from, to string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.cut[[2]string{from, to}]
@@ -272,11 +287,11 @@ func (n *network) isCut(from, to string) bool {
 
 // travel waits for the time that a message takes. It reports whether the message arrives, and
 // whether it arrives a second time.
-func (n *network) travel(from, to *host, size int) (arrives, twice bool) {
-	from.wake()
+func (n *Network) travel(from, to *Host, size int) (arrives, twice bool) {
+	from.Wake()
 	f := n.draw(from.id, to.id, size)
 	time.Sleep(f.takes)
-	to.wake()
+	to.Wake()
 	return f.arrives && from.running.Err() == nil && to.running.Err() == nil, f.twice
 }
 
@@ -291,7 +306,7 @@ func (e *helloError) ErrorCode() string { return e.code }
 
 // hello decides like the real transport whether two hosts may talk: Raft's messages need a common
 // cluster that both know, and rmd's rules on both sides must admit the other one.
-func (h *host) hello(p *host, kind string) error {
+func (h *Host) hello(p *Host, kind string) error {
 	_, mine := h.identity()
 	_, theirs := p.identity()
 	switch {
@@ -308,7 +323,7 @@ func (h *host) hello(p *host, kind string) error {
 
 // helloRaft does the same for one of Raft's requests. Like the real transport, it refuses a request
 // in the name of another server.
-func (h *host) helloRaft(p *host, msg any) error {
+func (h *Host) helloRaft(p *Host, msg any) error {
 	if err := h.hello(p, "raft"); err != nil {
 		return err
 	}

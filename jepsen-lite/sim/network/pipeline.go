@@ -1,4 +1,4 @@
-package sim
+package network
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ const pipelineMax = 2
 // pipeline sends AppendEntries requests without waiting for answers. Requests and answers stay in
 // order, as on one connection. A lost message ends the pipeline.
 type pipeline struct {
-	h      *host
+	h      *Host
 	to     string
 	sent   chan *appending
 	onward chan *appending
@@ -31,7 +31,7 @@ type appending struct {
 	start  time.Time
 	args   *raft.AppendEntriesRequest
 	resp   *raft.AppendEntriesResponse
-	p      *host
+	p      *Host
 	conn   <-chan struct{}
 	answer chan raft.RPCResponse
 	over   chan struct{}
@@ -52,7 +52,7 @@ func (a *appending) Request() *raft.AppendEntriesRequest { return a.args }
 // Response implements raft.AppendFuture.
 func (a *appending) Response() *raft.AppendEntriesResponse { return a.resp }
 
-func newPipeline(h *host, to string) *pipeline {
+func newPipeline(h *Host, to string) *pipeline {
 	p := &pipeline{h: h, to: to, sent: make(chan *appending, pipelineMax), onward: make(chan *appending, pipelineMax),
 		done: make(chan raft.AppendFuture, pipelineMax), stop: make(chan struct{})}
 	go p.send()
@@ -125,7 +125,7 @@ func (p *pipeline) deliver(a *appending) error {
 	}
 	a.conn = p.h.net.conn(p.h.id, p.to)
 	if ok, _ := p.h.net.travel(p.h, a.p, a.q.size); !ok {
-		return errLost
+		return ErrLost
 	}
 	select {
 	case a.p.ch <- a.q.rpc(a.answer):
@@ -152,7 +152,7 @@ func (p *pipeline) receive() {
 		}
 		if a.err == nil {
 			a.err = p.await(a)
-		} else if errors.Is(a.err, errLost) { // the sender notices a lost request only by its timeout
+		} else if errors.Is(a.err, ErrLost) { // the sender notices a lost request only by its timeout
 			p.pause(messageTimeout)
 		}
 		close(a.over)
@@ -177,7 +177,7 @@ func (p *pipeline) await(a *appending) error {
 	case r := <-a.answer:
 		return p.h.sendAnswer(a.p, a.q, r, a.resp, end.C, a.conn)
 	case <-end.C:
-		return errLost
+		return ErrLost
 	case <-a.conn:
 		return errReset
 	case <-a.p.down:

@@ -1,4 +1,4 @@
-package sim
+package network
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 
 // twoHosts returns hosts a and b. b answers calls of method 1 with the request, and grants all
 // votes. heard returns how many requests b has received.
-func twoHosts(t *testing.T) (n *network, a, b *host, heard func() int) {
+func twoHosts(t *testing.T) (n *Network, a, b *Host, heard func() int) {
 	t.Helper()
-	n = newNetwork(1)
-	a, b = n.host("a", owner.Mark{}), n.host("b", owner.Mark{})
+	n = New(1)
+	a, b = n.Connect("a", owner.Mark{}), n.Connect("b", owner.Mark{})
 	a.Identify("0", "c")
 	b.Identify("0", "c")
 	calls := 0
@@ -49,14 +49,14 @@ func twoHosts(t *testing.T) (n *network, a, b *host, heard func() int) {
 	}
 }
 
-func (n *network) end(hs ...*host) {
+func (n *Network) end(hs ...*Host) {
 	for _, h := range hs {
-		n.crash(h)
+		n.Crash(h)
 	}
 	time.Sleep(time.Minute)
 }
 
-func ask(a *host) error {
+func ask(a *Host) error {
 	return a.RequestVote("b.0", "b", &raft.RequestVoteRequest{Term: 3, RPCHeader: raft.RPCHeader{ID: []byte("a.0")}}, &raft.RequestVoteResponse{})
 }
 
@@ -64,7 +64,7 @@ func TestNetCarries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, a, b, heard := twoHosts(t)
 		votes := ""
-		n.votes = func(term uint64, voter, candidate string) { votes += voter + " for " + candidate + "; " }
+		n.OnVote = func(term uint64, voter, candidate string) { votes += voter + " for " + candidate + "; " }
 		b1, err := a.Call(t.Context(), "b", 1, []byte("x"))
 		if string(b1) != "x" || err != nil {
 			t.Errorf("Call = %q, %v, want \"x\"", b1, err)
@@ -82,21 +82,21 @@ func TestNetCarries(t *testing.T) {
 // TestNetWeather checks each kind of weather.
 func TestNetWeather(t *testing.T) {
 	for name, c := range map[string]struct {
-		turn  func(n *network)
+		turn  func(n *Network)
 		heard int
 		fails bool
 		least time.Duration
 	}{
-		"good":             {func(*network) {}, 1, false, 0},
-		"lost":             {func(n *network) { n.setWeather(func(w *weather) { w.loss = 1 }) }, 0, true, messageTimeout},
-		"twice":            {func(n *network) { n.setWeather(func(w *weather) { w.double = 1 }) }, 2, false, 0},
-		"cut there":        {func(n *network) { n.sever("a", "b") }, 0, true, messageTimeout},
-		"cut back":         {func(n *network) { n.sever("b", "a") }, 1, true, messageTimeout},
-		"isolated":         {func(n *network) { n.isolate("b", true, true) }, 0, true, messageTimeout},
-		"slow":             {func(n *network) { n.turnLink("a", "b", weather{delay: 300 * time.Millisecond}) }, 1, false, 300 * time.Millisecond},
-		"thin":             {func(n *network) { n.turnLink("a", "b", weather{perByte: 10 * time.Millisecond}) }, 1, false, 500 * time.Millisecond},
-		"healed":           {func(n *network) { n.sever("a", "b"); n.heal() }, 1, false, 0},
-		"the other's link": {func(n *network) { n.turnLink("b", "z", weather{loss: 1}) }, 1, false, 0},
+		"good":             {func(*Network) {}, 1, false, 0},
+		"lost":             {func(n *Network) { n.SetWeather(func(w *Weather) { w.Loss = 1 }) }, 0, true, messageTimeout},
+		"twice":            {func(n *Network) { n.SetWeather(func(w *Weather) { w.Double = 1 }) }, 2, false, 0},
+		"cut there":        {func(n *Network) { n.Sever("a", "b") }, 0, true, messageTimeout},
+		"cut back":         {func(n *Network) { n.Sever("b", "a") }, 1, true, messageTimeout},
+		"isolated":         {func(n *Network) { n.Isolate("b", true, true) }, 0, true, messageTimeout},
+		"slow":             {func(n *Network) { n.TurnLink("a", "b", Weather{Delay: 300 * time.Millisecond}) }, 1, false, 300 * time.Millisecond},
+		"thin":             {func(n *Network) { n.TurnLink("a", "b", Weather{PerByte: 10 * time.Millisecond}) }, 1, false, 500 * time.Millisecond},
+		"healed":           {func(n *Network) { n.Sever("a", "b"); n.Heal() }, 1, false, 0},
+		"the other's link": {func(n *Network) { n.TurnLink("b", "z", Weather{Loss: 1}) }, 1, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,8 +120,8 @@ func TestNetWeather(t *testing.T) {
 func TestNetReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, a, b, _ := twoHosts(t)
-		n.turnLink("a", "b", weather{delay: time.Second})
-		time.AfterFunc(100*time.Millisecond, func() { n.reset("b", "a") })
+		n.TurnLink("a", "b", Weather{Delay: time.Second})
+		time.AfterFunc(100*time.Millisecond, func() { n.Reset("b", "a") })
 		begin := time.Now()
 		if _, err := a.Call(t.Context(), "b", 1, nil); !errors.Is(err, peer.ErrOutcomeUnknown) || time.Since(begin) != 100*time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(begin))
@@ -137,15 +137,15 @@ func TestNetReset(t *testing.T) {
 // Raft's messages need two hosts that know their cluster.
 func TestNetHello(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare    func(a, b *host)
+		prepare    func(a, b *Host)
 		call, raft bool
 	}{
-		"members": {func(_, _ *host) {}, true, true},
-		"removed": {func(_, b *host) {
+		"members": {func(_, _ *Host) {}, true, true},
+		"removed": {func(_, b *Host) {
 			b.SetGate(func(string, string, string, string, ed25519.PublicKey) (string, string) { return "REMOVED", "" }, nil, nil, nil)
 		}, false, false},
-		"other cluster": {func(a, _ *host) { a.Identify("0", "d") }, false, false},
-		"stranger":      {func(a, _ *host) { a.Identify("0", "") }, true, false},
+		"other cluster": {func(a, _ *Host) { a.Identify("0", "d") }, false, false},
+		"stranger":      {func(a, _ *Host) { a.Identify("0", "") }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestNetHello(t *testing.T) {
 func TestNetFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, a, b, heard := twoHosts(t)
-		thaw := b.freeze()
+		thaw := b.Freeze()
 		time.AfterFunc(time.Second, func() {
 			if heard() != 0 {
 				t.Error("it hears while it stands still")
@@ -185,9 +185,9 @@ func TestNetFrozen(t *testing.T) {
 // way at a time, and that a lost one ends the pipeline.
 func TestNetPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(1)
-		n.pipelined = true
-		a, b := n.host("a", owner.Mark{}), n.host("b", owner.Mark{})
+		n := New(1)
+		n.Pipelined = true
+		a, b := n.Connect("a", owner.Mark{}), n.Connect("b", owner.Mark{})
 		a.Identify("0", "c")
 		b.Identify("0", "c")
 		go func() {
@@ -226,9 +226,9 @@ func TestNetPipeline(t *testing.T) {
 		if took := time.Since(begin); took > 20*50*time.Millisecond {
 			t.Errorf("20 requests took %s: one waits for the other", took)
 		}
-		n.setWeather(func(w *weather) { w.loss = 1 })
+		n.SetWeather(func(w *Weather) { w.Loss = 1 })
 		f, err := p.AppendEntries(&raft.AppendEntriesRequest{PrevLogEntry: 21}, &raft.AppendEntriesResponse{})
-		if err != nil || !errors.Is(f.Error(), errLost) {
+		if err != nil || !errors.Is(f.Error(), ErrLost) {
 			t.Errorf("a lost request: %v, %v", err, f.Error())
 		}
 		<-p.Consumer()
