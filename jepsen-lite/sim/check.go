@@ -191,6 +191,9 @@ func (c *checker) broken() bool {
 // report returns the violations and the usual number of lines of the history.
 func (c *checker) report() string { return c.failureText(historyOut) }
 
+// fullReport returns the violations and all of the history that is left.
+func (c *checker) fullReport() string { return c.failureText(2 * historyMax) }
+
 // failureText returns the violations and the last lines of the history.
 func (c *checker) failureText(lines int) string {
 	c.mu.Lock()

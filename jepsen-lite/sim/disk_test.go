@@ -61,7 +61,7 @@ func TestNoInodes(t *testing.T) {
 		s.nine()
 		l, _ := s.follower().currentProcess()
 		newDriver(s.world, newLoad(s.world, 1)).crowd(l)
-		if s.check.done["snapshot without an inode"] == 0 {
+		if s.check.outcome().achieved["snapshot without an inode"] == 0 {
 			t.Fatal("no snapshot has failed")
 		}
 		s.submitApps("app3")
@@ -173,9 +173,7 @@ func TestDiskRolledBack(t *testing.T) {
 		if got := s.check.report(); !strings.Contains(got, "S3: "+r.id+".0 comes back") {
 			t.Errorf("the checker does not see a disk that was set back: %s", got)
 		}
-		s.check.mu.Lock()
-		s.check.faults = nil // this violation is expected
-		s.check.mu.Unlock()
+		s.check.forgive() // this violation is expected
 		s.awaitExit(r, exitcode.Store, 10*time.Second)
 		r.set(func(r *replica) { r.broken = true })
 		s.replacedBy(r, "1")

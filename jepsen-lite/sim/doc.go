@@ -4,11 +4,12 @@
 // clients and operators. Each replica is assembled by rmd's own code (server.Open), with all its
 // timers. Only its ports for REST and Hadoop are not opened. The simulation replaces these parts
 // (server.Parts): the network (package network), the disk (package disk), the wall clock
-//  (clock.go) and random numbers.
 //
-//	load ─▶ forwarder ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
-//	                                └──▶ machine ─▶ checker
-//	faults ─▶ network, disks, clocks, processes, membership
+//	 (clock.go) and random numbers.
+//
+//		load ─▶ forwarder ─▶ sequencer ─▶ raft ─▶ guard ─▶ disk
+//		                                └──▶ machine ─▶ checker
+//		faults ─▶ network, disks, clocks, processes, membership
 //
 // The seed of a run determines the cluster, the load, the kinds of faults and their severity
 // (driver.go), and where goroutines are delayed: where raft writes logs and metrics, and at the

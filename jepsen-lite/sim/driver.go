@@ -9,7 +9,6 @@ import (
 
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger/statediff"
-	"rmd/yarn"
 )
 
 // Profile says which faults a run may inject: names of kinds or groups, separated by commas; "all",
@@ -271,22 +270,9 @@ func (d *driver) unfinished() string {
 	if n := d.l.clientsLeft(); n > 0 {
 		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.describeProgress())
 	}
-	c := d.w.check
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, a := range c.ledger.Apps() {
-		if !a.State.Ended() {
-			d.stuck = a.ID.Seq
-			return fmt.Sprintf("application %+v goes on, %d reservations are held", a, c.ledger.Reservations())
-		}
+	what, app := d.w.check.unfinished()
+	if app != 0 {
+		d.stuck = app
 	}
-	if n := c.ledger.Reservations(); n > 0 {
-		return fmt.Sprintf("%d reservations are held", n)
-	}
-	for _, n := range c.ledger.Nodes() {
-		if n.Used != (yarn.Resource{}) {
-			return fmt.Sprintf("node %s gives %s to nobody", n.ID, n.Used)
-		}
-	}
-	return idleQueues(c.ledger)
+	return what
 }

@@ -86,7 +86,7 @@ func (d *driver) hangAt(name failpoint.Name) {
 // older program. Writes must go on, under one of them (L5).
 func (d *driver) refuseEntry() {
 	w, old := d.w, d.readyLeader()
-	if old == nil || d.raising || w.finalLevel() >= nextLevel {
+	if old == nil || d.raising || w.check.featureLevel() >= nextLevel {
 		return
 	}
 	for _, r := range w.members() {

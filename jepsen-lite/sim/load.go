@@ -261,9 +261,7 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 // nameOf returns the name of an application by its id, from the ledger. A real AM gets it in its
 // launch context.
 func (l *load) nameOf(id yarn.ApplicationID) string {
-	l.w.check.mu.Lock()
-	defer l.w.check.mu.Unlock()
-	a, _ := l.w.check.ledger.AppBySeq(id.Seq)
+	a, _ := l.w.check.app(id.Seq)
 	return a.Name
 }
 

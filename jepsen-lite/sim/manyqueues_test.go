@@ -54,7 +54,7 @@ func TestManyQueues(t *testing.T) {
 		}
 		q.load.stop()
 		t.Log(q.summary())
-		c := s.check.counts
+		c := s.check.outcome().counts
 		if n := users + q.waves*(regulars+1); c.created != n+regulars || c.removed != n {
 			t.Errorf("%d queues were created and %d removed, not %d and %d", c.created, c.removed, n+regulars, n)
 		}
@@ -77,11 +77,11 @@ type manyQueues struct {
 
 func (q *manyQueues) summary() string {
 	cpu, _ := usage()
-	c := q.check.counts
+	c := q.check.outcome().counts
 	return fmt.Sprintf("%d users in %d waves: %d queues created, %d removed; leaves of managed parents got their capacity %d times, lost it %d times; "+
 		"%d containers; %d leaders, %d restores, %d configurations; %d entries, %d digests; after the first and the last wave %d bytes in tables, snapshots of %d; %s of virtual time, %.0f CPU seconds",
 		q.users, q.waves, c.created, c.removed, c.activated, c.deactivated, c.allocated, c.terms, c.restores, 2*q.waves, c.entries, c.digests,
-		q.bytes, q.whole, time.Since(q.check.begin).Round(time.Second), cpu.Seconds())
+		q.bytes, q.whole, q.check.age().Round(time.Second), cpu.Seconds())
 }
 
 // wave creates, uses and removes queues.
@@ -125,9 +125,7 @@ func (q *manyQueues) wave(users int) {
 	old, _ := q.killLeader()
 	q.restart(old)
 	q.awaitDone("idle queues are removed", func() string {
-		q.check.mu.Lock()
-		defer q.check.mu.Unlock()
-		return idleQueues(q.check.ledger)
+		return q.check.idleQueues()
 	})
 	q.measure()
 }
@@ -135,7 +133,7 @@ func (q *manyQueues) wave(users int) {
 // configure changes the weights of the users' queues. It makes ended applications be forgotten at
 // once, so that a wave leaves only queues behind.
 func (q *manyQueues) configure() {
-	weight := 1 + len(q.check.acks.submitted)%3
+	weight := 1 + q.check.submissions()%3
 	props := append(q.propertiesOf(q.opt.queues, false),
 		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
 		input.Property{Name: prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
@@ -181,9 +179,7 @@ func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.Applicat
 	id := reply.(*input.NewApplicationReply).ID
 	reply, ok = c.call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
 	if f := failure(reply, ok); f != "" {
-		q.check.mu.Lock()
-		_, known := q.check.ledger.AppBySeq(id.Seq) // an earlier try succeeded
-		q.check.mu.Unlock()
+		_, known := q.check.app(id.Seq) // an earlier try succeeded
 		if !known {
 			q.check.fail("submission of %s: %s", name, f)
 		}

@@ -50,14 +50,11 @@ func (m *master) run() {
 
 // succeed starts the next attempt of an unmanaged application, as its client does.
 func (m *master) succeed() {
-	c := m.l.w.check
-	c.mu.Lock()
 	var name string
 	next := yarn.AttemptID{App: m.id.App}
-	if a, ok := c.ledger.AppBySeq(m.id.App.Seq); ok && !a.State.Ended() {
+	if a, ok := m.l.w.check.app(m.id.App.Seq); ok && !a.State.Ended() {
 		name, next.Attempt = a.Name, a.Attempt
 	}
-	c.mu.Unlock()
 	if m.node == nil && m.ctx.Err() == nil && next.Attempt > m.id.Attempt {
 		m.l.startMaster(name, next, nil)
 	}
@@ -66,7 +63,7 @@ func (m *master) succeed() {
 // register repeats the call until the AM is registered. It returns false if the attempt is over.
 func (m *master) register() bool {
 	for {
-		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.w.check.keys.Entropy(m.id, time.Now().UnixNano())}})
+		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.w.check.entropy(m.id)}})
 		switch {
 		case !ok:
 			return false
@@ -84,10 +81,7 @@ func (m *master) register() bool {
 // attemptEnded reports whether the attempt has ended, according to the ledger. A real AM learns
 // this from its client or node.
 func (m *master) attemptEnded() bool {
-	c := m.l.w.check
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, ok := c.ledger.AppBySeq(m.id.App.Seq)
+	a, ok := m.l.w.check.app(m.id.App.Seq)
 	return ok && (a.State.Ended() || a.Attempt != m.id.Attempt)
 }
 

@@ -241,7 +241,7 @@ func (l *process) fatal(code int, err error) {
 	case exitcode.Removed:
 		right = leaving
 	case exitcode.NotKnown:
-		right = r.w.finalLevel() > l.level
+		right = r.w.check.featureLevel() > l.level
 	}
 	if !right {
 		who := "replica " + r.id

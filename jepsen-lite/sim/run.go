@@ -133,11 +133,10 @@ func executeInBubble(t *testing.T, p plan) Result {
 // tally fills in the results at the end.
 func (w *world) tally(res *Result, d *driver) {
 	if w.check.broken() {
-		res.History = w.check.failureText(2 * historyMax)
+		res.History = w.check.fullReport()
 	}
-	w.check.mu.Lock()
-	res.Violations, res.counts, res.achieved, res.lines = w.check.faults, w.check.counts, w.check.done, w.check.lines
-	w.check.mu.Unlock()
+	out := w.check.outcome()
+	res.Violations, res.counts, res.achieved, res.lines = out.violations, out.counts, out.achieved, out.lines
 	w.mu.Lock()
 	res.exits, res.hits = w.exits, w.hits
 	w.mu.Unlock()

@@ -232,7 +232,7 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 				s.beat("n1")
 				s.want("reservations afterwards", s.reservations(now), "[]")
 				s.want("app2 afterwards", s.containers(now, "app2"), "[#1 on n1 #2 on n1]")
-				if n := s.check.counts; n.made != 1 || n.fulfilled != 1 || n.cancelled != 0 {
+				if n := s.check.outcome().counts; n.made != 1 || n.fulfilled != 1 || n.cancelled != 0 {
 					t.Errorf("made %d, fulfilled %d, cancelled %d", n.made, n.fulfilled, n.cancelled)
 				}
 			})
@@ -282,7 +282,7 @@ func (s *story) seventyFour(disturbed bool) []string {
 	s.ask("app1", 1, 2, 4)
 	s.ask("app2", 1, 1, 3)
 	s.beat("n1", "n2", "n3", "n1", "n2", "n2", "n3")
-	if n := s.check.ledger.Reservations(); n != 3 {
+	if n := s.check.reservations(); n != 3 {
 		s.t.Fatalf("%d nodes are reserved, not 3: %s", n, s.reservations(s.leader(10*election)))
 	}
 	if disturbed {
@@ -306,12 +306,12 @@ func (s *story) restoreAndLead(behind *replica) {
 	if err := l.snapshot(); err != nil {
 		s.t.Fatal(err)
 	}
-	before := s.check.counts.restores
+	before := s.check.outcome().counts.restores
 	if err := behind.start(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.inStep(time.Minute)
-	if s.check.counts.restores == before {
+	if s.check.outcome().counts.restores == before {
 		s.t.Error("the replica was not restored from a snapshot")
 	}
 	s.hand(behind)
@@ -451,8 +451,8 @@ func TestFence(t *testing.T) {
 			t.Error("the late submission is not answered")
 		}
 		s.inStep(time.Minute)
-		if s.check.counts.skipped != 1 {
-			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?", s.check.counts.skipped)
+		if s.check.outcome().counts.skipped != 1 {
+			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?", s.check.outcome().counts.skipped)
 		}
 	})
 }

@@ -218,7 +218,7 @@ func TestTrapCommit(t *testing.T) {
 		d := newDriver(s.world, newLoad(s.world, 1))
 		d.rng = s.rng
 		d.lateFirstEntry()
-		if s.check.done["late first entry"] == 0 {
+		if s.check.outcome().achieved["late first entry"] == 0 {
 			t.Error("no leader stored its first entry late: does the scenario still show the trap?")
 		}
 	})

@@ -49,7 +49,7 @@ func (d *driver) restartAs(r *replica, level uint32) {
 // levels reports whether any replica has applied the final upgrade, and whether all members run the
 // new program according to the leader.
 func (d *driver) levels() (final, all bool) {
-	final = d.w.finalLevel() >= nextLevel
+	final = d.w.check.featureLevel() >= nextLevel
 	ms := d.w.membership()
 	all = len(ms) > 0
 	for _, m := range ms {
@@ -59,14 +59,6 @@ func (d *driver) levels() (final, all bool) {
 		all = all && r.locked(func(r *replica) bool { return r.level >= nextLevel })
 	}
 	return final, all
-}
-
-// finalLevel returns the highest feature level that any replica, running or not, has applied; 0
-// before the first raise.
-func (w *world) finalLevel() uint32 {
-	w.check.mu.Lock()
-	defer w.check.mu.Unlock()
-	return w.check.level
 }
 
 // finalize raises the cluster's feature level, as `rmd upgrade finalize` does after it has checked

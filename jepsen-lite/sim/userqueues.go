@@ -5,8 +5,6 @@ import (
 	"math/rand"
 	"slices"
 	"strconv"
-
-	"rmd/jepsen-lite/ledger"
 )
 
 // Queues that submissions create. Below a parent with auto-queue-creation-v2, idle queues are
@@ -84,18 +82,4 @@ func userQueue(rng *rand.Rand, other, user string) string {
 		return fmt.Sprintf("root.users.g%d.%s", rng.Intn(2), user)
 	}
 	return other
-}
-
-// idleQueues describes a dynamic queue that should have been removed, or a leaf of a managed parent
-// that should have lost its capacity; "" if there is none.
-func idleQueues(l *ledger.Ledger) string {
-	for _, q := range l.DynamicQueues() {
-		switch {
-		case !q.Managed:
-			return fmt.Sprintf("dynamic queue %s has %d applications and is not removed", q.Path, q.Apps)
-		case q.Active && q.Apps == 0:
-			return fmt.Sprintf("leaf %s of a managed parent keeps its capacity without applications", q.Path)
-		}
-	}
-	return ""
 }
