@@ -81,7 +81,7 @@ func (n *agent) register() bool {
 	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && (retired || n.drains.Load() != drains) {
 		return false
 	} else if f != nil {
-		n.l.w.check.fail("registration of %s is refused: %v", n.id, f)
+		n.l.w.check.Fail("registration of %s is refused: %v", n.id, f)
 		return false
 	}
 	r := reply.(*input.RegisterNodeReply)

@@ -61,19 +61,19 @@ func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool)
 	// The replica works on a copy, as if the call had come over a wire.
 	copied, err := input.DecodeRequest(input.EncodeRequest(nil, req))
 	if err != nil {
-		c.w.check.fail("request of %T: %v", req.Input, err)
+		c.w.check.Fail("request of %T: %v", req.Input, err)
 		return nil, false
 	}
 	reply, index, err := l.forwarder.Do(ctx, copied)
 	l.host.Wake()
 	if l.ctx.Err() != nil || err != nil {
-		c.w.check.unknown()
+		c.w.check.Unknown()
 		return nil, false
 	}
 	applied, _ := l.machine.Applied()
-	c.w.check.acked(r.id, applied, req.Input, reply, index)
+	c.w.check.Acked(r.id, applied, req.Input, reply, index)
 	if reply, err = input.DecodeReply(req.Input, input.EncodeReply(nil, reply)); err != nil {
-		c.w.check.fail("reply to %T: %v", req.Input, err)
+		c.w.check.Fail("reply to %T: %v", req.Input, err)
 		return nil, false
 	}
 	return reply, true

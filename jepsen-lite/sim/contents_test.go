@@ -3,6 +3,7 @@ package sim
 import (
 	"testing"
 
+	"rmd/jepsen-lite/sim/checker"
 	"rmd/snapshot"
 )
 
@@ -16,7 +17,7 @@ func TestContents(t *testing.T) {
 				return
 			}
 			for _, r := range s.rs {
-				mine[contents(s.state(r))], theirs[snapshot.Sum(s.state(r))] = true, true
+				mine[checker.Contents(s.state(r))], theirs[snapshot.Sum(s.state(r))] = true, true
 			}
 		}
 		look()

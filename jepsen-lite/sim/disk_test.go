@@ -61,7 +61,7 @@ func TestNoInodes(t *testing.T) {
 		s.nine()
 		l, _ := s.follower().currentProcess()
 		newDriver(s.world, newLoad(s.world, 1)).crowd(l)
-		if s.check.outcome().achieved["snapshot without an inode"] == 0 {
+		if s.check.Outcome().Achieved["snapshot without an inode"] == 0 {
 			t.Fatal("no snapshot has failed")
 		}
 		s.submitApps("app3")
@@ -170,10 +170,10 @@ func TestDiskRolledBack(t *testing.T) {
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.check.report(); !strings.Contains(got, "S3: "+r.id+".0 comes back") {
+		if got := s.check.Report(); !strings.Contains(got, "S3: "+r.id+".0 comes back") {
 			t.Errorf("the checker does not see a disk that was set back: %s", got)
 		}
-		s.check.forgive() // this violation is expected
+		s.check.Forgive() // this violation is expected
 		s.awaitExit(r, exitcode.Store, 10*time.Second)
 		r.set(func(r *replica) { r.broken = true })
 		s.replacedBy(r, "1")

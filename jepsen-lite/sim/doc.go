@@ -16,7 +16,7 @@
 // failpoints of internal/failpoint (yield.go). After the faults comes the calm, a phase without
 // faults, in which all work must end.
 //
-// The checker is called for everything that happens. It checks what each replica applied (S1 to
+// The checker (package checker) is called for everything that happens. It checks what each replica applied (S1 to
 // S3), the answers to callers (S4 to S6, S11, S12, S19), the log by package ledger (S3 to S10, S12,
 // S17, S18, S20), reads (S13), votes and memberships (S14), snapshots (S15), and the effects of
 // damage (S16). In the calm it checks L1 to L6.

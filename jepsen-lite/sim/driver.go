@@ -9,6 +9,7 @@ import (
 
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger/statediff"
+	"rmd/jepsen-lite/sim/checker"
 )
 
 // Profile says which faults a run may inject: names of kinds or groups, separated by commas; "all",
@@ -113,7 +114,7 @@ func (d *driver) leading() *replica {
 	return d.randomMember()
 }
 
-func (d *driver) note(format string, args ...any) { d.w.check.note(format, args...) }
+func (d *driver) note(format string, args ...any) { d.w.check.Note(format, args...) }
 
 // Limits of the calm, the phase without faults at the end of a run.
 const (
@@ -125,7 +126,7 @@ const (
 
 // sinceProgress returns the time since a container last started or ended.
 func (d *driver) sinceProgress() time.Duration {
-	if n := d.w.check.moved(); n != d.moved || d.movedAt.IsZero() {
+	if n := d.w.check.Moved(); n != d.moved || d.movedAt.IsZero() {
 		d.moved, d.movedAt = n, time.Now()
 	}
 	return time.Since(d.movedAt)
@@ -136,31 +137,31 @@ func (d *driver) sinceProgress() time.Duration {
 func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
-	w.check.mark(history.Recovery)
+	w.check.Mark(history.Recovery)
 	w.yield.setDial(dialOff)
 	w.heal()
 	begin := time.Now()
 	for w.await(leaderTime) == nil {
-		w.check.fail("L1: no leader within %s of the calm: %s", leaderTime, w.describeProgress())
+		w.check.Fail("L1: no leader within %s of the calm: %s", leaderTime, w.describeProgress())
 		return 0, 0
 	}
 	leads = time.Since(begin)
 	d.l.stopDemand()
-	w.check.mark(history.Demand)
+	w.check.Mark(history.Demand)
 	if !d.operatorsDone() || !d.unlabelNodes() || !w.inStep(stepTime) {
 		return leads, 0
 	}
 	step = time.Since(begin)
-	terms, installs := w.check.terms(), w.net.CountInstalls()
+	terms, installs := w.check.Terms(), w.net.CountInstalls()
 	defer func() { w.checkCalm(terms, installs) }()
 	d.movedAt = time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
-		if time.Since(begin) > overdue {
-			w.check.overdue()
+		if time.Since(begin) > checker.WarningMax {
+			w.check.Overdue()
 		}
 		d.deadlines()
 		left := d.unfinished()
-		if left == "" || w.check.broken() {
+		if left == "" || w.check.Broken() {
 			return leads, step
 		}
 		still := d.sinceProgress()
@@ -169,7 +170,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
 			d.l.stop() // so that the load does not change what is read now
-			w.check.fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.waiting())
+			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.waiting())
 			return leads, step
 		}
 	}
@@ -190,7 +191,7 @@ func (d *driver) deadlines() {
 	case d.lateSince.IsZero():
 		d.lateSince = time.Now()
 	case time.Since(d.lateSince) > deadlineTime:
-		d.w.check.fail("L6: %s after it is over: %s", deadlineTime, strings.Join(late, "; "))
+		d.w.check.Fail("L6: %s after it is over: %s", deadlineTime, strings.Join(late, "; "))
 	}
 }
 
@@ -207,15 +208,15 @@ const trailingMax = 20
 
 // checkCalm checks that elections and snapshots end in the calm: L4.
 func (w *world) checkCalm(terms, installs int) {
-	if n := w.check.terms() - terms; n > calmMax {
-		w.check.fail("L4: %d leaders were elected in the calm", n)
+	if n := w.check.Terms() - terms; n > calmMax {
+		w.check.Fail("L4: %d leaders were elected in the calm", n)
 	}
 	most := calmMax + len(w.members()) - 1
 	if w.opt.trailing <= 1 { // a follower that is one entry behind needs a snapshot
 		most += trailingMax
 	}
 	if n := w.net.CountInstalls() - installs; n > most {
-		w.check.fail("L4: %d snapshots were sent in the calm, the last ones: %q", n, w.net.ToldInstalls(10))
+		w.check.Fail("L4: %d snapshots were sent in the calm, the last ones: %q", n, w.net.ToldInstalls(10))
 	}
 }
 
@@ -237,7 +238,7 @@ func (d *driver) operatorsDone() bool {
 			end.Stop()
 			return d.noneLeft()
 		case <-end.C:
-			w.check.fail("L2: operators do not come to an end: %s", w.describeProgress())
+			w.check.Fail("L2: operators do not come to an end: %s", w.describeProgress())
 			return false
 		}
 	}
@@ -261,7 +262,7 @@ func (d *driver) noneLeft() bool {
 		}
 		w.ops.Wait()
 	}
-	w.check.fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.describeProgress())
+	w.check.Fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.describeProgress())
 	return false
 }
 
@@ -270,7 +271,7 @@ func (d *driver) unfinished() string {
 	if n := d.l.clientsLeft(); n > 0 {
 		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.describeProgress())
 	}
-	what, app := d.w.check.unfinished()
+	what, app := d.w.check.Unfinished()
 	if app != 0 {
 		d.stuck = app
 	}

@@ -50,7 +50,7 @@ func (d *driver) crashAtPoint() {
 			return
 		}
 		d.w.armed.Store(nil)
-		d.w.check.achieved("crash at " + string(name))
+		d.w.check.Achieved("crash at " + string(name))
 		l.r.end(power)
 	}
 	d.w.armed.Store(&hit)
@@ -290,9 +290,9 @@ func (d *driver) reconfigure() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()
 		if reply, ok := c.call(ctx, req); ok && reply.Refused() != nil {
-			w.check.fail("the shares %v are refused: %v", pick, reply.Refused())
+			w.check.Fail("the shares %v are refused: %v", pick, reply.Refused())
 		} else if ok {
-			w.check.achieved("reconfigured")
+			w.check.Achieved("reconfigured")
 		}
 	})
 }

@@ -94,7 +94,7 @@ func (d *driver) lateFirstEntry() {
 	if second := d.w.named(o.leader); met && second != nil {
 		d.propose(second, 4)
 		d.sleep(backoffLeft/6, backoffLeft/6)
-		w.check.achieved("late first entry")
+		w.check.Achieved("late first entry")
 	}
 	w.heal()
 	d.sleep(2*backoffLeft, lease)

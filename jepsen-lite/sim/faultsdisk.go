@@ -113,7 +113,7 @@ func (d *driver) crowd(l *process) {
 	if err := l.snapshot(); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return // there was nothing new, or the process is ending
 	}
-	d.w.check.achieved("snapshot without an inode")
+	d.w.check.Achieved("snapshot without an inode")
 	silent := l.command(func() error {
 		m, _ := memberOf(l.cluster.Members(), l.r.id)
 		if m.State == cluster.StateAlive && !strings.Contains(m.Problem, "cannot write snapshots") {
@@ -122,7 +122,7 @@ func (d *driver) crowd(l *process) {
 		return nil
 	})
 	if silent != nil && !errors.Is(silent, network.ErrLost) && l.alive() {
-		d.w.check.fail("%s cannot write snapshots and does not say so: %v", l.r.id, silent)
+		d.w.check.Fail("%s cannot write snapshots and does not say so: %v", l.r.id, silent)
 	}
 	d.sleep(time.Second, 4*time.Second)
 }

@@ -57,7 +57,7 @@ func (d *driver) breakLog(stalled bool) {
 	}
 	time.Sleep(10 * election)
 	if d.writesGoOn(fmt.Sprintf("nobody reads the log of %s", old.id)) {
-		w.check.achieved("log not read")
+		w.check.Achieved("log not read")
 	}
 }
 
@@ -78,7 +78,7 @@ func (d *driver) hangAt(name failpoint.Name) {
 	}
 	w.armed.Store(&hit)
 	if d.writesGoOn(fmt.Sprintf("%s hangs at %s", old.id, name)) {
-		w.check.achieved("leader hung at " + string(name))
+		w.check.Achieved("leader hung at " + string(name))
 	}
 }
 
@@ -86,7 +86,7 @@ func (d *driver) hangAt(name failpoint.Name) {
 // older program. Writes must go on, under one of them (L5).
 func (d *driver) refuseEntry() {
 	w, old := d.w, d.readyLeader()
-	if old == nil || d.raising || w.check.featureLevel() >= nextLevel {
+	if old == nil || d.raising || w.check.FeatureLevel() >= nextLevel {
 		return
 	}
 	for _, r := range w.members() {
@@ -107,7 +107,7 @@ func (d *driver) refuseEntry() {
 	}()
 	time.Sleep(100 * time.Millisecond) // until the entry is in the log
 	if d.writesGoOn(fmt.Sprintf("the others refuse an entry of %s", old.id)) {
-		w.check.achieved("entry refused")
+		w.check.Achieved("entry refused")
 	}
 }
 
@@ -171,7 +171,7 @@ func (d *driver) writesGoOn(why string) bool {
 		}
 	}
 	if d.w.ctx.Err() == nil {
-		d.w.check.fail("L5: no write succeeds within %s although %s", greyMax(), why)
+		d.w.check.Fail("L5: no write succeeds within %s although %s", greyMax(), why)
 	}
 	return false
 }

@@ -9,6 +9,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/checker"
 )
 
 // Faults with leaders that do not know that they are deposed, with diverging logs, and with
@@ -113,7 +114,7 @@ func (d *driver) fork() {
 		if l, up := first.currentProcess(); up && l.cluster.IsLeader() {
 			d.note("%s leads again, and %s hears of it", first.id, torn.id)
 			w.net.Join(first.id, torn.id)
-			d.w.check.achieved("forked")
+			d.w.check.Achieved("forked")
 			d.sleep(lease, lease)
 			return
 		}
@@ -160,15 +161,15 @@ func (d *driver) removeUnfit() {
 	server := string(who.cluster.Identity().ServerID())
 	votes := func(l *process) bool {
 		now, _ := l.disk.Configurations()
-		return now.Servers == nil || isVoter(now, server)
+		return now.Servers == nil || checker.IsVoter(now, server)
 	}
 	knew := votes(who) // false while the victim has not learned of its own promotion
 	err := l.command(func() error { return l.cluster.Remove(victim.id, false) })
 	taken := err == nil || !votes(l) || knew && !votes(who)
 	if taken {
-		w.check.fail("S14: with %d of %d voters down %s takes up the removal of %s, which is well: %v", len(down), len(all), asked.id, victim.id, err)
+		w.check.Fail("S14: with %d of %d voters down %s takes up the removal of %s, which is well: %v", len(down), len(all), asked.id, victim.id, err)
 	} else {
-		w.check.achieved("removal refused")
+		w.check.Achieved("removal refused")
 	}
 	w.heal()
 }

@@ -83,13 +83,13 @@ func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 				return
 			}
 			if f := reply.Refused(); f != nil {
-				w.check.fail("%T is refused: %v", in, f)
+				w.check.Fail("%T is refused: %v", in, f)
 			}
 		}
 		if kill {
 			d.crashLeading()
 		}
-		w.check.achieved(what)
+		w.check.Achieved(what)
 	})
 }
 
@@ -124,7 +124,7 @@ func (d *driver) retire(what string, then func(context.Context, *caller, *agent)
 				d.crashLeading()
 			}
 			if then(ctx, c, n) {
-				w.check.achieved(what)
+				w.check.Achieved(what)
 			}
 		}
 		c.call(w.ctx, c.keyed(&input.DrainNode{ID: n.id, Back: true})) // refused if it is in service or unknown

@@ -18,7 +18,7 @@ func TestHungLeader(t *testing.T) {
 				old := s.leader(10 * election)
 				d := newDriver(s.world, newLoad(s.world, 1))
 				d.hangAt(at)
-				if s.check.outcome().achieved["leader hung at "+string(at)] == 0 {
+				if s.check.Outcome().Achieved["leader hung at "+string(at)] == 0 {
 					t.Error("writes do not go on")
 				}
 				if s.leading() == old {
@@ -38,7 +38,7 @@ func TestRefusedEntry(t *testing.T) {
 		s.nine()
 		d := newDriver(s.world, newLoad(s.world, 1))
 		d.refuseEntry()
-		if s.check.outcome().achieved["entry refused"] == 0 {
+		if s.check.Outcome().Achieved["entry refused"] == 0 {
 			t.Error("writes do not go on")
 		}
 		if now := s.leading(); now == nil || now.level != event.Level {
@@ -57,7 +57,7 @@ func TestUnreadLog(t *testing.T) {
 				s.nine()
 				old := s.leader(10 * election)
 				newDriver(s.world, newLoad(s.world, 1)).breakLog(stalled)
-				if s.check.outcome().achieved["log not read"] == 0 {
+				if s.check.Outcome().Achieved["log not read"] == 0 {
 					t.Error("writes do not go on")
 				}
 				if s.leading() != old {

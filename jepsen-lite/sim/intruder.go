@@ -46,7 +46,7 @@ func (d *driver) intruder() {
 				continue
 			}
 			if slices.Contains(l.cluster.Identity().RemovedPeers, x.name) || !x.wasMember() {
-				d.w.check.achieved("intruder")
+				d.w.check.Achieved("intruder")
 				x.attack(l)
 			}
 		}
@@ -91,7 +91,7 @@ func (x *intruder) attack(l *process) {
 		b, err := x.host.Call(ctx, to, m.Number, intruderRequest(m.Number))
 		cancel()
 		if err == nil && !refuses(m, b) && l.alive() {
-			x.w.check.fail("S14: %s answers %s, who is no member, to %s: %s", to, x.name, m.Name, b)
+			x.w.check.Fail("S14: %s answers %s, who is no member, to %s: %s", to, x.name, m.Name, b)
 		}
 	}
 	for _, name := range []string{x.name, leader} {
@@ -127,7 +127,7 @@ func (x *intruder) attackRaft(l *process, head raft.RPCHeader, term uint64) {
 		}},
 	} {
 		if err := try.send(); err == nil && l.alive() {
-			x.w.check.fail("S14: %s answers %s of %s, who is no member, in the name of %s", l.r.id, try.what, x.name, head.ID)
+			x.w.check.Fail("S14: %s answers %s of %s, who is no member, in the name of %s", l.r.id, try.what, x.name, head.ID)
 		}
 	}
 }

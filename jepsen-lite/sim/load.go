@@ -113,7 +113,7 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 	}()
 	for n := 1; !l.demandStopped(); n++ {
-		if l.w.check.running() > backlogMax {
+		if l.w.check.Running() > backlogMax {
 			n--
 			if !sleep.For(l.ctx, time.Second) {
 				return
@@ -149,7 +149,7 @@ func (l *load) client(c *caller) {
 		case f.Reason == input.NeverFits && in.Tags != nil:
 			continue // too few nodes are left for its gang
 		default:
-			l.w.check.fail("submission of %s is refused: %v", name, f)
+			l.w.check.Fail("submission of %s is refused: %v", name, f)
 			return
 		}
 		id := reply.(*input.SubmitApplicationReply).ID
@@ -173,12 +173,12 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 		return false
 	}
 	if r, same := reply.(*input.SubmitApplicationReply); reply.Refused() != nil || !same || r.ID != id {
-		l.w.check.fail("S5: the submission of %s under the same key is answered %+v, it was %s", in.Name, reply, id)
+		l.w.check.Fail("S5: the submission of %s under the same key is answered %+v, it was %s", in.Name, reply, id)
 	}
 	in.Name += "-other"
 	req.Input, req.BodyHash = &in, req.BodyHash+1
 	if reply, ok = c.call(l.ctx, req); ok && reply.Refused() == nil {
-		l.w.check.fail("S5: another submission under the key of %s is taken", in.Name)
+		l.w.check.Fail("S5: another submission under the key of %s is taken", in.Name)
 	}
 	return ok
 }
@@ -261,7 +261,7 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 // nameOf returns the name of an application by its id, from the ledger. A real AM gets it in its
 // launch context.
 func (l *load) nameOf(id yarn.ApplicationID) string {
-	a, _ := l.w.check.app(id.Seq)
+	a, _ := l.w.check.App(id.Seq)
 	return a.Name
 }
 

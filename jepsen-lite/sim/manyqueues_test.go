@@ -14,6 +14,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
+	"rmd/jepsen-lite/sim/checker"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 	workload "rmd/workload/agent"
@@ -49,16 +50,16 @@ func TestManyQueues(t *testing.T) {
 	tellStory(t, opt, func(s *story) {
 		q := &manyQueues{story: s, load: newLoad(s.world, 1)}
 		q.load.begin(loadSize{nodes: 2})
-		for q.users < users && !t.Failed() && !s.check.broken() {
+		for q.users < users && !t.Failed() && !s.check.Broken() {
 			q.wave(min(queuesAtOnce, users-q.users))
 		}
 		q.load.stop()
 		t.Log(q.summary())
-		c := s.check.outcome().counts
-		if n := users + q.waves*(regulars+1); c.created != n+regulars || c.removed != n {
-			t.Errorf("%d queues were created and %d removed, not %d and %d", c.created, c.removed, n+regulars, n)
+		c := s.check.Outcome().Counts
+		if n := users + q.waves*(regulars+1); c.Created != n+regulars || c.Removed != n {
+			t.Errorf("%d queues were created and %d removed, not %d and %d", c.Created, c.Removed, n+regulars, n)
 		}
-		if c.terms < 4*q.waves || c.restores < q.waves || c.activated < q.waves || c.deactivated < q.waves || c.allocated < q.waves {
+		if c.Terms < 4*q.waves || c.Restores < q.waves || c.Activated < q.waves || c.Deactivated < q.waves || c.Allocated < q.waves {
 			t.Error("the waves do not do what they are there for")
 		}
 	})
@@ -77,11 +78,11 @@ type manyQueues struct {
 
 func (q *manyQueues) summary() string {
 	cpu, _ := usage()
-	c := q.check.outcome().counts
+	c := q.check.Outcome().Counts
 	return fmt.Sprintf("%d users in %d waves: %d queues created, %d removed; leaves of managed parents got their capacity %d times, lost it %d times; "+
 		"%d containers; %d leaders, %d restores, %d configurations; %d entries, %d digests; after the first and the last wave %d bytes in tables, snapshots of %d; %s of virtual time, %.0f CPU seconds",
-		q.users, q.waves, c.created, c.removed, c.activated, c.deactivated, c.allocated, c.terms, c.restores, 2*q.waves, c.entries, c.digests,
-		q.bytes, q.whole, q.check.age().Round(time.Second), cpu.Seconds())
+		q.users, q.waves, c.Created, c.Removed, c.Activated, c.Deactivated, c.Allocated, c.Terms, c.Restores, 2*q.waves, c.Entries, c.Digests,
+		q.bytes, q.whole, q.check.Age().Round(time.Second), cpu.Seconds())
 }
 
 // wave creates, uses and removes queues.
@@ -112,11 +113,11 @@ func (q *manyQueues) wave(users int) {
 	q.underFire(users, func(c *caller, i int) {
 		reply, ok := c.call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
 		if f := failure(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // an earlier try succeeded
-			q.check.fail("the end of %s: %s", ids[i], f)
+			q.check.Fail("the end of %s: %s", ids[i], f)
 		}
 	})
 	q.awaitDone("applications end", func() string {
-		if n := q.check.running(); n > 0 {
+		if n := q.check.Running(); n > 0 {
 			return fmt.Sprintf("%d go on", n)
 		}
 		return ""
@@ -125,7 +126,7 @@ func (q *manyQueues) wave(users int) {
 	old, _ := q.killLeader()
 	q.restart(old)
 	q.awaitDone("idle queues are removed", func() string {
-		return q.check.idleQueues()
+		return q.check.IdleQueues()
 	})
 	q.measure()
 }
@@ -133,7 +134,7 @@ func (q *manyQueues) wave(users int) {
 // configure changes the weights of the users' queues. It makes ended applications be forgotten at
 // once, so that a wave leaves only queues behind.
 func (q *manyQueues) configure() {
-	weight := 1 + q.check.submissions()%3
+	weight := 1 + q.check.Submissions()%3
 	props := append(q.propertiesOf(q.opt.queues, false),
 		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
 		input.Property{Name: prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
@@ -173,15 +174,15 @@ func (q *manyQueues) restart(r *replica) {
 func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.ApplicationID {
 	reply, ok := c.call(q.ctx, input.Request{Input: &input.NewApplication{}})
 	if f := failure(reply, ok); f != "" {
-		q.check.fail("an id for %s: %s", name, f)
+		q.check.Fail("an id for %s: %s", name, f)
 		return yarn.ApplicationID{}
 	}
 	id := reply.(*input.NewApplicationReply).ID
 	reply, ok = c.call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
 	if f := failure(reply, ok); f != "" {
-		_, known := q.check.app(id.Seq) // an earlier try succeeded
+		_, known := q.check.App(id.Seq) // an earlier try succeeded
 		if !known {
-			q.check.fail("submission of %s: %s", name, f)
+			q.check.Fail("submission of %s: %s", name, f)
 		}
 	}
 	return id
@@ -219,9 +220,9 @@ func (q *manyQueues) regulars() {
 func (q *manyQueues) awaitDone(what string, left func() string) {
 	const within = time.Minute
 	text := left()
-	for end := time.Now().Add(within); text != "" && !q.check.broken(); text = left() {
+	for end := time.Now().Add(within); text != "" && !q.check.Broken(); text = left() {
 		if time.Now().After(end) {
-			q.check.fail("wave %d: %s: after %s still: %s", q.waves, what, within, text)
+			q.check.Fail("wave %d: %s: after %s still: %s", q.waves, what, within, text)
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -241,7 +242,7 @@ func (q *manyQueues) measure() {
 		if err := st.Check(); err != nil {
 			q.t.Errorf("wave %d: %s: %v", q.waves, r.id, err)
 		}
-		if sum := contents(st); i == 0 {
+		if sum := checker.Contents(st); i == 0 {
 			same = sum
 		} else if sum != same {
 			q.t.Errorf("wave %d: contents of %s and %s differ", q.waves, q.rs[0].id, r.id)

@@ -35,7 +35,7 @@ func (w *world) operate(op operation) {
 	w.ops.Go(func() {
 		defer w.operators.Add(-1)
 		for end := time.Now().Add(operatorTime); time.Now().Before(end); {
-			if w.ctx.Err() != nil || w.check.broken() || op.done() || !sleep.For(w.ctx, operatorPause) {
+			if w.ctx.Err() != nil || w.check.Broken() || op.done() || !sleep.For(w.ctx, operatorPause) {
 				return
 			}
 		}
@@ -125,7 +125,7 @@ func (w *world) replace(r *replica) {
 		return
 	}
 	r.crash()
-	w.check.note("%s gets a new disk", r.id)
+	w.check.Note("%s gets a new disk", r.id)
 	r.set(func(r *replica) { r.disk, r.broken = w.emptyDisk(r), false })
 	w.operate(operation{"replace " + r.id, func() bool { return w.replaced(r) }})
 }
@@ -138,7 +138,7 @@ func (w *world) replaced(r *replica) bool {
 	if err := r.start(); errors.Is(err, errDisk) {
 		return true // damaged again
 	} else if err != nil {
-		w.check.fail("start on an empty disk: %v", err)
+		w.check.Fail("start on an empty disk: %v", err)
 		return true
 	}
 	if r.locked(func(r *replica) bool { return r.out }) { // a removal has also removed the new identity
@@ -156,14 +156,14 @@ func (w *world) replaced(r *replica) bool {
 	case member && m.Incarnation != mine:
 		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID() // with incarnation: all may come from a deposed leader, and r.id alone could mean the new identity
 		if err := l.command(func() error { return l.cluster.Remove(string(old), false) }); err != nil {
-			w.check.note("the old %s is not removed: %v", r.id, err)
+			w.check.Note("the old %s is not removed: %v", r.id, err)
 		}
 	case !member || self.cluster.ClusterID() == "": // or the answer was lost
 		w.join(self, []string{l.r.id})
 	case m.Voter:
-		w.check.note("%s is back as a voter", r.id)
+		w.check.Note("%s is back as a voter", r.id)
 		w.healed()
-		w.check.achieved("replaced")
+		w.check.Achieved("replaced")
 		return true
 	}
 	return false
@@ -184,7 +184,7 @@ func (w *world) join(l *process, addrs []string) {
 	if err == nil {
 		return
 	}
-	w.check.note("%s is not let in: %v", l.r.id, err)
+	w.check.Note("%s is not let in: %v", l.r.id, err)
 	if errors.Is(err, &refusal.Refusal{Code: refusal.Removed}) && l.r.locked(func(r *replica) bool { return r.leaving }) {
 		// The replica was admitted and removed before it learned of either. A real process logs
 		// this and stops.
@@ -231,12 +231,12 @@ func (w *world) enlarge() bool {
 	if r == nil {
 		return false
 	}
-	w.check.note("%s is new", r.id)
+	w.check.Note("%s is new", r.id)
 	w.operate(operation{"add " + r.id, func() bool {
 		if err := r.start(); errors.Is(err, errDisk) {
 			return true // another operation replaces it
 		} else if err != nil {
-			w.check.fail("start on an empty disk: %v", err)
+			w.check.Fail("start on an empty disk: %v", err)
 			return true
 		}
 		all, l := w.membership(), w.otherReplica(r)
@@ -249,7 +249,7 @@ func (w *world) enlarge() bool {
 			w.join(self, []string{l.r.id})
 		}
 		if member && m.Voter {
-			w.check.achieved("joined")
+			w.check.Achieved("joined")
 		}
 		return member && m.Voter
 	}})
@@ -259,7 +259,7 @@ func (w *world) enlarge() bool {
 // dismiss removes a member permanently.
 func (w *world) dismiss(r *replica) {
 	r.set(func(r *replica) { r.leaving = true })
-	w.check.note("%s is to be removed", r.id)
+	w.check.Note("%s is to be removed", r.id)
 	w.operate(operation{"remove " + r.id, func() bool {
 		l := w.otherReplica(r)
 		if l == nil {
@@ -268,15 +268,15 @@ func (w *world) dismiss(r *replica) {
 		all := w.membership()
 		if _, member := memberOf(all, r.id); all == nil || member {
 			if err := l.command(func() error { return l.cluster.Remove(r.id, false) }); err != nil {
-				w.check.note("%s is not removed: %v", r.id, err)
+				w.check.Note("%s is not removed: %v", r.id, err)
 			}
 			return false
 		}
 		if err := r.start(); err != nil { // a replica that was down during its removal learns of it when it starts
-			w.check.note("%v", err)
+			w.check.Note("%v", err)
 		}
 		if r.locked(func(r *replica) bool { return r.out }) {
-			w.check.achieved("removed")
+			w.check.Achieved("removed")
 			return true
 		}
 		return false
@@ -285,10 +285,10 @@ func (w *world) dismiss(r *replica) {
 
 // leads is called for each leadership. It checks S2, and S14 by the votes.
 func (w *world) leads(l *process, term uint64) {
-	w.check.leads(term, l.r.id)
+	w.check.Leads(term, l.r.id)
 	now, before := l.disk.Configurations()
 	self := string(l.cluster.Identity().ServerID())
 	if now.Servers != nil {
-		w.check.elected(term, self, now, before)
+		w.check.Elected(term, self, now, before)
 	}
 }

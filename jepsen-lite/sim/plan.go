@@ -129,14 +129,14 @@ func (d *driver) run(s planStep) {
 	}
 	k := kindOf(s.kind)
 	d.done[k.name]++
-	d.w.check.fault(k.name)
+	d.w.check.Fault(k.name)
 	k.do(d)
 }
 
 // waitUntil waits until a time. It returns false after a violation. It ends gridlocks, because in a
 // gridlock the remaining faults would have no effect.
 func (d *driver) waitUntil(at time.Time) bool {
-	for !d.w.check.broken() {
+	for !d.w.check.Broken() {
 		left := time.Until(at)
 		if left <= 0 {
 			return true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/checker"
 )
 
 // readers is the number of clients that only read.
@@ -30,13 +31,13 @@ func (l *load) reader(c *caller) {
 // waits until this replica has applied it. It returns the index of the state, or 0 if the read
 // failed.
 func (c *caller) read(ctx context.Context) uint64 {
-	floor := c.w.check.shown()
-	return c.readAt(ctx, readLinear, floor, func(ctx context.Context, l *process) (uint64, error) { return l.cluster.ReadIndex(ctx) })
+	floor := c.w.check.Shown()
+	return c.readAt(ctx, checker.ReadLinear, floor, func(ctx context.Context, l *process) (uint64, error) { return l.cluster.ReadIndex(ctx) })
 }
 
 // readStale reads the state of a replica as soon as it is not older than what the session has seen.
 func (c *caller) readStale(ctx context.Context, session uint64) uint64 {
-	return c.readAt(ctx, readStale, session, func(context.Context, *process) (uint64, error) { return session, nil })
+	return c.readAt(ctx, checker.ReadStale, session, func(context.Context, *process) (uint64, error) { return session, nil })
 }
 
 func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index func(context.Context, *process) (uint64, error)) uint64 {
@@ -63,6 +64,6 @@ func (c *caller) readAt(ctx context.Context, kind string, floor uint64, index fu
 	if l.ctx.Err() != nil {
 		return 0
 	}
-	c.w.check.read(r.id, kind, floor, seen, st.Digest())
+	c.w.check.Read(r.id, kind, floor, seen, st.Digest())
 	return seen
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/sim/checker"
 )
 
 // TestKeep checks that a failing seed leaves its history as text and as JSON lines, and a page.
@@ -16,7 +17,7 @@ func TestKeep(t *testing.T) {
 	opt.Faults = 10 * time.Second
 	res := Run(t, 77, opt)
 	if len(res.Violations) > 0 {
-		t.Fatalf("%v\n%s", res.Violations, tail(res.History, historyOut))
+		t.Fatalf("%v\n%s", res.Violations, tail(res.History, checker.ReportLines))
 	}
 	res.Violations = []string{"S6: a container is given twice"}
 	out := t.TempDir()

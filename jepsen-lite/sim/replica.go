@@ -130,7 +130,7 @@ func (r *replica) start() error {
 	var fatal *exitcode.Error
 	switch {
 	case err == nil && surely:
-		r.w.check.fail("S16: %s starts on a damaged disk", r.id)
+		r.w.check.Fail("S16: %s starts on a damaged disk", r.id)
 	case err == nil:
 	case errors.As(err, &fatal) && (fatal.Code == exitcode.Store || fatal.Code == exitcode.WriteFailed) && passing:
 		r.w.exited(r.id, fatal.Code, fatal.Err)
@@ -172,7 +172,7 @@ func (l *process) open() error {
 	l.owner = owner.New(r.id, l)
 	l.host, l.log = r.w.net.Connect(r.id, l.owner), newLogpipe()
 	last, term := l.disk.LogEnd()
-	r.w.check.processStarted(r.id, string(l.disk.Identity().ServerID()), last, term)
+	r.w.check.ProcessStarted(r.id, string(l.disk.Identity().ServerID()), last, term)
 	var err error
 	if l.server, err = server.Open(l.options()); err != nil {
 		l.cancel()
@@ -186,7 +186,7 @@ func (l *process) open() error {
 		f.Cut = r.cutPower
 		f.Accuse = func(what string) {
 			if l.alive() {
-				r.w.check.fail("S16: %s: %s", r.id, what)
+				r.w.check.Fail("S16: %s: %s", r.id, what)
 			}
 		}
 		f.Failed = func() { time.AfterFunc(failedGrace, func() { l.mustBeOver("a failed sync") }) }
@@ -211,7 +211,7 @@ const failedGrace = time.Millisecond
 
 func (l *process) mustBeOver(why string) {
 	if now, up := l.r.currentProcess(); up && now == l {
-		l.r.w.check.fail("%s goes on after %s", l.r.id, why)
+		l.r.w.check.Fail("%s goes on after %s", l.r.id, why)
 	}
 }
 
@@ -241,14 +241,14 @@ func (l *process) fatal(code int, err error) {
 	case exitcode.Removed:
 		right = leaving
 	case exitcode.NotKnown:
-		right = r.w.check.featureLevel() > l.level
+		right = r.w.check.FeatureLevel() > l.level
 	}
 	if !right {
 		who := "replica " + r.id
 		if code == exitcode.Diverged || code == exitcode.NotKnown {
 			who = "S1: " + who // it could not apply an entry that the other replicas have applied
 		}
-		r.w.check.fail("%s stopped itself with code %d: %v", who, code, err)
+		r.w.check.Fail("%s stopped itself with code %d: %v", who, code, err)
 	}
 	r.end(false)
 }
@@ -312,8 +312,8 @@ func (r *replica) end(power bool) {
 	r.w.net.Crash(l.host)
 	l.disk.Kill()
 	l.log.end()
-	r.w.check.note("%s crashes (power cut %v)", r.id, power)
-	r.w.check.stopped(r.id, 0, "")
+	r.w.check.Note("%s crashes (power cut %v)", r.id, power)
+	r.w.check.Stopped(r.id, 0, "")
 	go func() {
 		defer close(ended)
 		var restarts uint64
@@ -344,7 +344,7 @@ func (o *observed) Apply(l *raft.Log) any {
 	res := o.Machine.Apply(l)
 	if o.l.alive() {
 		err, _ := res.(error)
-		r.w.check.applied(r.id, o.Machine, l, err)
+		r.w.check.Applied(r.id, o.Machine, l, err)
 	}
 	return res
 }
@@ -353,7 +353,7 @@ func (o *observed) Apply(l *raft.Log) any {
 func (o *observed) StoreConfiguration(index uint64, conf raft.Configuration) {
 	o.Machine.StoreConfiguration(index, conf)
 	if o.l.alive() {
-		o.l.r.w.check.configured(o.l.r.id, index, conf)
+		o.l.r.w.check.Configured(o.l.r.id, index, conf)
 	}
 }
 
@@ -361,7 +361,7 @@ func (o *observed) StoreConfiguration(index uint64, conf raft.Configuration) {
 func (o *observed) Snapshot() (raft.FSMSnapshot, error) {
 	s, err := o.Machine.Snapshot()
 	if err == nil && o.l.alive() {
-		o.l.r.w.check.snapshotted(o.l.r.id, o.Machine)
+		o.l.r.w.check.Snapshotted(o.l.r.id, o.Machine)
 	}
 	return s, err
 }
@@ -370,7 +370,7 @@ func (o *observed) Snapshot() (raft.FSMSnapshot, error) {
 func (o *observed) Restore(r io.ReadCloser) error {
 	err := o.Machine.Restore(r)
 	if o.l.alive() {
-		o.l.r.w.check.restored(o.l.r.id, o.Machine, err)
+		o.l.r.w.check.Restored(o.l.r.id, o.Machine, err)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/history"
+	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/network"
 )
 
@@ -39,7 +40,7 @@ type Result struct {
 
 	executed []planned
 	lines    []history.Line
-	counts   counts
+	counts   checker.Counts
 	kinds    map[string]int
 	achieved map[string]int
 	exits    map[int]int
@@ -98,9 +99,9 @@ func (w *world) bounded(minutes int, res *Result) {
 	for _, c := range []struct {
 		what    string
 		n, most int
-	}{{"snapshots were sent", w.net.CountInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.terms(), termsMax}} {
+	}{{"snapshots were sent", w.net.CountInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.Terms(), termsMax}} {
 		if c.n > c.most*minutes {
-			w.check.fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.MostInstalled())
+			w.check.Fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.MostInstalled())
 		}
 	}
 }
@@ -115,12 +116,12 @@ func executeInBubble(t *testing.T, p plan) Result {
 	d := newDriver(w, l)
 	d.execute(p)
 	res := Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.CountInstalls()}
-	if !w.check.broken() {
+	if !w.check.Broken() {
 		res.leader, res.step = d.awaitRecovery()
 	}
 	l.stop()
 	res.Virtual = time.Since(begin)
-	if w.check.broken() {
+	if w.check.Broken() {
 		w.stop()
 	} else {
 		w.finish()
@@ -132,11 +133,11 @@ func executeInBubble(t *testing.T, p plan) Result {
 
 // tally fills in the results at the end.
 func (w *world) tally(res *Result, d *driver) {
-	if w.check.broken() {
-		res.History = w.check.fullReport()
+	if w.check.Broken() {
+		res.History = w.check.FullReport()
 	}
-	out := w.check.outcome()
-	res.Violations, res.counts, res.achieved, res.lines = out.violations, out.counts, out.achieved, out.lines
+	out := w.check.Outcome()
+	res.Violations, res.counts, res.achieved, res.lines = out.Violations, out.Counts, out.Achieved, out.Lines
 	w.mu.Lock()
 	res.exits, res.hits = w.exits, w.hits
 	w.mu.Unlock()

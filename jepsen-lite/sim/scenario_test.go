@@ -29,15 +29,15 @@ func tellStory(t *testing.T, opt settings, f func(s *story)) {
 		s := &story{world: newWorld(t, 1, opt), apps: map[string]yarn.ApplicationID{}, resp: map[string]int32{}}
 		s.boot()
 		f(s)
-		if !s.check.broken() {
+		if !s.check.Broken() {
 			s.heal()
 			s.leader(10 * election)
 			s.finish()
 		} else {
 			s.stop()
 		}
-		if s.check.broken() {
-			t.Errorf("the story breaks an invariant: %s", s.check.report())
+		if s.check.Broken() {
+			t.Errorf("the story breaks an invariant: %s", s.check.Report())
 		}
 	})
 }
@@ -232,8 +232,8 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 				s.beat("n1")
 				s.want("reservations afterwards", s.reservations(now), "[]")
 				s.want("app2 afterwards", s.containers(now, "app2"), "[#1 on n1 #2 on n1]")
-				if n := s.check.outcome().counts; n.made != 1 || n.fulfilled != 1 || n.cancelled != 0 {
-					t.Errorf("made %d, fulfilled %d, cancelled %d", n.made, n.fulfilled, n.cancelled)
+				if n := s.check.Outcome().Counts; n.Made != 1 || n.Fulfilled != 1 || n.Cancelled != 0 {
+					t.Errorf("made %d, fulfilled %d, cancelled %d", n.Made, n.Fulfilled, n.Cancelled)
 				}
 			})
 		})
@@ -282,14 +282,14 @@ func (s *story) seventyFour(disturbed bool) []string {
 	s.ask("app1", 1, 2, 4)
 	s.ask("app2", 1, 1, 3)
 	s.beat("n1", "n2", "n3", "n1", "n2", "n2", "n3")
-	if n := s.check.reservations(); n != 3 {
+	if n := s.check.Reservations(); n != 3 {
 		s.t.Fatalf("%d nodes are reserved, not 3: %s", n, s.reservations(s.leader(10*election)))
 	}
 	if disturbed {
 		s.restoreAndLead(behind)
 	}
 	s.allocate("full")
-	mark := s.check.head()
+	mark := s.check.Head()
 	s.beat("n1", "n2", "n3", "n1", "n2", "n3")
 	s.ask("app2", 1, 2, 3)
 	s.complete("full", 2, "n2")
@@ -306,12 +306,12 @@ func (s *story) restoreAndLead(behind *replica) {
 	if err := l.snapshot(); err != nil {
 		s.t.Fatal(err)
 	}
-	before := s.check.outcome().counts.restores
+	before := s.check.Outcome().Counts.Restores
 	if err := behind.start(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.inStep(time.Minute)
-	if s.check.outcome().counts.restores == before {
+	if s.check.Outcome().Counts.Restores == before {
 		s.t.Error("the replica was not restored from a snapshot")
 	}
 	s.hand(behind)
@@ -394,7 +394,7 @@ func TestScenario75ExchangeAtomic(t *testing.T) {
 						}
 					}
 					if cancelled != allocated {
-						s.check.fail("entry %d holds one half of an exchange", b.Index)
+						s.check.Fail("entry %d holds one half of an exchange", b.Index)
 					}
 					if cancelled && allocated {
 						both++
@@ -451,8 +451,8 @@ func TestFence(t *testing.T) {
 			t.Error("the late submission is not answered")
 		}
 		s.inStep(time.Minute)
-		if s.check.outcome().counts.skipped != 1 {
-			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?", s.check.outcome().counts.skipped)
+		if s.check.Outcome().Counts.Skipped != 1 {
+			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?", s.check.Outcome().Counts.Skipped)
 		}
 	})
 }

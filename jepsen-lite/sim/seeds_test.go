@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"rmd/jepsen-lite/sim/checker"
 )
 
 // defaultSeeds is how many seeds run without RMD_SIM_SEEDS, each with faults for defaultFaults.
@@ -87,7 +89,7 @@ func TestSeeds(t *testing.T) {
 					mu.Unlock()
 					if len(res.Violations) > 0 {
 						failed.Store(true)
-						t.Errorf("seed %d, %s: %v\n%s", seed, res.Settings, res.Violations, tail(res.History, historyOut))
+						t.Errorf("seed %d, %s: %v\n%s", seed, res.Settings, res.Violations, tail(res.History, checker.ReportLines))
 					}
 				}
 			})
@@ -107,10 +109,10 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	c := all.counts
-	for what, n := range map[string]int{"leaders": c.terms - ran, "restores": c.restores, "unknown outcomes": c.unknown, "reads": c.reads,
-		"reservations": c.made, "fulfillments": c.fulfilled, "cancellations": c.cancelled, "lost containers": c.lost, "memberships": c.members - ran,
-		"warnings": c.warned, "warnings for priority": c.ranked, "warnings to share evenly": c.balanced, "withdrawn warnings": c.withdrawn, "warnings told": c.told, "preempted containers": c.preempted, "containers in room of reserved nodes": c.lent,
-		"created queues": c.created, "removed queues": c.removed, "activated queues": c.activated, "deactivated queues": c.deactivated} {
+	for what, n := range map[string]int{"leaders": c.Terms - ran, "restores": c.Restores, "unknown outcomes": c.Unknown, "reads": c.Reads,
+		"reservations": c.Made, "fulfillments": c.Fulfilled, "cancellations": c.Cancelled, "lost containers": c.Lost, "memberships": c.Members - ran,
+		"warnings": c.Warned, "warnings for priority": c.Ranked, "warnings to share evenly": c.Balanced, "withdrawn warnings": c.Withdrawn, "warnings told": c.Told, "preempted containers": c.Preempted, "containers in room of reserved nodes": c.Lent,
+		"created queues": c.Created, "removed queues": c.Removed, "activated queues": c.Activated, "deactivated queues": c.Deactivated} {
 		if n < 1 { // seeds do not repeat to the bit, and ten of them may meet little of a kind
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rmd/internal/failpoint"
+	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/network"
 )
 
@@ -20,7 +21,7 @@ type Summary struct {
 	failed   []Result
 	cluster  time.Duration
 	machine  time.Duration // CPU time
-	counts   counts
+	counts   checker.Counts
 	kinds    map[string]int
 	achieved map[string]int
 	exits    map[int]int
@@ -48,7 +49,7 @@ func (s *Summary) Add(r Result) {
 	}
 	s.cluster += r.Virtual
 	s.machine += r.Real
-	s.counts.add(r.counts)
+	s.counts.Add(r.counts)
 	addAll(s.kinds, r.kinds)
 	addAll(s.achieved, r.achieved)
 	addAll(s.exits, r.exits)
@@ -89,14 +90,14 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("messages %d (lost %d, doubled %d, late %d, connections reset %d)", s.net.Messages, s.net.Lost, s.net.Doubled, s.net.Late, s.net.Resets)
 	line("processes that ended by their own will: %s   operators: %s", list(s.exits), list(s.achieved))
 	c := s.counts
-	line("operations acked %d   refused %d   unknown %d   reads %d", c.acked-c.refused, c.refused, c.unknown, c.reads)
-	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.entries, c.skipped, c.members, s.installs, c.restores, s.restarts)
-	line("containers allocated %d (in room of reserved nodes %d), lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.allocated, c.lent, c.lost, c.made, c.fulfilled, c.cancelled, c.exchanged)
+	line("operations acked %d   refused %d   unknown %d   reads %d", c.Acked-c.Refused, c.Refused, c.Unknown, c.Reads)
+	line("log %d entries, %d of them without effect   %d memberships   %d snapshots sent, %d restored   raft restarted in place %d times", c.Entries, c.Skipped, c.Members, s.installs, c.Restores, s.restarts)
+	line("containers allocated %d (in room of reserved nodes %d), lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.Allocated, c.Lent, c.Lost, c.Made, c.Fulfilled, c.Cancelled, c.Exchanged)
 	line("containers warned %d (for queues of a higher priority %d, to share evenly %d), warnings told %d and withdrawn %d, containers preempted %d",
-		c.warned, c.ranked, c.balanced, c.told, c.withdrawn, c.preempted)
-	line("gangs started %d, nodes held for them %d", c.gangs, c.gangNodes)
+		c.Warned, c.Ranked, c.Balanced, c.Told, c.Withdrawn, c.Preempted)
+	line("gangs started %d, nodes held for them %d", c.Gangs, c.GangNodes)
 	line("queues created by submissions %d, removed when idle %d; leaves of managed parents got their capacity %d times, lost it %d times",
-		c.created, c.removed, c.activated, c.deactivated)
+		c.Created, c.Removed, c.Activated, c.Deactivated)
 	line("%s", s.verdicts())
 	line("points hit %s   fault kinds that never ran: %s", s.points(), s.unusedKinds())
 	for _, r := range s.failed {
@@ -109,10 +110,10 @@ func (s *Summary) Report(wall time.Duration) string {
 func (s *Summary) verdicts() string {
 	c, out := s.counts, []string{}
 	for _, v := range []struct{ id, what string }{
-		{"S1", fmt.Sprintf("%d digests", c.digests)}, {"S2", fmt.Sprintf("%d terms", c.terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
-		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.again)}, {"S13", fmt.Sprintf("%d reads", c.reads)},
-		{"S14", fmt.Sprintf("%d votes", c.votes)}, {"S15", fmt.Sprintf("%d restores", c.restores)}, {"S16", ""},
-		{"S17", fmt.Sprintf("%d warnings", c.warned)}, {"S18", ""}, {"S19", ""}, {"S20", ""},
+		{"S1", fmt.Sprintf("%d digests", c.Digests)}, {"S2", fmt.Sprintf("%d terms", c.Terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
+		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.Again)}, {"S13", fmt.Sprintf("%d reads", c.Reads)},
+		{"S14", fmt.Sprintf("%d votes", c.Votes)}, {"S15", fmt.Sprintf("%d restores", c.Restores)}, {"S16", ""},
+		{"S17", fmt.Sprintf("%d warnings", c.Warned)}, {"S18", ""}, {"S19", ""}, {"S20", ""},
 		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))}, {"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
 		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""}} {
 		state := "ok"

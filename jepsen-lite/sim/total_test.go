@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rmd/jepsen-lite/sim/checker"
 )
 
 // TestTotals prints the sum of all runs in the folder that RMD_SIM_SUM names.
@@ -31,7 +33,7 @@ func TestSumUp(t *testing.T) {
 		t.Errorf("before the first run: %v, %v", all, err)
 	}
 	s := NewSummary()
-	s.Add(Result{Seed: 8, Virtual: time.Hour, kinds: map[string]int{"kill": 2, "cut": 1}, counts: counts{entries: 5, acked: 9, refused: 2}, undecided: 1})
+	s.Add(Result{Seed: 8, Virtual: time.Hour, kinds: map[string]int{"kill": 2, "cut": 1}, counts: checker.Counts{Entries: 5, Acked: 9, Refused: 2}, undecided: 1})
 	s.Add(Result{Seed: 7, Virtual: time.Hour, Violations: []string{"S1: one", "S2: two"}, kinds: map[string]int{"cut": 4}})
 	one := s.Total("all", time.Minute)
 	if one.CPUSeconds <= 0 || one.MemoryMax <= 0 {

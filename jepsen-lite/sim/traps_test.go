@@ -44,7 +44,7 @@ func TestTrap695(t *testing.T) {
 			if !held.Load() {
 				t.Error("nobody was held back between winning and acting")
 			}
-			two = strings.Contains(w.check.report(), "S2: two leaders")
+			two = strings.Contains(w.check.Report(), "S2: two leaders")
 			w.stop()
 		})
 		if two == guarded {
@@ -218,7 +218,7 @@ func TestTrapCommit(t *testing.T) {
 		d := newDriver(s.world, newLoad(s.world, 1))
 		d.rng = s.rng
 		d.lateFirstEntry()
-		if s.check.outcome().achieved["late first entry"] == 0 {
+		if s.check.Outcome().Achieved["late first entry"] == 0 {
 			t.Error("no leader stored its first entry late: does the scenario still show the trap?")
 		}
 	})

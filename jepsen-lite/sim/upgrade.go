@@ -49,7 +49,7 @@ func (d *driver) restartAs(r *replica, level uint32) {
 // levels reports whether any replica has applied the final upgrade, and whether all members run the
 // new program according to the leader.
 func (d *driver) levels() (final, all bool) {
-	final = d.w.check.featureLevel() >= nextLevel
+	final = d.w.check.FeatureLevel() >= nextLevel
 	ms := d.w.membership()
 	all = len(ms) > 0
 	for _, m := range ms {
@@ -70,6 +70,6 @@ func (d *driver) finalize() {
 	ctx, cancel := context.WithTimeout(d.w.ctx, 20*time.Second)
 	defer cancel()
 	if reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}}); ok && reply.Refused() == nil {
-		d.w.check.achieved("upgraded")
+		d.w.check.Achieved("upgraded")
 	}
 }

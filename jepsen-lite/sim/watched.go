@@ -52,7 +52,7 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 	case *input.NodeSilence:
 		for _, n := range in.Silent {
 			if at, heard := p.nodes[n.Node]; heard && time.Since(at) < silentNode {
-				p.l.r.w.check.fail("S11: %s marks node %d as silent %s after it was heard of", p.l.r.id, n.Node, time.Since(at))
+				p.l.r.w.check.Fail("S11: %s marks node %d as silent %s after it was heard of", p.l.r.id, n.Node, time.Since(at))
 			}
 		}
 	case *input.ExpireAttempt:
@@ -76,6 +76,6 @@ func (p *watched) ending(in input.Input) bool {
 
 func (p *watched) judge(who string, heard time.Time, expiry time.Duration) {
 	if silent := time.Since(heard); silent < expiry-early && p.l.alive() {
-		p.l.r.w.check.fail("S11: %s gives %s up, with all that runs for it, %s after it was heard of", p.l.r.id, who, silent)
+		p.l.r.w.check.Fail("S11: %s gives %s up, with all that runs for it, %s after it was heard of", p.l.r.id, who, silent)
 	}
 }

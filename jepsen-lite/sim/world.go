@@ -17,6 +17,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm/event"
 	"rmd/internal/failpoint"
+	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/disk"
 	"rmd/jepsen-lite/sim/network"
 	"rmd/scheduler/capacity"
@@ -60,7 +61,7 @@ type world struct {
 	seed          int64
 	opt           settings
 	net           *network.Network
-	check         *checker
+	check         *checker.Checker
 	yield         *yielder
 	beforePropose atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
 	atLog         atomic.Pointer[func(id, message string)]              // called where raft logs
@@ -85,11 +86,11 @@ type world struct {
 }
 
 func newWorld(t testing.TB, seed int64, opt settings) *world {
-	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: newChecker(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
+	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
-	w.net.OnVote, w.net.Pipelined = w.check.voted, opt.pipelined
+	w.net.OnVote, w.net.Pipelined = w.check.Voted, opt.pipelined
 	for i := range opt.replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i))))
 	}
@@ -236,7 +237,7 @@ func (w *world) plan(in input.Input) input.Reply {
 	}
 	reply, ok := c.call(ctx, req)
 	if !ok {
-		w.t.Fatalf("%T is not answered within a minute\n%s", in, w.check.report())
+		w.t.Fatalf("%T is not answered within a minute\n%s", in, w.check.Report())
 	}
 	if f := reply.Refused(); f != nil && f.Reason != input.AlreadyDone { // by an earlier try whose answer was lost
 		w.t.Fatalf("%T: %v", in, f)
@@ -282,7 +283,7 @@ func (w *world) leader(within time.Duration, not ...*replica) *replica {
 	w.t.Helper()
 	r := w.await(within, not...)
 	if r == nil {
-		w.t.Fatalf("no leader within %s\n%s", within, w.check.report())
+		w.t.Fatalf("no leader within %s\n%s", within, w.check.Report())
 	}
 	return r
 }
@@ -291,7 +292,7 @@ func (w *world) leader(within time.Duration, not ...*replica) *replica {
 // in time.
 func (w *world) inStep(within time.Duration) bool {
 	for end := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
-		head, same := w.check.head(), true
+		head, same := w.check.Head(), true
 		for _, r := range w.members() {
 			l, up := r.currentProcess()
 			if !up {
@@ -305,7 +306,7 @@ func (w *world) inStep(within time.Duration) bool {
 			return true
 		}
 		if time.Now().After(end) {
-			w.check.fail("L2: replicas are not in step within %s: %s", within, w.describeProgress())
+			w.check.Fail("L2: replicas are not in step within %s: %s", within, w.describeProgress())
 			return false
 		}
 	}
@@ -389,7 +390,7 @@ func (w *world) exited(id string, code int, err error) {
 	w.mu.Lock()
 	w.exits[code]++
 	w.mu.Unlock()
-	w.check.note("%s ends with code %d: %v", id, code, err)
+	w.check.Note("%s ends with code %d: %v", id, code, err)
 }
 
 // heal ends every fault and starts stopped replicas.
@@ -403,7 +404,7 @@ func (w *world) heal() {
 	for _, r := range w.members() {
 		r.set(func(r *replica) { r.disk.Repair() })
 		if err := r.start(); err != nil && !errors.Is(err, errDisk) {
-			w.check.fail("start: %v", err)
+			w.check.Fail("start: %v", err)
 		}
 		if r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) }) {
 			w.replace(r)
@@ -419,17 +420,17 @@ func (w *world) finish() {
 		for _, r := range w.members() {
 			l, _ := r.currentProcess()
 			st, index := l.machine.Fork()
-			w.check.compare(r.id, st, index)
-			w.check.acknowledged(r.id, st)
+			w.check.Compare(r.id, st, index)
+			w.check.Acknowledged(r.id, st)
 			if err := st.Check(); err != nil {
-				w.check.fail("S9: state of %s at %d: %v", r.id, index, err)
+				w.check.Fail("S9: state of %s at %d: %v", r.id, index, err)
 			}
 			if sum := snapshot.Sum(st); base == nil {
 				base, first = r, sum
 			} else if sum != first {
 				other, _ := base.currentProcess()
 				was, _ := other.machine.Fork()
-				w.check.fail("S1: contents of %s and %s differ at %d: %v", base.id, r.id, index, snapshot.Diff(was, st))
+				w.check.Fail("S1: contents of %s and %s differ at %d: %v", base.id, r.id, index, snapshot.Diff(was, st))
 			}
 		}
 	}
@@ -457,7 +458,7 @@ func (w *world) stop() {
 		ended := r.ended
 		r.mu.Unlock()
 		if !awaitEnd(ended) {
-			w.check.fail("%s does not end", r.id)
+			w.check.Fail("%s does not end", r.id)
 		}
 	}
 	time.Sleep(time.Minute)

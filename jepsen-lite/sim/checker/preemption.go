@@ -1,4 +1,4 @@
-package sim
+package checker
 
 import (
 	"slices"
@@ -18,12 +18,12 @@ type toldWarning struct {
 
 // ackedWarnings checks that each warning in an answer is in the log, and that an AM receives it
 // once (S19).
-func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.AllocateReply) {
+func (c *Checker) ackedWarnings(id string, in *input.Allocate, r *input.AllocateReply) {
 	for _, p := range r.Preempted {
 		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
 			c.violate("S19: %s tells %s that %s of %s is to end at %d, the ledger has %+v", id, in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
 		}
-		c.counts.told++
+		c.counts.Told++
 		w := toldWarning{in.Attempt, c.acks.again[in.Attempt], p.Container, p.DeadlineMillis}
 		if slices.Contains(c.acks.told[w], r.Response) {
 			continue // the same answer again
@@ -36,22 +36,22 @@ func (c *checker) ackedWarnings(id string, in *input.Allocate, r *input.Allocate
 }
 
 // ackedMove records the queue of an application after a move was acknowledged.
-func (c *checker) ackedMove(in *input.MoveApplication) {
+func (c *Checker) ackedMove(in *input.MoveApplication) {
 	if s, ok := c.acks.submitted[in.ID]; ok {
 		s.queue = "root." + in.Queue
 		c.acks.submitted[in.ID] = s
 	}
 }
 
-// overdue is how long after its deadline a warning may remain in the calm. The next preemption
+// WarningMax is how long after its deadline a warning may remain in the calm. The next preemption
 // round executes or withdraws it.
-const overdue = 30 * time.Second
+const WarningMax = 30 * time.Second
 
-// overdue checks that no warning remains long after its deadline (L6).
-func (c *checker) overdue() {
+// Overdue checks that no warning remains long after its deadline (L6).
+func (c *Checker) Overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.ledger.Overdue(overdue.Milliseconds()) {
-		c.violate("L6: %s after its deadline a warning stands: %s", overdue, s.Text)
+	for _, s := range c.ledger.Overdue(WarningMax.Milliseconds()) {
+		c.violate("L6: %s after its deadline a warning stands: %s", WarningMax, s.Text)
 	}
 }

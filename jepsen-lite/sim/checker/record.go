@@ -1,4 +1,4 @@
-package sim
+package checker
 
 import (
 	"slices"
@@ -14,36 +14,36 @@ import (
 const recordMax = 400_000
 
 // record appends a line to the history. The caller holds the lock.
-func (c *checker) record(l history.Line) {
+func (c *Checker) record(l history.Line) {
 	if len(c.lines) < recordMax {
 		c.lines = append(c.lines, l)
 	}
 }
 
 // ns returns the virtual time since the start of the run, in nanoseconds.
-func (c *checker) ns() int64 { return int64(time.Since(c.begin)) + 1 }
+func (c *Checker) ns() int64 { return int64(time.Since(c.begin)) + 1 }
 
 // replicaLine returns a line for the history of a replica.
-func (c *checker) replicaLine(id string, kind history.ReplicaKind) *history.Replica {
+func (c *Checker) replicaLine(id string, kind history.ReplicaKind) *history.Replica {
 	return &history.Replica{ID: id, Incarnation: c.lives[id], Kind: kind, NS: c.ns()}
 }
 
-// fault records that a fault begins.
-func (c *checker) fault(kind string) {
+// Fault records that a fault begins.
+func (c *Checker) Fault(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record(&history.Fault{Kind: kind, When: history.Once, NS: c.ns()})
 }
 
-// mark records a moment of the run.
-func (c *checker) mark(name string) {
+// Mark records a moment of the run.
+func (c *Checker) Mark(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record(&history.Mark{Name: name, NS: c.ns()})
 }
 
-// stopped records the end of a process. code is 0 if it was killed.
-func (c *checker) stopped(id string, code int, text string) {
+// Stopped records the end of a process. code is 0 if it was killed.
+func (c *Checker) Stopped(id string, code int, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.replicaLine(id, history.Stop)

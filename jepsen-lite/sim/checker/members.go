@@ -1,4 +1,4 @@
-package sim
+package checker
 
 import (
 	"slices"
@@ -9,10 +9,10 @@ import (
 	"rmd/jepsen-lite/history"
 )
 
-// configured is called after a replica has applied a membership. It checks S14: all replicas have
+// Configured is called after a replica has applied a membership. It checks S14: all replicas have
 // the same membership at an index, and consecutive memberships differ by at most one voter, so that
 // their majorities overlap.
-func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
+func (c *Checker) Configured(id string, index uint64, conf raft.Configuration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.replicaLine(id, history.Config)
@@ -33,12 +33,13 @@ func (c *checker) configured(id string, index uint64, conf raft.Configuration) {
 	c.confs[index] = conf.Clone()
 	if index > c.confAt {
 		c.confAt = index
-		c.counts.members++
+		c.counts.Members++
 		c.write("the membership of index %d is %v", index, conf.Servers)
 	}
 }
 
-func isVoter(conf raft.Configuration, server string) bool {
+// IsVoter reports whether a membership has a server as a voter.
+func IsVoter(conf raft.Configuration, server string) bool {
 	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return string(s.ID) == server && s.Suffrage == raft.Voter })
 }
 
@@ -46,21 +47,21 @@ func isVoter(conf raft.Configuration, server string) bool {
 func votersChanged(a, b raft.Configuration) int {
 	n := 0
 	for _, s := range a.Servers {
-		if s.Suffrage == raft.Voter && !isVoter(b, string(s.ID)) {
+		if s.Suffrage == raft.Voter && !IsVoter(b, string(s.ID)) {
 			n++
 		}
 	}
 	for _, s := range b.Servers {
-		if s.Suffrage == raft.Voter && !isVoter(a, string(s.ID)) {
+		if s.Suffrage == raft.Voter && !IsVoter(a, string(s.ID)) {
 			n++
 		}
 	}
 	return n
 }
 
-// voted is called after a replica has granted its vote. It checks S14: a replica grants one vote in
+// Voted is called after a replica has granted its vote. It checks S14: a replica grants one vote in
 // a term, also across restarts.
-func (c *checker) voted(term uint64, voter, candidate string) {
+func (c *Checker) Voted(term uint64, voter, candidate string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.votes[term] == nil {
@@ -71,7 +72,7 @@ func (c *checker) voted(term uint64, voter, candidate string) {
 	}
 	c.votes[term][voter] = candidate
 	c.reach(voter, 0, term)
-	c.counts.votes++
+	c.counts.Votes++
 	id, _, _ := strings.Cut(voter, ".")
 	to, _, _ := strings.Cut(candidate, ".")
 	l := c.replicaLine(id, history.Vote)
@@ -79,9 +80,9 @@ func (c *checker) voted(term uint64, voter, candidate string) {
 	c.record(l)
 }
 
-// elected checks that a leader has the votes of a majority. The membership that counts is the
+// Elected checks that a leader has the votes of a majority. The membership that counts is the
 // newest one on the leader's disk, or the one before if the leader has already begun a change.
-func (c *checker) elected(term uint64, leader string, now, before raft.Configuration) {
+func (c *Checker) Elected(term uint64, leader string, now, before raft.Configuration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	enough := func(conf raft.Configuration) bool {
@@ -102,41 +103,41 @@ func (c *checker) elected(term uint64, leader string, now, before raft.Configura
 	}
 }
 
-// achieved counts a completed operation or fault by name.
-func (c *checker) achieved(what string) {
+// Achieved counts a completed operation or fault by name.
+func (c *Checker) Achieved(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done[what]++
 }
 
-// shown returns the highest index that a client has seen. Every read that begins from now on must
+// Shown returns the highest index that a client has seen. Every read that begins from now on must
 // return at least this index (S13).
-func (c *checker) shown() uint64 {
+func (c *Checker) Shown() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.floor
 }
 
-// read is called after a client has read the state of an index. It checks S13. floor is the index
+// Read is called after a client has read the state of an index. It checks S13. floor is the index
 // that clients had seen before the read began; digest is the digest of the state that the client
 // got.
-func (c *checker) read(id, kind string, floor, index, digest uint64) {
+func (c *Checker) Read(id, kind string, floor, index, digest uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts.reads++
+	c.counts.Reads++
 	if index < floor {
 		c.violate("S13: a %s read at %s shows index %d, and %d was shown before it began", kind, id, index, floor)
 	}
 	if e, ok := c.entries[index]; ok && e.digest != digest {
 		c.violate("S13: a %s read at %s says that it is of index %d and shows another state", kind, id, index)
 	}
-	if kind == readLinear {
+	if kind == ReadLinear {
 		c.floor = max(c.floor, index)
 	}
 }
 
 // The kinds of reads.
 const (
-	readLinear = "linearizable"
-	readStale  = "stale"
+	ReadLinear = "linearizable"
+	ReadStale  = "stale"
 )

@@ -1,4 +1,4 @@
-package sim
+package checker
 
 import (
 	"rmd/fsm/event"
@@ -47,13 +47,13 @@ func refOf(id yarn.ContainerID) event.ContainerRef {
 	return event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
 }
 
-// acked is called after a replica has answered a caller and named its applied index. What the
+// Acked is called after a replica has answered a caller and named its applied index. What the
 // answer promises must already be in the ledger, because a reply must not leave before its entry is
 // committed (S4, S6, S11, S12).
-func (c *checker) acked(id string, applied uint64, in input.Input, reply input.Reply, index uint64) {
+func (c *Checker) Acked(id string, applied uint64, in input.Input, reply input.Reply, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts.acked++
+	c.counts.Acked++
 	if applied < index {
 		c.violate("S4: %s answers %T as of index %d and has applied %d", id, in, index, applied)
 	}
@@ -62,7 +62,7 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 	}
 	c.floor = max(c.floor, index)
 	if reply.Refused() != nil {
-		c.counts.refused++
+		c.counts.Refused++
 		return
 	}
 	switch in := in.(type) {
@@ -103,7 +103,7 @@ func (c *checker) acked(id string, applied uint64, in input.Input, reply input.R
 
 // ackedEnds checks that the ends of containers in an answered report are in the log, because the
 // node does not report them again (S12).
-func (c *checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
+func (c *Checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
 	for _, s := range all {
 		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); s.State == yarn.ContainerCompleted && ok && k.OnNode && k.Node == node {
 			c.violate("S12: %s acknowledges to %s that %s has ended, the ledger has %+v", id, node, s.Container, k)
@@ -111,21 +111,21 @@ func (c *checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerSt
 	}
 }
 
-func (c *checker) mustBeOver(id string, in input.Input, app uint32) {
+func (c *Checker) mustBeOver(id string, in input.Input, app uint32) {
 	if a, ok := c.ledger.AppBySeq(app); !ok || !a.State.Ended() {
 		c.violate("S4: %s acknowledges %T of application %d, which goes on", id, in, app)
 	}
 }
 
 // ackedID checks that an assigned id is unique.
-func (c *checker) ackedID(replica string, id yarn.ApplicationID) {
+func (c *Checker) ackedID(replica string, id yarn.ApplicationID) {
 	if _, known := c.ledger.AppBySeq(id.Seq); known || c.acks.ids[id] {
 		c.violate("S6: %s hands out %s, which is somebody's already", replica, id)
 	}
 	c.acks.ids[id] = true
 }
 
-func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.SubmitApplicationReply) {
+func (c *Checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.SubmitApplicationReply) {
 	if in.ID.Seq != 0 && in.ID != r.ID {
 		c.violate("S6: %s acknowledges the submission of %s as %s", id, in.ID, r.ID)
 	}
@@ -135,7 +135,7 @@ func (c *checker) ackedSubmit(id string, in *input.SubmitApplication, r *input.S
 	}
 }
 
-func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
+func (c *Checker) ackedAllocate(id string, in *input.Allocate, r *input.AllocateReply) {
 	again := c.acks.again[in.Attempt] // after another registration, answers may be repeated
 	for _, g := range r.Granted {
 		if k, ok := c.ledger.ContainerByRef(refOf(g.Container)); !ok || k.Node != g.Node || k.Size != g.Size {
@@ -165,30 +165,30 @@ func (c *checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 	}
 }
 
-// registersAgain reports whether an AM whose call was refused may have to register again: the call
+// RegistersAgain reports whether an AM whose call was refused may have to register again: the call
 // changes something, and leadership has changed twice since the AM began the call that was answered
 // last (the README's "Found and open").
-func (c *checker) registersAgain(in *input.Allocate, f *input.Fault, since int) bool {
+func (c *Checker) RegistersAgain(in *input.Allocate, f *input.Fault, since int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f.Reason != input.WrongResponse || len(in.Asks)+len(in.Releases) == 0 || c.counts.terms-since < 2 {
+	if f.Reason != input.WrongResponse || len(in.Asks)+len(in.Releases) == 0 || c.counts.Terms-since < 2 {
 		return false
 	}
 	c.acks.again[in.Attempt]++
-	c.counts.again++
+	c.counts.Again++
 	c.write("%s registers again", in.Attempt)
 	return true
 }
 
-// unknown counts a call with an unknown outcome.
-func (c *checker) unknown() {
+// Unknown counts a call with an unknown outcome.
+func (c *Checker) Unknown() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts.unknown++
+	c.counts.Unknown++
 }
 
-// acknowledged checks a final state against everything that was acknowledged.
-func (c *checker) acknowledged(id string, st *state.State) {
+// Acknowledged checks a final state against everything that was acknowledged.
+func (c *Checker) Acknowledged(id string, st *state.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for app, want := range c.acks.submitted {

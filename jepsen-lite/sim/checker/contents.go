@@ -1,4 +1,4 @@
-package sim
+package checker
 
 import (
 	"crypto/sha256"
@@ -15,9 +15,9 @@ const sumChunk = 32 << 10
 // second on each replica.
 var coders = sync.Pool{New: func() any { return codec.NewEncoder(make([]byte, 0, 2*sumChunk)) }}
 
-// contents returns a digest of all contents of a state: the ids and sizes of its sections, and
+// Contents returns a digest of all contents of a state: the ids and sizes of its sections, and
 // every record. It covers as much as snapshot.Sum.
-func contents(st *state.State) [sha256.Size]byte {
+func Contents(st *state.State) [sha256.Size]byte {
 	c := coders.Get().(*codec.Coder)
 	defer coders.Put(c)
 	c.Reset(c.Bytes()[:0])

@@ -1,4 +1,16 @@
-package sim
+// Package checker judges a simulated run while it goes on. The simulation calls it for everything that
+// happens, and it calls nobody.
+//
+//	c := checker.New(kerberos)
+//	c.Applied(id, machine, entry, err) // by a replica: S1, S3, and the log by package ledger
+//	c.Acked(id, at, in, reply, index)  // by a caller: S4 to S6, S11, S12, S19
+//	if c.Broken() { … c.Report() }
+//
+// Begin with checker.go: what replicas apply, and the history that a report shows. members.go has
+// votes, memberships and reads (S13, S14), acks.go and preemption.go the answers to callers, contents.go
+// a digest of states. record.go keeps what package check judges afterwards. query.go has what the load
+// and the faults ask: the checker knows the log, as a real client knows it from its replica.
+package checker
 
 import (
 	"errors"
@@ -20,9 +32,9 @@ import (
 	"rmd/yarn"
 )
 
-// checker checks every replica and every answer. The simulation calls it; the checker never calls a
+// Checker checks every replica and every answer. The simulation calls it; the checker never calls a
 // replica.
-type checker struct {
+type Checker struct {
 	mu      sync.Mutex
 	begin   time.Time
 	ledger  *ledger.Ledger // judges the log alone
@@ -39,7 +51,7 @@ type checker struct {
 	leaders map[uint64]string
 	sums    map[uint64][32]byte // by index: hash of a state of which a snapshot was taken
 	acks    *acks
-	counts  counts
+	counts  Counts
 	keys    *clientkeys.Keys
 
 	servers map[string]string             // by replica: its current ID.INCARNATION
@@ -60,79 +72,82 @@ type entry struct {
 	skipped bool
 }
 
-// counts show whether the simulation still covers what it should.
-type counts struct {
-	entries, skipped, terms, restores, acked, unknown int
-	made, fulfilled, cancelled, exchanged             int
-	gangs, gangNodes                                  int
-	allocated, lost, expired                          int
-	members, votes, reads, refused, digests           int
-	submitted, over                                   int // applications
-	again                                             int // AMs that had to register again
-	warned, withdrawn, preempted, told                int // containers
-	ranked, balanced                                  int // of the warned: by priority, and for balance
-	lent                                              int // of the allocated
-	created, removed, activated, deactivated          int // queues
+// Counts show whether the simulation still covers what it should.
+type Counts struct {
+	Entries, Skipped, Terms, Restores, Acked, Unknown int
+	Made, Fulfilled, Cancelled, Exchanged             int
+	Gangs, GangNodes                                  int
+	Allocated, Lost, Expired                          int
+	Members, Votes, Reads, Refused, Digests           int
+	Submitted, Over                                   int // applications
+	Again                                             int // AMs that had to register again
+	Warned, Withdrawn, Preempted, Told                int // containers
+	Ranked, Balanced                                  int // of the warned: by priority, and for balance
+	Lent                                              int // of the allocated
+	Created, Removed, Activated, Deactivated          int // queues
 }
 
-func (c *counts) add(o counts) {
-	c.entries += o.entries
-	c.skipped += o.skipped
-	c.terms += o.terms
-	c.restores += o.restores
-	c.acked += o.acked
-	c.unknown += o.unknown
-	c.made += o.made
-	c.gangs += o.gangs
-	c.gangNodes += o.gangNodes
-	c.fulfilled += o.fulfilled
-	c.cancelled += o.cancelled
-	c.exchanged += o.exchanged
-	c.allocated += o.allocated
-	c.lost += o.lost
-	c.expired += o.expired
-	c.members += o.members
-	c.votes += o.votes
-	c.reads += o.reads
-	c.refused += o.refused
-	c.submitted += o.submitted
-	c.over += o.over
-	c.again += o.again
-	c.warned += o.warned
-	c.withdrawn += o.withdrawn
-	c.ranked += o.ranked
-	c.lent += o.lent
-	c.balanced += o.balanced
-	c.preempted += o.preempted
-	c.told += o.told
-	c.created += o.created
-	c.removed += o.removed
-	c.activated += o.activated
-	c.deactivated += o.deactivated
-	c.digests += o.digests
+// Add adds the counts of another run.
+func (c *Counts) Add(o Counts) {
+	c.Entries += o.Entries
+	c.Skipped += o.Skipped
+	c.Terms += o.Terms
+	c.Restores += o.Restores
+	c.Acked += o.Acked
+	c.Unknown += o.Unknown
+	c.Made += o.Made
+	c.Gangs += o.Gangs
+	c.GangNodes += o.GangNodes
+	c.Fulfilled += o.Fulfilled
+	c.Cancelled += o.Cancelled
+	c.Exchanged += o.Exchanged
+	c.Allocated += o.Allocated
+	c.Lost += o.Lost
+	c.Expired += o.Expired
+	c.Members += o.Members
+	c.Votes += o.Votes
+	c.Reads += o.Reads
+	c.Refused += o.Refused
+	c.Submitted += o.Submitted
+	c.Over += o.Over
+	c.Again += o.Again
+	c.Warned += o.Warned
+	c.Withdrawn += o.Withdrawn
+	c.Ranked += o.Ranked
+	c.Lent += o.Lent
+	c.Balanced += o.Balanced
+	c.Preempted += o.Preempted
+	c.Told += o.Told
+	c.Created += o.Created
+	c.Removed += o.Removed
+	c.Activated += o.Activated
+	c.Deactivated += o.Deactivated
+	c.Digests += o.Digests
 }
 
-func newChecker(kerberos bool) *checker {
-	return &checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]logPosition{},
+// New returns a checker of a run that begins now. kerberos says that attempts get keys for the tokens
+// of their clients.
+func New(kerberos bool) *Checker {
+	return &Checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]logPosition{},
 		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, acks: newAcks(), keys: clientkeys.New(kerberos),
 		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
 }
 
 // Limits of the history and of the output of a failure.
 const (
-	historyMax = 4000
-	historyOut = 80
-	faultsMax  = 10
+	historyMax  = 4000
+	ReportLines = 80
+	faultsMax   = 10
 )
 
-// note adds a text to the history.
-func (c *checker) note(format string, args ...any) {
+// Note adds a text to the history.
+func (c *Checker) Note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.write(format, args...)
 }
 
-func (c *checker) write(format string, args ...any) {
+func (c *Checker) write(format string, args ...any) {
 	c.keep(line{text: fmt.Sprintf(format, args...)})
 }
 
@@ -146,7 +161,7 @@ type line struct {
 	events  []event.Event
 }
 
-func (c *checker) keep(l line) {
+func (c *Checker) keep(l line) {
 	l.at = time.Since(c.begin)
 	c.history = append(c.history, l)
 	if len(c.history) > 2*historyMax {
@@ -166,14 +181,14 @@ func (l line) String() string {
 	return at + fmt.Sprintf("index %d term %d: %s", l.index, l.term, formatEvents(l.events))
 }
 
-// fail records a violation.
-func (c *checker) fail(format string, args ...any) {
+// Fail records a violation.
+func (c *Checker) Fail(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.violate(format, args...)
 }
 
-func (c *checker) violate(format string, args ...any) {
+func (c *Checker) violate(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.write("VIOLATION %s", text)
 	if len(c.faults) < faultsMax {
@@ -181,21 +196,21 @@ func (c *checker) violate(format string, args ...any) {
 	}
 }
 
-// broken reports whether there is a violation.
-func (c *checker) broken() bool {
+// Broken reports whether there is a violation.
+func (c *Checker) Broken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.faults) > 0
 }
 
-// report returns the violations and the usual number of lines of the history.
-func (c *checker) report() string { return c.failureText(historyOut) }
+// Report returns the violations and the usual number of lines of the history.
+func (c *Checker) Report() string { return c.failureText(ReportLines) }
 
-// fullReport returns the violations and all of the history that is left.
-func (c *checker) fullReport() string { return c.failureText(2 * historyMax) }
+// FullReport returns the violations and all of the history that is left.
+func (c *Checker) FullReport() string { return c.failureText(2 * historyMax) }
 
 // failureText returns the violations and the last lines of the history.
-func (c *checker) failureText(lines int) string {
+func (c *Checker) failureText(lines int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out strings.Builder
@@ -206,15 +221,16 @@ func (c *checker) failureText(lines int) string {
 	return out.String()
 }
 
-func (c *checker) head() uint64 {
+// Head returns the highest index that any replica has applied.
+func (c *Checker) Head() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// processStarted is called for a new process of a replica, with the end of its log and its stored
+// ProcessStarted is called for a new process of a replica, with the end of its log and its stored
 // term. It checks S3 across restarts.
-func (c *checker) processStarted(id, server string, last, term uint64) {
+func (c *Checker) ProcessStarted(id, server string, last, term uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.write("%s starts as %s, its log ends at %d, its term is %d", id, server, last, term)
@@ -229,7 +245,7 @@ func (c *checker) processStarted(id, server string, last, term uint64) {
 }
 
 // reach records how far a replica's current identity has come.
-func (c *checker) reach(server string, index, term uint64) {
+func (c *Checker) reach(server string, index, term uint64) {
 	r := c.reached[server]
 	c.reached[server] = logPosition{max(r.index, index), max(r.term, term)}
 }
@@ -237,8 +253,8 @@ func (c *checker) reach(server string, index, term uint64) {
 // logPosition is an index and a term.
 type logPosition struct{ index, term uint64 }
 
-// leads is called for each leadership. It checks S2.
-func (c *checker) leads(term uint64, id string) {
+// Leads is called for each leadership. It checks S2.
+func (c *Checker) Leads(term uint64, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if who, ok := c.leaders[term]; ok && who != id {
@@ -246,7 +262,7 @@ func (c *checker) leads(term uint64, id string) {
 		return
 	}
 	if _, ok := c.leaders[term]; !ok {
-		c.counts.terms++
+		c.counts.Terms++
 	}
 	c.leaders[term] = id
 	c.reach(c.servers[id], 0, term)
@@ -256,33 +272,33 @@ func (c *checker) leads(term uint64, id string) {
 	c.record(l)
 }
 
-// terms returns the number of leaderships.
-func (c *checker) terms() int {
+// Terms returns the number of leaderships.
+func (c *Checker) Terms() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts.terms
+	return c.counts.Terms
 }
 
-// moved counts the containers that have started or ended.
-func (c *checker) moved() int {
+// Moved counts the containers that have started or ended.
+func (c *Checker) Moved() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts.allocated + c.counts.fulfilled + c.counts.over
+	return c.counts.Allocated + c.counts.Fulfilled + c.counts.Over
 }
 
-// running counts the applications that have not ended.
-func (c *checker) running() int {
+// Running counts the applications that have not ended.
+func (c *Checker) Running() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts.submitted - c.counts.over
+	return c.counts.Submitted - c.counts.Over
 }
 
 // compareEvery is the number of entries between two comparisons of the ledger with a state.
 const compareEvery = 16
 
-// applied is called after a replica has applied a command. It checks S1 and S3, and adds the
+// Applied is called after a replica has applied a command. It checks S1 and S3, and adds the
 // command to the ledger.
-func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
+func (c *Checker) Applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	got, _ := m.Entry(l.Index)
 	var st *state.State
 	c.mu.Lock()
@@ -292,7 +308,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 		c.mu.Lock()
 	}
 	defer c.mu.Unlock()
-	c.counts.digests++
+	c.counts.Digests++
 	e := entry{term: l.Term, digest: got.Digest, crc: crc32.ChecksumIEEE(l.Data), skipped: errors.Is(err, fsm.ErrStale)}
 	if err != nil && !e.skipped {
 		c.violate("S1: %s cannot apply index %d: %v", id, l.Index, err)
@@ -320,7 +336,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 		c.violate("S3: index %d is of term %d, after one of term %d", l.Index, l.Term, c.term)
 	}
 	c.entries[l.Index], c.last, c.term = e, l.Index, l.Term
-	c.counts.entries++
+	c.counts.Entries++
 	c.record(&history.Entry{Kind: history.Command, Index: l.Index, Term: l.Term, Data: l.Data, Skipped: e.skipped, NS: c.ns()})
 	c.follow(l, e.skipped)
 	if st != nil {
@@ -329,7 +345,7 @@ func (c *checker) applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 }
 
 // follow adds a new entry to the ledger.
-func (c *checker) follow(l *raft.Log, skipped bool) {
+func (c *Checker) follow(l *raft.Log, skipped bool) {
 	b, err := event.Decode(l.Data)
 	if err != nil {
 		c.violate("S1: entry %d: %v", l.Index, err)
@@ -351,12 +367,12 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 	if after.Resubmitted > before.Resubmitted {
 		c.violate("S5: index %d submits a name again", l.Index) // no run is long enough for replicas to forget a key
 	}
-	c.counts.lost += int(after.Lost - before.Lost)
-	c.counts.warned += int(after.Warned - before.Warned)
-	c.counts.withdrawn += int(after.Withdrawn - before.Withdrawn)
-	c.counts.preempted += int(after.Preempted - before.Preempted)
+	c.counts.Lost += int(after.Lost - before.Lost)
+	c.counts.Warned += int(after.Warned - before.Warned)
+	c.counts.Withdrawn += int(after.Withdrawn - before.Withdrawn)
+	c.counts.Preempted += int(after.Preempted - before.Preempted)
 	if skipped {
-		c.counts.skipped++
+		c.counts.Skipped++
 		return
 	}
 	c.keys.Follow(b.Events)
@@ -366,50 +382,50 @@ func (c *checker) follow(l *raft.Log, skipped bool) {
 }
 
 // count counts events for the report.
-func (c *checker) count(e event.Event) {
+func (c *Checker) count(e event.Event) {
 	n := &c.counts
 	switch e := e.(type) {
 	case *event.LevelRaised:
 		c.level = e.Level
 	case *event.ApplicationSubmitted:
-		n.submitted++
+		n.Submitted++
 	case *event.ApplicationEnded:
-		n.over++
+		n.Over++
 	case *event.NodeStateChanged:
 		if e.State == yarn.NodeLost {
-			n.expired++
+			n.Expired++
 		}
 	case *event.QueueCreated:
-		n.created++
+		n.Created++
 	case *event.QueuesRemoved:
-		n.removed += len(e.Paths)
+		n.Removed += len(e.Paths)
 	case *event.QueuesActivated:
-		n.activated += len(e.Active)
-		n.deactivated += len(e.Inactive)
+		n.Activated += len(e.Active)
+		n.Deactivated += len(e.Inactive)
 	case *event.ContainerAllocated:
-		n.allocated++
+		n.Allocated++
 	case *event.ContainerLent:
-		n.allocated++
-		n.lent++
+		n.Allocated++
+		n.Lent++
 	case *event.PreemptionAsked:
 		switch e.Cause {
 		case yarn.PreemptQueuePriority:
-			n.ranked++
+			n.Ranked++
 		case yarn.PreemptBalance:
-			n.balanced++
+			n.Balanced++
 		}
 	case *event.GangReserved:
-		n.gangNodes++
+		n.GangNodes++
 	case *event.GangStarted:
-		n.gangs++
+		n.Gangs++
 	case *event.ReservationMade:
-		n.made++
+		n.Made++
 	case *event.ReservationFulfilled:
-		n.fulfilled++
+		n.Fulfilled++
 	case *event.ReservationCancelled:
-		n.cancelled++
+		n.Cancelled++
 		if e.Cause == yarn.CancelExchanged {
-			n.exchanged++
+			n.Exchanged++
 		}
 	}
 }
@@ -426,10 +442,10 @@ func formatEvents(events []event.Event) string {
 	return text[:min(len(text), 600)]
 }
 
-// snapshotted records the hash of a state of which a replica takes a snapshot.
-func (c *checker) snapshotted(id string, m *fsm.Machine) {
+// Snapshotted records the hash of a state of which a replica takes a snapshot.
+func (c *Checker) Snapshotted(id string, m *fsm.Machine) {
 	st, index := m.Fork()
-	sum := contents(st)
+	sum := Contents(st)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.sums[index]; ok && have != sum {
@@ -441,17 +457,17 @@ func (c *checker) snapshotted(id string, m *fsm.Machine) {
 	}
 }
 
-// restored is called after a replica has restored a snapshot. It checks S15.
-func (c *checker) restored(id string, m *fsm.Machine, err error) {
+// Restored is called after a replica has restored a snapshot. It checks S15.
+func (c *Checker) Restored(id string, m *fsm.Machine, err error) {
 	if err != nil {
-		c.fail("S15: %s cannot restore a snapshot: %v", id, err)
+		c.Fail("S15: %s cannot restore a snapshot: %v", id, err)
 		return
 	}
 	st, index := m.Fork()
-	sum, fault := contents(st), st.Check()
+	sum, fault := Contents(st), st.Check()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts.restores++
+	c.counts.Restores++
 	l := c.replicaLine(id, history.Restore)
 	l.Index, l.Digest = index, st.Digest()
 	c.record(l)
@@ -473,8 +489,8 @@ func (c *checker) restored(id string, m *fsm.Machine, err error) {
 	}
 }
 
-// compare compares a state with the ledger if both are at the same index.
-func (c *checker) compare(id string, st *state.State, index uint64) {
+// Compare compares a state with the ledger if both are at the same index.
+func (c *Checker) Compare(id string, st *state.State, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if index != c.last {
@@ -484,7 +500,7 @@ func (c *checker) compare(id string, st *state.State, index uint64) {
 	c.compareLocked(id, st, index)
 }
 
-func (c *checker) compareLocked(id string, st *state.State, index uint64) {
+func (c *Checker) compareLocked(id string, st *state.State, index uint64) {
 	for _, d := range statediff.Of(st, c.ledger) {
 		c.violate("%s: %s at index %d: %s", d.ID, id, index, d.Text)
 	}

@@ -1,4 +1,4 @@
-package sim
+package checker
 
 import (
 	"fmt"
@@ -13,65 +13,65 @@ import (
 
 // outcome is what a run has found and met.
 type outcome struct {
-	violations []string
-	counts     counts
-	achieved   map[string]int // completed operations and faults, by kind
-	lines      []history.Line
+	Violations []string
+	Counts     Counts
+	Achieved   map[string]int // completed operations and faults, by kind
+	Lines      []history.Line
 }
 
-// outcome returns what was found and met so far.
-func (c *checker) outcome() outcome {
+// Outcome returns what was found and met so far.
+func (c *Checker) Outcome() outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return outcome{c.faults, c.counts, c.done, c.lines}
 }
 
-// forgive forgets the violations so far: those that a test has caused.
-func (c *checker) forgive() {
+// Forgive forgets the violations so far: those that a test has caused.
+func (c *Checker) Forgive() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.faults = nil
 }
 
-// age returns the time since the start of the run.
-func (c *checker) age() time.Duration { return time.Since(c.begin) }
+// Age returns the time since the start of the run.
+func (c *Checker) Age() time.Duration { return time.Since(c.begin) }
 
-// app returns an application of the log.
-func (c *checker) app(seq uint32) (ledger.App, bool) {
+// App returns an application of the log.
+func (c *Checker) App(seq uint32) (ledger.App, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger.AppBySeq(seq)
 }
 
-// submissions returns how many submissions were acknowledged.
-func (c *checker) submissions() int {
+// Submissions returns how many submissions were acknowledged.
+func (c *Checker) Submissions() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.acks.submitted)
 }
 
-// reservations returns how many nodes are reserved.
-func (c *checker) reservations() int {
+// Reservations returns how many nodes are reserved.
+func (c *Checker) Reservations() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger.Reservations()
 }
 
-// featureLevel returns the highest feature level that any replica, running or not, has applied; 0
+// FeatureLevel returns the highest feature level that any replica, running or not, has applied; 0
 // before the first raise.
-func (c *checker) featureLevel() uint32 {
+func (c *Checker) FeatureLevel() uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.level
 }
 
-// entropy returns the entropy with which an AM registers.
-func (c *checker) entropy(id yarn.AttemptID) []byte {
+// Entropy returns the entropy with which an AM registers.
+func (c *Checker) Entropy(id yarn.AttemptID) []byte {
 	return c.keys.Entropy(id, time.Now().UnixNano())
 }
 
-// unfinished describes work that has not ended, with the application if it is one; "" if all has.
-func (c *checker) unfinished() (what string, app uint32) {
+// Unfinished describes work that has not ended, with the application if it is one; "" if all has.
+func (c *Checker) Unfinished() (what string, app uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range c.ledger.Apps() {
@@ -90,9 +90,9 @@ func (c *checker) unfinished() (what string, app uint32) {
 	return idleQueues(c.ledger), 0
 }
 
-// idleQueues describes a queue that should have been removed or should have lost its capacity; "" if
+// IdleQueues describes a queue that should have been removed or should have lost its capacity; "" if
 // there is none.
-func (c *checker) idleQueues() string {
+func (c *Checker) IdleQueues() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return idleQueues(c.ledger)
