@@ -48,9 +48,9 @@ func (d *driver) breakLog(stalled bool) {
 		return
 	}
 	d.note("nobody reads the log of %s (its reader stalls: %v)", old.id, stalled)
-	l.log.set(stalled, !stalled)
-	w.addThaws(func() { l.log.set(false, false) })
-	go l.log.fill()
+	l.log.Set(stalled, !stalled)
+	w.addThaws(func() { l.log.Set(false, false) })
+	go l.log.Fill()
 	ms := w.members()
 	if i := slices.IndexFunc(ms, func(r *replica) bool { return r != old }); i >= 0 && len(ms) > 2 {
 		ms[i].crash()

@@ -15,6 +15,7 @@ import (
 	"rmd/fsm"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/logpipe"
 	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/owner"
 	"rmd/leader"
@@ -51,7 +52,7 @@ type process struct {
 	disk   *disk.Disk
 	level  uint32
 	host   *network.Host
-	log    *logpipe
+	log    *logpipe.Pipe
 	server *server.Replica
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -170,14 +171,14 @@ func awaitEnd(ended <-chan struct{}) bool {
 func (l *process) open() error {
 	r := l.r
 	l.owner = owner.New(r.id, l)
-	l.host, l.log = r.w.net.Connect(r.id, l.owner), newLogpipe()
+	l.host, l.log = r.w.net.Connect(r.id, l.owner), logpipe.New()
 	last, term := l.disk.LogEnd()
 	r.w.check.ProcessStarted(r.id, string(l.disk.Identity().ServerID()), last, term)
 	var err error
 	if l.server, err = server.Open(l.options()); err != nil {
 		l.cancel()
 		r.w.net.Crash(l.host)
-		l.log.end()
+		l.log.End()
 		l.owner.Forget()
 		return fmt.Errorf("start %s: %w", r.id, err)
 	}
@@ -311,7 +312,7 @@ func (r *replica) end(power bool) {
 	l.cancel()
 	r.w.net.Crash(l.host)
 	l.disk.Kill()
-	l.log.end()
+	l.log.End()
 	r.w.check.Note("%s crashes (power cut %v)", r.id, power)
 	r.w.check.Stopped(r.id, 0, "")
 	go func() {

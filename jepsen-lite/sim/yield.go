@@ -125,7 +125,7 @@ func (s *countingSink) IncrCounterWithLabels([]string, float32, []metrics.Label)
 // logger returns the logger of a process. Its sublogger "raft" delays the calling goroutines,
 // because raft holds no lock while it logs.
 func (l *process) logger() hclog.Logger {
-	return replicaLogger{l.log.logger(l.r.id), l.r.w, l.r.id}
+	return replicaLogger{l.log.Logger(l.r.id), l.r.w, l.r.id}
 }
 
 type replicaLogger struct {

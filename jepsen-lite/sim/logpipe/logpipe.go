@@ -1,4 +1,6 @@
-package sim
+// Package logpipe simulates the pipe to which a process writes its log. It knows only rmd's writer of
+// logs (internal/logwriter), which must never wait for the reader.
+package logpipe
 
 import (
 	"os"
@@ -11,13 +13,13 @@ import (
 	"rmd/internal/logwriter"
 )
 
-// logRoom is how many bytes of log wait for the reader of the pipe. It is small, so that a stalled
+// room is how many bytes of log wait for the reader of the pipe. It is small, so that a stalled
 // reader soon costs lines.
-const logRoom = 4 << 10
+const room = 4 << 10
 
-// logpipe is the pipe to which a process writes its log, through the product's writer. Its reader
+// Pipe is the pipe to which a process writes its log, through the product's writer. Its reader
 // reads everything at once, unless it stalls or is gone.
-type logpipe struct {
+type Pipe struct {
 	lines  *logwriter.Writer
 	prints bool // RMD_TEST_LOG is set: the log is printed, too
 
@@ -28,15 +30,16 @@ type logpipe struct {
 	ended   bool // the process
 }
 
-func newLogpipe() *logpipe {
-	p := &logpipe{prints: os.Getenv("RMD_TEST_LOG") != ""}
+// New returns the pipe of a process, with a reader.
+func New() *Pipe {
+	p := &Pipe{prints: os.Getenv("RMD_TEST_LOG") != ""}
 	p.moved.L = &p.mu
-	p.lines = logwriter.New(p, logRoom, func(uint64) {})
+	p.lines = logwriter.New(p, room, func(uint64) {})
 	return p
 }
 
-// logger returns the root logger of the process.
-func (p *logpipe) logger(id string) hclog.Logger {
+// Logger returns the root logger of the process.
+func (p *Pipe) Logger(id string) hclog.Logger {
 	level := hclog.Info
 	if p.prints {
 		level = hclog.Debug
@@ -56,7 +59,7 @@ func (l channelLock) Unlock() { <-l }
 
 // Write is called by the goroutine of lines alone. It ends this goroutine after the process has
 // ended.
-func (p *logpipe) Write(b []byte) (int, error) {
+func (p *Pipe) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.stalled && !p.ended {
@@ -73,24 +76,24 @@ func (p *logpipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// set changes what the reader does.
-func (p *logpipe) set(stalled, gone bool) {
+// Set changes what the reader does.
+func (p *Pipe) Set(stalled, gone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stalled, p.gone = stalled, gone
 	p.moved.Broadcast()
 }
 
-// fill logs more lines than the pipe holds.
-func (p *logpipe) fill() {
+// Fill logs more lines than the pipe holds.
+func (p *Pipe) Fill() {
 	const line = "nobody reads this line\n"
-	for range 2 * logRoom / len(line) {
+	for range 2 * room / len(line) {
 		_, _ = p.lines.Write([]byte(line))
 	}
 }
 
-// end ends the pipe with its process.
-func (p *logpipe) end() {
+// End ends the pipe with its process.
+func (p *Pipe) End() {
 	p.mu.Lock()
 	p.ended = true
 	p.moved.Broadcast()
