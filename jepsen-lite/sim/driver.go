@@ -44,6 +44,15 @@ func kinds() []faultKind {
 	}
 }
 
+// kindNames returns the names of all kinds of faults.
+func kindNames() []string {
+	var out []string
+	for _, k := range kinds() {
+		out = append(out, k.name)
+	}
+	return out
+}
+
 // Validate returns an error for a name that is neither a kind nor a group.
 func (p Profile) Validate() error {
 	for _, n := range p.names() {

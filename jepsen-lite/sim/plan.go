@@ -29,12 +29,6 @@ type planStep struct {
 // healStep is the kind of the step that ends all faults.
 const healStep = "heal"
 
-// planned is a step that was executed.
-type planned struct {
-	kind     string
-	at, took time.Duration // at is since the start of the faults
-}
-
 // drawPlan returns the plan of a seed.
 func drawPlan(seed int64, opt Options) plan {
 	rng := rand.New(rand.NewSource(seed))

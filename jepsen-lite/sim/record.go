@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rmd/jepsen-lite/check"
 	"rmd/jepsen-lite/history"
@@ -85,8 +86,8 @@ func (r Result) verdict() *check.Verdict {
 }
 
 // judge lets package check judge the run afterwards, from the replicas' histories and the log
-// alone.
-func (r *Result) judge() error {
+// alone. election is the election timeout of the replicas.
+func (r *Result) judge(election time.Duration) error {
 	opt := check.DefaultOptions(election)
 	opt.Exact, opt.Autopilot = true, true
 	opt.Ceilings = check.Ceilings{}

@@ -7,11 +7,6 @@ import (
 	"runtime/debug"
 	"testing"
 	"time"
-
-	"rmd/internal/failpoint"
-	"rmd/jepsen-lite/history"
-	"rmd/jepsen-lite/sim/checker"
-	"rmd/jepsen-lite/sim/network"
 )
 
 // Options are the settings of a run that the seed does not determine.
@@ -29,37 +24,12 @@ type Options struct {
 // DefaultOptions returns options with all faults for ten minutes.
 func DefaultOptions() Options { return Options{Profile: "all", Faults: 10 * time.Minute} }
 
-// Result is the result of one seed.
-type Result struct {
-	Seed       int64
-	Violations []string
-	History    string // only of a failing seed
-	Settings   string
-	Virtual    time.Duration // virtual time of the run
-	Real       time.Duration
-
-	executed []planned
-	lines    []history.Line
-	counts   checker.Counts
-	kinds    map[string]int
-	achieved map[string]int
-	exits    map[int]int
-	hits     map[failpoint.Name]int
-	net      network.Traffic
-	installs int
-	restarts int           // restarts of raft in place
-	leader   time.Duration // L1: time from the calm to a leader
-	step     time.Duration // L2: time from the calm until all replicas are in step
-
-	undecided int // checks of package check without a result
-}
-
 // Run runs one seed: a cluster under load and faults, and then the calm, in which all work must
 // end.
 func Run(t *testing.T, seed int64, opt Options) (res Result) {
 	res = execute(t, drawPlan(seed, opt))
 	if opt.Judge {
-		if err := res.judge(); err != nil {
+		if err := res.judge(election); err != nil {
 			res.Violations = append(res.Violations, err.Error())
 		}
 	}

@@ -59,7 +59,7 @@ func seeds(t *testing.T) (list []int64, opt Options) {
 // TestSeeds runs random load under random faults, then ends all faults and waits until all work is
 // done.
 func TestSeeds(t *testing.T) {
-	all, begin := NewSummary(), time.Now()
+	all, begin := NewSummary(kindNames()), time.Now()
 	list, opt := seeds(t)
 	limit, err := time.ParseDuration(cmp.Or(os.Getenv("RMD_SIM_FOR"), "0"))
 	if err != nil {
@@ -98,17 +98,17 @@ func TestSeeds(t *testing.T) {
 	report := all.Report(time.Since(begin))
 	t.Log("\n" + report)
 	if out := os.Getenv("RMD_SIM_OUT"); out != "" {
-		total := all.Total(opt.Profile, time.Since(begin))
+		total := all.Total(string(opt.Profile), time.Since(begin))
 		fmt.Print(report, total, "\n")
 		if err := total.Append(out); err != nil {
 			t.Error(err)
 		}
 	}
-	ran := len(all.seeds)
+	ran := all.Runs()
 	if ran < defaultSeeds || opt.Profile != "all" || t.Failed() {
 		return
 	}
-	c := all.counts
+	c := all.Counts()
 	for what, n := range map[string]int{"leaders": c.Terms - ran, "restores": c.Restores, "unknown outcomes": c.Unknown, "reads": c.Reads,
 		"reservations": c.Made, "fulfillments": c.Fulfilled, "cancellations": c.Cancelled, "lost containers": c.Lost, "memberships": c.Members - ran,
 		"warnings": c.Warned, "warnings for priority": c.Ranked, "warnings to share evenly": c.Balanced, "withdrawn warnings": c.Withdrawn, "warnings told": c.Told, "preempted containers": c.Preempted, "containers in room of reserved nodes": c.Lent,

@@ -17,6 +17,7 @@ import (
 
 // Summary adds up the results of many seeds.
 type Summary struct {
+	all      []string // the names of all kinds of faults
 	seeds    []int64
 	failed   []Result
 	cluster  time.Duration
@@ -35,9 +36,10 @@ type Summary struct {
 	undecided int // checks without a result
 }
 
-// NewSummary returns an empty summary.
-func NewSummary() *Summary {
-	return &Summary{kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
+// NewSummary returns an empty summary. all has the names of all kinds of faults, of which the report
+// says which never ran.
+func NewSummary(all []string) *Summary {
+	return &Summary{all: all, kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 }
 
 // Add adds the result of a seed.
@@ -70,6 +72,12 @@ func addAll[K comparable](to, from map[K]int) {
 		to[k] += n
 	}
 }
+
+// Runs returns how many results were added.
+func (s *Summary) Runs() int { return len(s.seeds) }
+
+// Counts returns what all runs together have met.
+func (s *Summary) Counts() checker.Counts { return s.counts }
 
 // Failed reports whether any seed has a violation.
 func (s *Summary) Failed() bool { return len(s.failed) > 0 }
@@ -168,9 +176,9 @@ func (s *Summary) points() string {
 
 func (s *Summary) unusedKinds() string {
 	var out []string
-	for _, k := range kinds() {
-		if s.kinds[k.name] == 0 {
-			out = append(out, k.name)
+	for _, k := range s.all {
+		if s.kinds[k] == 0 {
+			out = append(out, k)
 		}
 	}
 	if len(out) == 0 {

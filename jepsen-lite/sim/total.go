@@ -40,10 +40,10 @@ type Total struct {
 }
 
 // Total returns the line of a run. wall is the real time of all seeds together.
-func (s *Summary) Total(p Profile, wall time.Duration) Total {
+func (s *Summary) Total(profile string, wall time.Duration) Total {
 	cpu, memory := usage()
 	slices.Sort(s.seeds)
-	t := Total{Commit: commit(), Go: runtime.Version(), Profile: string(p), Runs: 1, Seeds: len(s.seeds), ClusterHours: s.cluster.Hours(), Hours: wall.Hours(),
+	t := Total{Commit: commit(), Go: runtime.Version(), Profile: profile, Runs: 1, Seeds: len(s.seeds), ClusterHours: s.cluster.Hours(), Hours: wall.Hours(),
 		CPUSeconds: cpu.Seconds(), MemoryMax: memory, Entries: s.counts.Entries, Acked: s.counts.Acked - s.counts.Refused, Undecided: s.undecided}
 	if len(s.seeds) > 0 {
 		t.First, t.Last = s.seeds[0], s.seeds[len(s.seeds)-1]

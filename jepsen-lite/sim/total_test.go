@@ -32,7 +32,7 @@ func TestSumUp(t *testing.T) {
 	if all, err := SumUp(dir); len(all) != 0 || err != nil {
 		t.Errorf("before the first run: %v, %v", all, err)
 	}
-	s := NewSummary()
+	s := NewSummary(nil)
 	s.Add(Result{Seed: 8, Virtual: time.Hour, kinds: map[string]int{"kill": 2, "cut": 1}, counts: checker.Counts{Entries: 5, Acked: 9, Refused: 2}, undecided: 1})
 	s.Add(Result{Seed: 7, Virtual: time.Hour, Violations: []string{"S1: one", "S2: two"}, kinds: map[string]int{"cut": 4}})
 	one := s.Total("all", time.Minute)
