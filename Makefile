@@ -172,7 +172,7 @@ sim-queues: ## QUEUES users have queues that come and go in such a cluster, 250 
 	RMD_SIM_QUEUES=$(QUEUES) $(GO) test -count=1 -v -timeout 30m -run '^TestManyQueues$$' ./jepsen-lite/sim
 
 sim-sum: ## add up all runs of sim, by commit: cluster-hours, faults, violations, CPU seconds per cluster-hour
-	@cd jepsen-lite/sim && RMD_SIM_SUM=$(CURDIR)/out/sim $(GO) test -count=1 -run '^TestTotals$$'
+	@cd jepsen-lite/sim/result && RMD_SIM_SUM=$(CURDIR)/out/sim $(GO) test -count=1 -run '^TestTotals$$'
 
 logsim: ## the log-contract simulation: SEEDS seeds from FIRST on, or SEED=n alone
 	RMD_LOGSIM_SEEDS=$(SEEDS) RMD_LOGSIM_FIRST=$(FIRST) RMD_LOGSIM_SEED=$(SEED) $(GO) test -count=1 -v -timeout 60m -run TestSeeds ./jepsen-lite/logsim

@@ -33,7 +33,7 @@
 //	RMD_SIM_OUT      the folder for the history of a failing seed; each run of
 //	                 TestSeeds appends a line to its file total.jsonl
 //	RMD_SIM_QUEUES   how many users have queues in TestManyQueues, 250 at a time
-//	RMD_SIM_SUM      TestTotals adds up the runs of that folder
+//	RMD_SIM_SUM      TestTotals of package result adds up the runs of that folder
 //	RMD_SIM_COMMIT   the commit that the report names
 //	RMD_TEST_LOG     not empty: print the replicas' own logs to standard error
 //

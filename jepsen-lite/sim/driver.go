@@ -10,6 +10,7 @@ import (
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/result"
 )
 
 // Profile says which faults a run may inject: names of kinds or groups, separated by commas; "all",
@@ -22,8 +23,8 @@ type faultKind struct {
 	do          func(d *driver)
 }
 
-// kinds returns all kinds of faults.
-func kinds() []faultKind {
+// Kinds returns all kinds of faults.
+func Kinds() []faultKind {
 	return []faultKind{
 		{"kill", "crash", (*driver).kill}, {"kill-leader", "crash", (*driver).killLeader},
 		{"blackout", "crash", (*driver).blackout}, {"crash-at-point", "crash", (*driver).crashAtPoint},
@@ -47,7 +48,7 @@ func kinds() []faultKind {
 // kindNames returns the names of all kinds of faults.
 func kindNames() []string {
 	var out []string
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		out = append(out, k.name)
 	}
 	return out
@@ -56,7 +57,7 @@ func kindNames() []string {
 // Validate returns an error for a name that is neither a kind nor a group.
 func (p Profile) Validate() error {
 	for _, n := range p.names() {
-		if n != "all" && n != "calm" && !slices.ContainsFunc(kinds(), func(k faultKind) bool { return k.name == n || k.group == n }) {
+		if n != "all" && n != "calm" && !slices.ContainsFunc(Kinds(), func(k faultKind) bool { return k.name == n || k.group == n }) {
 			return fmt.Errorf("profile %q: no kind or group of faults is named %q", p, n)
 		}
 	}
@@ -79,7 +80,7 @@ type driver struct {
 	stuck    uint32 // an application that does not end
 	changes  int    // of the queue configuration
 	raising  bool   // an upgrade was finalized, or its outcome is unknown
-	executed []planned
+	executed []result.Step
 	moved    int // containers that had started or ended when still was last called
 	movedAt  time.Time
 	// lateSince is when something was found overdue; zero if nothing is.

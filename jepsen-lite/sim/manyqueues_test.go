@@ -15,6 +15,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/codec"
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/result"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 	workload "rmd/workload/agent"
@@ -77,7 +78,7 @@ type manyQueues struct {
 }
 
 func (q *manyQueues) summary() string {
-	cpu, _ := usage()
+	cpu, _ := result.Usage()
 	c := q.check.Outcome().Counts
 	return fmt.Sprintf("%d users in %d waves: %d queues created, %d removed; leaves of managed parents got their capacity %d times, lost it %d times; "+
 		"%d containers; %d leaders, %d restores, %d configurations; %d entries, %d digests; after the first and the last wave %d bytes in tables, snapshots of %d; %s of virtual time, %.0f CPU seconds",

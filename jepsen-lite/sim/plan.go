@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/sim/bubble"
+	"rmd/jepsen-lite/sim/result"
 )
 
 // plan is the run that a seed stands for: the cluster, its load and every fault with its time.
@@ -66,7 +67,7 @@ func (o *settings) vary(seed int64) {
 // in some seeds. A kind with a large weight occurs several times in the result.
 func drawKinds(rng *rand.Rand, p Profile) []string {
 	var all, drawn []string
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		if !p.has(k) {
 			continue
 		}
@@ -84,13 +85,13 @@ func drawKinds(rng *rand.Rand, p Profile) []string {
 }
 
 func kindOf(name string) faultKind {
-	all := kinds()
+	all := Kinds()
 	return all[slices.IndexFunc(all, func(k faultKind) bool { return k.name == name })]
 }
 
 // execute runs a plan: a cluster under load and faults, and then the calm, in which all work must
 // end.
-func execute(t *testing.T, p plan) (res Result) {
+func execute(t *testing.T, p plan) (res result.Result) {
 	listen()
 	begin := time.Now()
 	bubble.Test(t, func(t *testing.T) { res = executeInBubble(t, p) })
@@ -108,7 +109,7 @@ func (d *driver) execute(p plan) {
 			break
 		}
 		d.run(s)
-		d.executed = append(d.executed, planned{kind: s.kind, at: at.Sub(begin), took: time.Since(at)})
+		d.executed = append(d.executed, result.Step{Kind: s.kind, At: at.Sub(begin), Took: time.Since(at)})
 	}
 	d.waitUntil(end)
 }

@@ -18,7 +18,7 @@ func TestDrawPlan(t *testing.T) {
 			drawn[s.kind] = true
 		}
 	}
-	for _, k := range kinds() {
+	for _, k := range Kinds() {
 		if !drawn[k.name] {
 			t.Errorf("no seed has %s", k.name)
 		}
@@ -38,11 +38,11 @@ func TestExecute(t *testing.T) {
 	if len(res.Violations) > 0 {
 		t.Fatalf("the plan leads to violations %q: %s", res.Violations, res.History)
 	}
-	got := res.executed
-	if len(got) != 3 || got[0].at != 2*time.Second || got[1].at < 3*time.Second || got[2].kind != "pause" || got[2].took < 100*time.Millisecond {
+	got := res.Executed
+	if len(got) != 3 || got[0].At != 2*time.Second || got[1].At < 3*time.Second || got[2].Kind != "pause" || got[2].Took < 100*time.Millisecond {
 		t.Errorf("executed: %+v", got)
 	}
-	if res.kinds["kill"] != 1 {
-		t.Errorf("kinds %v", res.kinds)
+	if res.Kinds["kill"] != 1 {
+		t.Errorf("kinds %v", res.Kinds)
 	}
 }

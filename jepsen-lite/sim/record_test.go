@@ -21,7 +21,7 @@ func TestKeep(t *testing.T) {
 	}
 	res.Violations = []string{"S6: a container is given twice"}
 	out := t.TempDir()
-	res.keep(t, out)
+	res.Keep(t, out)
 	h, err := history.ReadFiles(filepath.Join(out, "77", "history.jsonl"))
 	if err != nil || len(h.Entries) < 10 || len(h.Replicas) < 30 {
 		t.Errorf("%v, history %d entries, %d lines of replicas", err, len(h.Entries), len(h.Replicas))
@@ -35,9 +35,9 @@ func TestKeep(t *testing.T) {
 
 // TestProfile checks that a profile selects kinds and groups by name and refuses unknown names.
 func TestProfile(t *testing.T) {
-	for p, want := range map[Profile]int{"all": len(kinds()), "calm": 0, "clock": 2, "kill,disk": 13, "bit-rot": 1} {
+	for p, want := range map[Profile]int{"all": len(Kinds()), "calm": 0, "clock": 2, "kill,disk": 13, "bit-rot": 1} {
 		n := 0
-		for _, k := range kinds() {
+		for _, k := range Kinds() {
 			if p.has(k) {
 				n++
 			}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"testing"
 	"time"
+
+	"rmd/jepsen-lite/sim/result"
 )
 
 // Options are the settings of a run that the seed does not determine.
@@ -26,15 +28,15 @@ func DefaultOptions() Options { return Options{Profile: "all", Faults: 10 * time
 
 // Run runs one seed: a cluster under load and faults, and then the calm, in which all work must
 // end.
-func Run(t *testing.T, seed int64, opt Options) (res Result) {
+func Run(t *testing.T, seed int64, opt Options) (res result.Result) {
 	res = execute(t, drawPlan(seed, opt))
 	if opt.Judge {
-		if err := res.judge(election); err != nil {
+		if err := res.Judge(election); err != nil {
 			res.Violations = append(res.Violations, err.Error())
 		}
 	}
 	if len(res.Violations) > 0 && opt.Out != "" {
-		res.keep(t, opt.Out)
+		res.Keep(t, opt.Out)
 	}
 	return res
 }
@@ -60,16 +62,16 @@ const (
 )
 
 // bounded checks that nothing was repeated without end (L4).
-func (w *world) bounded(minutes int, res *Result) {
+func (w *world) bounded(minutes int, res *result.Result) {
 	w.mu.Lock()
 	for _, r := range w.rs {
-		res.restarts += int(r.restartsInPlace())
+		res.Restarts += int(r.restartsInPlace())
 	}
 	w.mu.Unlock()
 	for _, c := range []struct {
 		what    string
 		n, most int
-	}{{"snapshots were sent", w.net.CountInstalls(), installsMax}, {"times raft was restarted in place", res.restarts, restartsMax}, {"leaders were elected", w.check.Terms(), termsMax}} {
+	}{{"snapshots were sent", w.net.CountInstalls(), installsMax}, {"times raft was restarted in place", res.Restarts, restartsMax}, {"leaders were elected", w.check.Terms(), termsMax}} {
 		if c.n > c.most*minutes {
 			w.check.Fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.MostInstalled())
 		}
@@ -77,7 +79,7 @@ func (w *world) bounded(minutes int, res *Result) {
 }
 
 // executeInBubble executes a plan inside a bubble.
-func executeInBubble(t *testing.T, p plan) Result {
+func executeInBubble(t *testing.T, p plan) result.Result {
 	begin := time.Now()
 	w := newWorld(t, p.seed, p.settings)
 	w.boot()
@@ -85,9 +87,9 @@ func executeInBubble(t *testing.T, p plan) Result {
 	l.begin(p.load)
 	d := newDriver(w, l)
 	d.execute(p)
-	res := Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), installs: w.net.CountInstalls()}
+	res := result.Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), Installs: w.net.CountInstalls()}
 	if !w.check.Broken() {
-		res.leader, res.step = d.awaitRecovery()
+		res.Leader, res.Step = d.awaitRecovery()
 	}
 	l.stop()
 	res.Virtual = time.Since(begin)
@@ -102,16 +104,16 @@ func executeInBubble(t *testing.T, p plan) Result {
 }
 
 // tally fills in the results at the end.
-func (w *world) tally(res *Result, d *driver) {
+func (w *world) tally(res *result.Result, d *driver) {
 	if w.check.Broken() {
 		res.History = w.check.FullReport()
 	}
 	out := w.check.Outcome()
-	res.Violations, res.counts, res.achieved, res.lines = out.Violations, out.Counts, out.Achieved, out.Lines
+	res.Violations, res.Counts, res.Achieved, res.Lines = out.Violations, out.Counts, out.Achieved, out.Lines
 	w.mu.Lock()
-	res.exits, res.hits = w.exits, w.hits
+	res.Exits, res.Hits = w.exits, w.hits
 	w.mu.Unlock()
-	res.kinds, res.executed, res.net = d.done, d.executed, w.net.Counted()
+	res.Kinds, res.Executed, res.Net = d.done, d.executed, w.net.Counted()
 }
 
 // drawSettings draws the cluster's settings. It never draws pipelines: when the guard ends the

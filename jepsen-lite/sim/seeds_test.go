@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/result"
 )
 
 // defaultSeeds is how many seeds run without RMD_SIM_SEEDS, each with faults for defaultFaults.
@@ -59,7 +60,7 @@ func seeds(t *testing.T) (list []int64, opt Options) {
 // TestSeeds runs random load under random faults, then ends all faults and waits until all work is
 // done.
 func TestSeeds(t *testing.T) {
-	all, begin := NewSummary(kindNames()), time.Now()
+	all, begin := result.NewSummary(kindNames()), time.Now()
 	list, opt := seeds(t)
 	limit, err := time.ParseDuration(cmp.Or(os.Getenv("RMD_SIM_FOR"), "0"))
 	if err != nil {

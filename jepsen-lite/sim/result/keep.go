@@ -1,4 +1,4 @@
-package sim
+package result
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 	"rmd/jepsen-lite/report"
 )
 
-// keep writes the results of a failing seed to files: its history as text and as JSON lines, and
+// Keep writes the results of a failing seed to files: its history as text and as JSON lines, and
 // the page.
-func (r Result) keep(t testing.TB, out string) {
+func (r Result) Keep(t testing.TB, out string) {
 	dir := filepath.Join(out, fmt.Sprint(r.Seed))
-	text := fmt.Sprintf("seed %d\nsettings %s\nfaults %v\n\n%s\n", r.Seed, r.Settings, r.kinds, r.History)
+	text := fmt.Sprintf("seed %d\nsettings %s\nfaults %v\n\n%s\n", r.Seed, r.Settings, r.Kinds, r.History)
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "history.txt"), []byte(text), 0o644)
@@ -43,7 +43,7 @@ func (r Result) keepLines(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range r.lines {
+	for _, l := range r.Lines {
 		w.Add(l)
 	}
 	return w.Close()
@@ -57,7 +57,7 @@ func (r Result) keepPage(path string) error {
 	defer func() { _ = f.Close() }()
 	return report.WritePage(f, report.Page{Title: fmt.Sprintf("jepsen-lite tier1 native, seed %d", r.Seed),
 		Lead:  fmt.Sprintf("commit %s, %s, %s", commit(), runtime.Version(), r.Settings),
-		Again: fmt.Sprintf("make sim SEED=%d", r.Seed), History: history.Of(r.lines...), Verdict: r.verdict()})
+		Again: fmt.Sprintf("make sim SEED=%d", r.Seed), History: history.Of(r.Lines...), Verdict: r.verdict()})
 }
 
 // verdict returns the violations that the run itself found, for the page.
@@ -85,13 +85,13 @@ func (r Result) verdict() *check.Verdict {
 	return v
 }
 
-// judge lets package check judge the run afterwards, from the replicas' histories and the log
+// Judge lets package check judge the run afterwards, from the replicas' histories and the log
 // alone. election is the election timeout of the replicas.
-func (r *Result) judge(election time.Duration) error {
+func (r *Result) Judge(election time.Duration) error {
 	opt := check.DefaultOptions(election)
 	opt.Exact, opt.Autopilot = true, true
 	opt.Ceilings = check.Ceilings{}
-	v, err := check.Judge(history.Of(r.lines...), opt)
+	v, err := check.Judge(history.Of(r.Lines...), opt)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,12 @@
-package sim
+package result
 
 import (
 	"syscall"
 	"time"
 )
 
-// usage returns the CPU time of this process so far, and its maximum memory in bytes.
-func usage() (cpu time.Duration, memory int64) {
+// Usage returns the CPU time of this process so far, and its maximum memory in bytes.
+func Usage() (cpu time.Duration, memory int64) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, 0

@@ -1,4 +1,4 @@
-package sim
+package result
 
 import (
 	"fmt"
@@ -46,24 +46,24 @@ func NewSummary(all []string) *Summary {
 func (s *Summary) Add(r Result) {
 	s.seeds = append(s.seeds, r.Seed)
 	if len(r.Violations) > 0 {
-		r.lines = nil // they are in a file; this limits the use of memory
+		r.Lines = nil // they are in a file; this limits the use of memory
 		s.failed = append(s.failed, r)
 	}
 	s.cluster += r.Virtual
 	s.machine += r.Real
-	s.counts.Add(r.counts)
-	addAll(s.kinds, r.kinds)
-	addAll(s.achieved, r.achieved)
-	addAll(s.exits, r.exits)
-	addAll(s.hits, r.hits)
-	s.net.Messages += r.net.Messages
-	s.net.Lost += r.net.Lost
-	s.net.Doubled += r.net.Doubled
-	s.net.Late += r.net.Late
-	s.net.Resets += r.net.Resets
-	s.installs += r.installs
-	s.restarts += r.restarts
-	s.leader, s.step = max(s.leader, r.leader), max(s.step, r.step)
+	s.counts.Add(r.Counts)
+	addAll(s.kinds, r.Kinds)
+	addAll(s.achieved, r.Achieved)
+	addAll(s.exits, r.Exits)
+	addAll(s.hits, r.Hits)
+	s.net.Messages += r.Net.Messages
+	s.net.Lost += r.Net.Lost
+	s.net.Doubled += r.Net.Doubled
+	s.net.Late += r.Net.Late
+	s.net.Resets += r.Net.Resets
+	s.installs += r.Installs
+	s.restarts += r.Restarts
+	s.leader, s.step = max(s.leader, r.Leader), max(s.step, r.Step)
 	s.undecided += r.undecided
 }
 

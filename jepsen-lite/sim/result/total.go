@@ -1,4 +1,4 @@
-package sim
+package result
 
 import (
 	"bufio"
@@ -41,7 +41,7 @@ type Total struct {
 
 // Total returns the line of a run. wall is the real time of all seeds together.
 func (s *Summary) Total(profile string, wall time.Duration) Total {
-	cpu, memory := usage()
+	cpu, memory := Usage()
 	slices.Sort(s.seeds)
 	t := Total{Commit: commit(), Go: runtime.Version(), Profile: profile, Runs: 1, Seeds: len(s.seeds), ClusterHours: s.cluster.Hours(), Hours: wall.Hours(),
 		CPUSeconds: cpu.Seconds(), MemoryMax: memory, Entries: s.counts.Entries, Acked: s.counts.Acked - s.counts.Refused, Undecided: s.undecided}

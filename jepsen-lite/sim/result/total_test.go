@@ -1,4 +1,4 @@
-package sim
+package result
 
 import (
 	"os"
@@ -33,8 +33,8 @@ func TestSumUp(t *testing.T) {
 		t.Errorf("before the first run: %v, %v", all, err)
 	}
 	s := NewSummary(nil)
-	s.Add(Result{Seed: 8, Virtual: time.Hour, kinds: map[string]int{"kill": 2, "cut": 1}, counts: checker.Counts{Entries: 5, Acked: 9, Refused: 2}, undecided: 1})
-	s.Add(Result{Seed: 7, Virtual: time.Hour, Violations: []string{"S1: one", "S2: two"}, kinds: map[string]int{"cut": 4}})
+	s.Add(Result{Seed: 8, Virtual: time.Hour, Kinds: map[string]int{"kill": 2, "cut": 1}, Counts: checker.Counts{Entries: 5, Acked: 9, Refused: 2}, undecided: 1})
+	s.Add(Result{Seed: 7, Virtual: time.Hour, Violations: []string{"S1: one", "S2: two"}, Kinds: map[string]int{"cut": 4}})
 	one := s.Total("all", time.Minute)
 	if one.CPUSeconds <= 0 || one.MemoryMax <= 0 {
 		t.Errorf("the run has used %+v", one)
