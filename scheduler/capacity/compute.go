@@ -172,17 +172,6 @@ func (c *Config) largestShare(total, r yarn.Resource) Share {
 	return most
 }
 
-// percentOf converts a percentage to a fraction: 8.5 to 0.085.
-func percentOf(f yarn.Fraction) yarn.Fraction {
-	if f.Den == 0 {
-		return yarn.Fraction{Num: 0, Den: 1}
-	}
-	if f.Num%100 == 0 {
-		return yarn.Fraction{Num: f.Num / 100, Den: f.Den}
-	}
-	return shareRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
-}
-
 // WithoutMaxima returns the configuration as if a queue and its ancestors had no maximum.
 func (c *Config) WithoutMaxima(i int) *Config {
 	p := *c

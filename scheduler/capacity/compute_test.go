@@ -197,7 +197,7 @@ func drawQueues(t *rapid.T) string {
 	var b strings.Builder
 	legacy := rapid.Bool().Draw(t, "legacy")
 	fmt.Fprintf(&b, "legacy-queue-mode.enabled = %v\n", legacy)
-	fmt.Fprintf(&b, "resource-calculator = %s\n", rapid.SampledFrom([]string{dominant, "DefaultResourceCalculator"}).Draw(t, "calculator"))
+	fmt.Fprintf(&b, "resource-calculator = %s\n", rapid.SampledFrom([]string{"DominantResourceCalculator", "DefaultResourceCalculator"}).Draw(t, "calculator"))
 	var grow func(path, unit string, depth int, have [2]int64)
 	grow = func(path, unit string, depth int, have [2]int64) {
 		n := rapid.IntRange(1, 4).Draw(t, "children")

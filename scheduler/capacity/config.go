@@ -135,6 +135,21 @@ func (c *Config) Lookup(pathOrName string) (int, error) {
 	}
 }
 
+// HasPath reports whether there is a queue with a full path.
+func (c *Config) HasPath(path string) bool {
+	_, ok := c.byPath[path]
+	return ok
+}
+
+// QueueOfKey returns the path of the queue that a key belongs to, or "".
+func (c *Config) QueueOfKey(name string) string {
+	rest, ok := strings.CutPrefix(name, Prefix)
+	if !ok || !strings.HasPrefix(rest, "root.") {
+		return ""
+	}
+	return longestQueue(c, rest)
+}
+
 // MaxParallelAppsOf returns how many applications of a user may run at the same time; −1 if there
 // is no limit.
 func (c *Config) MaxParallelAppsOf(user string) int64 {

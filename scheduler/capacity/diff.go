@@ -1,9 +1,6 @@
 package capacity
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // ChangeKind is the kind of a Change.
 type ChangeKind uint8
@@ -17,8 +14,13 @@ const (
 	KeyChanged // the key has another value
 )
 
+// String returns the name of the kind.
 func (k ChangeKind) String() string {
-	return pick(int(k), "", "queue-added", "queue-removed", "set", "unset", "changed")
+	names := [...]string{"", "queue-added", "queue-removed", "set", "unset", "changed"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
 }
 
 // MarshalText returns the name of the kind.
@@ -59,18 +61,18 @@ func Diff(old, new *Config) []Change {
 	var out []Change
 	out = appendMissing(out, QueueRemoved, old, new)
 	out = appendMissing(out, QueueAdded, new, old)
-	a, b := old.properties, new.properties
+	a, b := old.Properties(), new.Properties()
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
-			out = append(out, Change{Kind: KeyUnset, Queue: queueOf(old, a[0].Name), Key: a[0].Name, Old: a[0].Value})
+			out = append(out, Change{Kind: KeyUnset, Queue: old.QueueOfKey(a[0].Name), Key: a[0].Name, Old: a[0].Value})
 			a = a[1:]
 		case len(a) == 0 || b[0].Name < a[0].Name:
-			out = append(out, Change{Kind: KeySet, Queue: queueOf(new, b[0].Name), Key: b[0].Name, New: b[0].Value})
+			out = append(out, Change{Kind: KeySet, Queue: new.QueueOfKey(b[0].Name), Key: b[0].Name, New: b[0].Value})
 			b = b[1:]
 		default:
 			if a[0].Value != b[0].Value {
-				out = append(out, Change{Kind: KeyChanged, Queue: queueOf(new, b[0].Name), Key: b[0].Name, Old: a[0].Value, New: b[0].Value})
+				out = append(out, Change{Kind: KeyChanged, Queue: new.QueueOfKey(b[0].Name), Key: b[0].Name, Old: a[0].Value, New: b[0].Value})
 			}
 			a, b = a[1:], b[1:]
 		}
@@ -81,18 +83,9 @@ func Diff(old, new *Config) []Change {
 // appendMissing appends a Change for each queue that has contains and not does not.
 func appendMissing(out []Change, kind ChangeKind, has, not *Config) []Change {
 	for i := range has.Queues {
-		if _, ok := not.byPath[has.Queues[i].Path]; !ok {
+		if !not.HasPath(has.Queues[i].Path) {
 			out = append(out, Change{Kind: kind, Queue: has.Queues[i].Path})
 		}
 	}
 	return out
-}
-
-// queueOf returns the path of the queue that a key belongs to, or "".
-func queueOf(c *Config, name string) string {
-	rest, ok := strings.CutPrefix(name, Prefix)
-	if !ok || !strings.HasPrefix(rest, "root.") {
-		return ""
-	}
-	return longestQueue(c, rest)
 }

@@ -210,7 +210,7 @@ yarn.web-proxy.address = y`)
 // TestStrayKeys checks that keys without the prefix lead to warnings, unless they belong to another
 // part of Hadoop. The number of warnings is limited.
 func TestStrayKeys(t *testing.T) {
-	props := DemoProperties()
+	props := props("root.queues = online\nroot.online.capacity = 100")
 	for _, name := range []string{"root.online.capacity", "yarn.schedular.capacity.root.online.capacity", "yarn.scheduler.capcity.root.online.maximum-capacity", "node-locality-delay", "zzz",
 		"yarn.scheduler.maximum-allocation-mbs", "yarn.nodemanager.address", "fs.defaultFS"} {
 		props = append(props, Property{Name: name, Value: "1", Origin: "file:1"})

@@ -105,7 +105,18 @@ const (
 	Fair
 )
 
-func (p LeafPolicy) String() string { return pick(int(p), "", "fifo", "fair") }
+// String returns the policy as it is written in a configuration.
+func (p LeafPolicy) String() string {
+	switch p {
+	case 0:
+		return ""
+	case FIFO:
+		return "fifo"
+	case Fair:
+		return "fair"
+	}
+	return "unknown"
+}
 
 // ParentPolicy is the order in which a parent serves its children.
 type ParentPolicy uint8
@@ -116,6 +127,15 @@ const (
 	PriorityUtilization
 )
 
+// String returns the policy as it is written in a configuration.
 func (p ParentPolicy) String() string {
-	return pick(int(p), "", "utilization", "priority-utilization")
+	switch p {
+	case 0:
+		return ""
+	case Utilization:
+		return "utilization"
+	case PriorityUtilization:
+		return "priority-utilization"
+	}
+	return "unknown"
 }

@@ -39,6 +39,23 @@ func shareRat(r *big.Rat) Share {
 	return Share{big: r}
 }
 
+// hundred divides percentages.
+var hundred = big.NewRat(100, 1)
+
+// percentOf converts a percentage to a fraction: 8.5 to 0.085.
+func percentOf(f yarn.Fraction) yarn.Fraction {
+	if f.Den == 0 {
+		return yarn.Fraction{Num: 0, Den: 1}
+	}
+	if f.Num%100 == 0 {
+		return yarn.Fraction{Num: f.Num / 100, Den: f.Den}
+	}
+	return shareRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
+}
+
+// Exact returns the share as a fraction. exact is false if it does not fit into 64 bits.
+func (s Share) Exact() (f yarn.Fraction, exact bool) { return s.small, s.big == nil }
+
 // Rat returns the share as a big.Rat that the caller may change.
 func (s Share) Rat() *big.Rat {
 	if s.big != nil {

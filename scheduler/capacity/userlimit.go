@@ -6,9 +6,6 @@ import (
 	"rmd/yarn"
 )
 
-// hundred divides percentages.
-var hundred = big.NewRat(100, 1)
-
 // UserLimitInput has the arguments of UserLimit. Sums are over users of the leaf. Used resources
 // include reserved ones.
 type UserLimitInput struct {
@@ -134,8 +131,8 @@ func consumed(calc yarn.Calculator, total, part, step yarn.Resource) yarn.Resour
 			ratio.Add(ratio, big.NewRat(v, total[k]))
 		}
 	}
-	if s := shareRat(ratio); s.big == nil {
-		return calc.MultiplyNormalizeUp(total, s.small, step)
+	if f, exact := shareRat(ratio).Exact(); exact {
+		return calc.MultiplyNormalizeUp(total, f, step)
 	}
 	var out yarn.Resource
 	for k := 0; k < calc.Kinds; k++ {
@@ -144,11 +141,15 @@ func consumed(calc yarn.Calculator, total, part, step yarn.Resource) yarn.Resour
 	return calc.RoundUp(out, step)
 }
 
+// most is the most units of a kind that a limit has. Like that of an amount in a configuration, it keeps
+// sums far from the limits of 64 bits.
+const most = int64(1) << 50
+
 func ceilRat(r *big.Rat) int64 {
 	n := new(big.Int).Add(r.Num(), r.Denom())
 	n.Sub(n, big.NewInt(1)).Div(n, r.Denom())
 	if !n.IsInt64() {
-		return maxUnits
+		return most
 	}
 	return n.Int64()
 }

@@ -3,8 +3,6 @@ package capacity
 import (
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"rmd/yarn"
 )
 
@@ -136,33 +134,4 @@ func TestUserLimitDominant(t *testing.T) {
 	if got := UserLimit(in); got != yarn.NewResource(36*gib, 36) {
 		t.Errorf("limit %v", got)
 	}
-}
-
-// TestConsumedIsExact compares consumed with plain rational arithmetic, without the fast path for
-// one kind.
-func TestConsumedIsExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		calc := yarn.Calculator{Dominant: true, Kinds: 4}
-		var total, part yarn.Resource
-		var sum Share
-		for k := range 4 {
-			total[k] = rapid.Int64Range(0, 1<<40).Draw(t, "total")
-			if total[k] > 0 {
-				part[k] = rapid.Int64Range(0, total[k]).Draw(t, "part")
-				sum = sum.Add(NewShare(part[k], total[k]))
-			}
-		}
-		got := consumed(calc, total, part, yarn.Resource{})
-		for k := range 4 {
-			exact := sum.Rat()
-			exact.Mul(exact, NewShare(max(total[k], 1), 1).Rat())
-			want := int64(0)
-			if total[k] > 0 {
-				want = ceilRat(exact)
-			}
-			if got[k] != want {
-				t.Fatalf("kind %d: %d, want %d", k, got[k], want)
-			}
-		}
-	})
 }
