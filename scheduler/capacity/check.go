@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -54,7 +55,7 @@ func (r *reader) checkWeights(q *Queue) {
 		return
 	}
 	for _, w := range q.UserWeights {
-		if ShareOf(q.MinUserLimitPercent).Mul(ShareOf(w.Weight)).Cmp(NewShare(100, 1)) > 0 {
+		if share.Of(q.MinUserLimitPercent).Mul(share.Of(w.Weight)).Cmp(share.New(100, 1)) > 0 {
 			r.fault(Prefix+q.Path+".user-settings."+w.User+".weight",
 				fmt.Sprintf("weight %s times minimum-user-limit-percent %s is more than 100", w.Weight, q.MinUserLimitPercent),
 				"lower the weight or minimum-user-limit-percent")
@@ -111,15 +112,15 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 
 // percentTolerance is the greatest difference of a sum of percentages from 100, in percent. It is
 // that of YARN.
-var percentTolerance = NewShare(5, 100)
+var percentTolerance = share.New(5, 100)
 
 func (r *reader) checkPercentSum(c *Config, q *Queue) {
-	var sum Share
+	var sum share.Share
 	for _, i := range q.Children {
-		sum = sum.Add(ShareOf(percentOf(c.Queues[i].Capacity.Value)))
+		sum = sum.Add(share.Of(share.OfPercent(c.Queues[i].Capacity.Value)))
 	}
-	off := sum.Add(NewShare(-1, 1)).Mul(NewShare(100, 1))
-	if off.Cmp(percentTolerance) <= 0 && off.Cmp(NewShare(-5, 100)) >= 0 {
+	off := sum.Add(share.New(-1, 1)).Mul(share.New(100, 1))
+	if off.Cmp(percentTolerance) <= 0 && off.Cmp(share.New(-5, 100)) >= 0 {
 		return
 	}
 	none := q.Capacity.Unit == UnitNone || q.Capacity.IsZero()

@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -18,7 +19,7 @@ type Tree struct {
 // shares are for display, for the order of queues and for the limits on applications.
 type Capacity struct {
 	Capacity, MaxCapacity yarn.Fraction // of the parent
-	AbsCapacity, AbsMax   Share         // of the cluster
+	AbsCapacity, AbsMax   share.Share   // of the cluster
 	AbsFixed              uint64        // AbsCapacity in parts of 2^32; 0 only when it is 0
 	EffMin, EffMax        yarn.Resource
 	ConfiguredMin         yarn.Resource // the units that the configuration states; zero otherwise
@@ -31,8 +32,8 @@ type Capacity struct {
 // are false for a queue with a vector and for the queues below it, whose shares refer to the
 // parent's effective resource.
 type queueShares struct {
-	capacity, max      Share // of the parent
-	abs, absMax        Share
+	capacity, max      share.Share // of the parent
+	abs, absMax        share.Share
 	fixedMin, fixedMax bool
 }
 
@@ -44,8 +45,8 @@ func (c *Config) Compute(cluster yarn.Resource) *Tree {
 	}
 	t := &Tree{Cluster: cluster, Capacities: make([]Capacity, len(c.Queues))}
 	t.Capacities[0] = Capacity{
-		Capacity: yarn.One, MaxCapacity: yarn.One, AbsCapacity: Whole, AbsMax: Whole,
-		AbsFixed: ShareOne, EffMin: cluster, EffMax: cluster,
+		Capacity: yarn.One, MaxCapacity: yarn.One, AbsCapacity: share.Whole, AbsMax: share.Whole,
+		AbsFixed: share.One, EffMin: cluster, EffMax: cluster,
 	}
 	for i := range c.Queues {
 		if c.Queues[i].Leaf {
@@ -111,7 +112,7 @@ func (c *Config) effectiveMax(t *Tree, i int) {
 func partOf(p Part, whole int64) int64 {
 	switch p.Unit {
 	case UnitPercent:
-		return percentOf(p.Value).MulFloor(whole)
+		return share.OfPercent(p.Value).MulFloor(whole)
 	case UnitAbsolute:
 		return p.Value.MulFloor(1)
 	}
@@ -152,20 +153,20 @@ func (c *Config) deriveMax(t *Tree, i int) {
 
 // divide is the exact quotient for YARN's ResourceCalculator.divide(total, a, b): the quotient of
 // the memory, or of the largest shares of total.
-func (c *Config) divide(total, a, b yarn.Resource) Share {
+func (c *Config) divide(total, a, b yarn.Resource) share.Share {
 	if !c.Calculator.Dominant {
-		return NewShare(a[yarn.Memory], b[yarn.Memory])
+		return share.New(a[yarn.Memory], b[yarn.Memory])
 	}
 	return c.largestShare(total, a).Div(c.largestShare(total, b))
 }
 
-func (c *Config) largestShare(total, r yarn.Resource) Share {
-	var most Share
+func (c *Config) largestShare(total, r yarn.Resource) share.Share {
+	var most share.Share
 	for k := 0; k < c.Calculator.Kinds; k++ {
 		if total[k] <= 0 || r[k] <= 0 {
 			continue
 		}
-		if s := NewShare(r[k], total[k]); most.Cmp(s) < 0 {
+		if s := share.New(r[k], total[k]); most.Cmp(s) < 0 {
 			most = s
 		}
 	}
@@ -186,13 +187,13 @@ func (c *Config) WithoutMaxima(i int) *Config {
 // computeShares sets the shares that do not depend on the cluster's resource.
 func (c *Config) computeShares() {
 	c.stale, c.shares = false, make([]queueShares, len(c.Queues))
-	c.shares[0] = queueShares{capacity: Whole, max: Whole, abs: Whole, absMax: Whole, fixedMin: true, fixedMax: true}
+	c.shares[0] = queueShares{capacity: share.Whole, max: share.Whole, abs: share.Whole, absMax: share.Whole, fixedMin: true, fixedMax: true}
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		var weights Share
+		var weights share.Share
 		for _, k := range q.Children {
 			if a := c.Queues[k].Capacity; a.Unit == UnitWeight {
-				weights = weights.Add(ShareOf(a.Value))
+				weights = weights.Add(share.Of(a.Value))
 			}
 		}
 		for n, k := range q.Children {
@@ -215,16 +216,16 @@ func (c *Config) alike(i, k int) bool {
 	return a.Capacity == b.Capacity && a.MaxCapacity == b.MaxCapacity && a.Template == b.Template
 }
 
-func sharesUnder(p *queueShares, q *Queue, weights Share) queueShares {
-	s := queueShares{max: Whole}
+func sharesUnder(p *queueShares, q *Queue, weights share.Share) queueShares {
+	s := queueShares{max: share.Whole}
 	switch q.Capacity.Unit {
 	case UnitPercent:
-		s.capacity = ShareOf(percentOf(q.Capacity.Value))
+		s.capacity = share.Of(share.OfPercent(q.Capacity.Value))
 	case UnitWeight:
-		s.capacity = ShareOf(q.Capacity.Value).Div(weights)
+		s.capacity = share.Of(q.Capacity.Value).Div(weights)
 	}
 	if q.MaxCapacity.Unit == UnitPercent {
-		s.max = ShareOf(percentOf(q.MaxCapacity.Value))
+		s.max = share.Of(share.OfPercent(q.MaxCapacity.Value))
 	}
 	vectorMax := q.MaxCapacity.Unit == UnitAbsolute || q.MaxCapacity.Unit == UnitMixed
 	vector := q.Capacity.Unit == UnitAbsolute || q.Capacity.Unit == UnitMixed

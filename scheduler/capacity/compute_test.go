@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -277,8 +278,8 @@ func TestCapacitiesAddUp(t *testing.T) {
 }
 
 func TestShareArithmetic(t *testing.T) {
-	third := NewShare(1, 3)
-	s := Whole
+	third := share.New(1, 3)
+	s := share.Whole
 	for range 60 { // the intermediate values exceed 64 bits
 		s = s.Mul(third)
 	}
@@ -289,16 +290,16 @@ func TestShareArithmetic(t *testing.T) {
 	for range 60 {
 		s = s.Div(third)
 	}
-	if s.Cmp(Whole) != 0 || s.Fixed() != ShareOne {
-		t.Errorf("3^-60·3^60 = %v with fixed %d, want 1 and %d", s.Rat(), s.Fixed(), ShareOne)
+	if s.Cmp(share.Whole) != 0 || s.Fixed() != share.One {
+		t.Errorf("3^-60·3^60 = %v with fixed %d, want 1 and %d", s.Rat(), s.Fixed(), share.One)
 	}
 	if got := third.Percent(2); got != "33.33" {
 		t.Errorf("a third is %s %%", got)
 	}
-	if got := FixedPercent(ShareOne+ShareOne/2, 1); got != "150" {
+	if got := share.FixedPercent(share.One+share.One/2, 1); got != "150" {
 		t.Errorf("one and a half is %s %%", got)
 	}
-	if !(Share{}).IsZero() || (Share{}).Cmp(third) >= 0 || (Share{}).Percent(0) != "0" {
+	if !(share.Share{}).IsZero() || (share.Share{}).Cmp(third) >= 0 || (share.Share{}).Percent(0) != "0" {
 		t.Error("the zero share is not 0")
 	}
 }

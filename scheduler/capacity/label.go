@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -61,8 +62,8 @@ type LabelCapacity struct {
 	Capacity     Amount
 	MaxCapacity  Amount
 	MaxAMPercent yarn.Fraction
-	template     Amount // see Queue.Template
-	abs          Share  // of all nodes of the label; zero if it depends on their resource
+	template     Amount      // see Queue.Template
+	abs          share.Share // of all nodes of the label; zero if it depends on their resource
 }
 
 // MayUse reports whether a queue may use the nodes of a label. All queues may use nodes without a

@@ -1,5 +1,7 @@
 package capacity
 
+import "rmd/scheduler/capacity/share"
+
 // MaxApplications returns how many applications leaf i may have: running, pending and non-runnable
 // ones together. treeOf returns the tree of a label ("" for the nodes without one), or nil if the
 // cluster does not know the label.
@@ -27,7 +29,7 @@ func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
 // largestOfLabels returns the largest share that a leaf has of the nodes of a label. If the share
 // depends on the nodes, and no label of the leaf has a node yet, it is the whole, so that clients
 // need not wait for the first node.
-func (c *Config) largestOfLabels(i int, treeOf func(label string) *Tree) Share {
+func (c *Config) largestOfLabels(i int, treeOf func(label string) *Tree) share.Share {
 	q, t := &c.Queues[i], treeOf("")
 	most, anyNode := t.Capacities[i].AbsCapacity, !t.Cluster.IsZero()
 	for _, l := range q.Labels {
@@ -37,12 +39,12 @@ func (c *Config) largestOfLabels(i int, treeOf func(label string) *Tree) Share {
 		}
 	}
 	if fromNodes := q.Capacity.Unit == UnitAbsolute || !c.LegacyQueueMode; fromNodes && !anyNode {
-		return Whole
+		return share.Whole
 	}
 	return most
 }
 
-func largerShare(a, b Share) Share {
+func largerShare(a, b share.Share) share.Share {
 	if a.Cmp(b) < 0 {
 		return b
 	}
@@ -55,6 +57,6 @@ func (c *Config) MaxApplicationsPerUser(i int, treeOf func(label string) *Tree) 
 	if q.UserLimitOff {
 		return most
 	}
-	part := ShareOf(percentOf(q.MinUserLimitPercent)).Mul(ShareOf(q.UserLimitFactor))
+	part := share.Of(share.OfPercent(q.MinUserLimitPercent)).Mul(share.Of(q.UserLimitFactor))
 	return min(most, part.MulFloor(most))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -109,7 +110,7 @@ func (r *reader) roomFor(q *Queue, leaf, above Amount, name string) {
 		room := int64(0)
 		switch part.Unit {
 		case UnitPercent:
-			room = NewShare(tolerance, 10_000).Div(ShareOf(percentOf(part.Value))).MulFloor(1)
+			room = share.New(tolerance, 10_000).Div(share.Of(share.OfPercent(part.Value))).MulFloor(1)
 		case UnitAbsolute:
 			if above.Unit != UnitAbsolute {
 				r.faultAs(name, "is a vector, and the capacity of "+q.Path+" is not", "write a percentage, or give both a vector",
@@ -149,7 +150,7 @@ func (c *Config) usualMin(t *Tree, i int) yarn.Resource {
 	q := &c.Queues[i]
 	switch q.Template.Unit {
 	case UnitPercent:
-		return ShareOf(percentOf(q.Template.Value)).Floor(t.Capacities[q.Parent].EffMin)
+		return share.Of(share.OfPercent(q.Template.Value)).Floor(t.Capacities[q.Parent].EffMin)
 	case UnitAbsolute:
 		return q.Template.Absolute()
 	}

@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -42,24 +43,24 @@ func (c *Config) computeMixed(t *Tree, parent int) {
 	}
 }
 
-func (c *Config) weightSums(parent int) [yarn.MaxKinds]Share {
-	var out [yarn.MaxKinds]Share
+func (c *Config) weightSums(parent int) [yarn.MaxKinds]share.Share {
+	var out [yarn.MaxKinds]share.Share
 	for _, i := range c.Queues[parent].Children {
 		for k, part := range c.Queues[i].Capacity.Parts {
 			if part.Unit == UnitWeight {
-				out[k] = out[k].Add(ShareOf(part.Value))
+				out[k] = out[k].Add(share.Of(part.Value))
 			}
 		}
 	}
 	return out
 }
 
-func mixedMin(p Part, start int64, scale yarn.Fraction, weights Share) int64 {
+func mixedMin(p Part, start int64, scale yarn.Fraction, weights share.Share) int64 {
 	if p.Unit == UnitAbsolute {
 		return scale.MulFloor(p.Value.MulFloor(1))
 	}
 	if p.Unit == UnitWeight {
-		return ShareOf(p.Value).Div(weights).MulFloor(start)
+		return share.Of(p.Value).Div(weights).MulFloor(start)
 	}
 	return partOf(p, start)
 }

@@ -3,6 +3,7 @@ package capacity
 import (
 	"testing"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -10,7 +11,7 @@ func key(used, effMin, total int64, priority int32) OrderKey {
 	return OrderKey{
 		Used:        Used(memoryOnly, mem(total), mem(used), mem(effMin), mem(1)),
 		AbsUsed:     AbsUsed(memoryOnly, mem(total), mem(used)),
-		AbsCapacity: NewShare(effMin, total).Fixed(),
+		AbsCapacity: share.New(effMin, total).Fixed(),
 		Priority:    priority,
 	}
 }
@@ -81,15 +82,15 @@ func TestQueueOrderTies(t *testing.T) {
 }
 
 func TestUsedShareAtTheGuarantee(t *testing.T) {
-	if got := UsedShare(memoryOnly, mem(20), mem(7), mem(7), mem(1)); got != ShareOne {
+	if got := UsedShare(memoryOnly, mem(20), mem(7), mem(7), mem(1)); got != share.One {
 		t.Errorf("exactly the guarantee: %d", got)
 	}
-	if got := UsedShare(memoryOnly, mem(20), mem(1), mib(512), mem(1)); got != ShareOne {
+	if got := UsedShare(memoryOnly, mem(20), mem(1), mib(512), mem(1)); got != share.One {
 		t.Errorf("a guarantee below one container counts as one: %d", got)
 	}
 	calc := yarn.Calculator{Dominant: true, Kinds: 3}
 	total := yarn.Resource{100, 100, 8}
-	if got := UsedShare(calc, total, yarn.Resource{10, 10, 4}, yarn.Resource{50, 50, 4}, yarn.Resource{1, 1}); got != ShareOne {
+	if got := UsedShare(calc, total, yarn.Resource{10, 10, 4}, yarn.Resource{50, 50, 4}, yarn.Resource{1, 1}); got != share.One {
 		t.Errorf("the GPUs dominate: %d", got)
 	}
 }
@@ -104,7 +105,7 @@ func TestEqualUseRatios(t *testing.T) {
 				of := func(times int64) OrderKey {
 					min := yarn.Resource{times * guarantee, 1}
 					cluster := yarn.Resource{total, 1000}
-					return OrderKey{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: NewShare(times*guarantee, total).Fixed()}
+					return OrderKey{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: share.New(times*guarantee, total).Fixed()}
 				}
 				if small, large := of(1), of(2); CompareQueues(Utilization, &large, &small) >= 0 {
 					t.Fatalf("%d of %d and twice that, of %d in all: %+v before %+v", used, guarantee, total, small, large)

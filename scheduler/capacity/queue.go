@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -423,7 +424,7 @@ func (c *Config) Changes(i int, to *Config, k int) (names []string) {
 func labelled(q *Queue) []LabelCapacity {
 	out := slices.Clone(q.Labels)
 	for i := range out {
-		out[i].abs = Share{}
+		out[i].abs = share.Share{}
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package capacity
 
-import "rmd/yarn"
+import (
+	"rmd/scheduler/capacity/share"
+	"rmd/yarn"
+)
 
 // AMUsable returns the resource of which the AM limit is a fraction: the current limit of the
 // queue, or its guarantee if that does not fit into the current limit.
@@ -33,16 +36,16 @@ type UserAMLimitInput struct {
 
 // UserAMLimit returns the most resource that the AMs of one user's active applications may use.
 func UserAMLimit(in UserAMLimitInput) yarn.Resource {
-	part := ShareOf(in.AMPercent)
+	part := share.Of(in.AMPercent)
 	if !in.UserLimitOff {
-		user := ShareOf(percentOf(in.MinUserLimit))
-		if even := NewShare(1, max(in.ActiveUsers, 1)); user.Cmp(even) < 0 {
+		user := share.Of(share.OfPercent(in.MinUserLimit))
+		if even := share.New(1, max(in.ActiveUsers, 1)); user.Cmp(even) < 0 {
 			user = even
 		}
-		if user = user.Mul(ShareOf(in.Weight)); user.Cmp(Whole) > 0 {
-			user = Whole
+		if user = user.Mul(share.Of(in.Weight)); user.Cmp(share.Whole) > 0 {
+			user = share.Whole
 		}
-		part = part.Mul(user).Mul(ShareOf(in.UserLimitFactor))
+		part = part.Mul(user).Mul(share.Of(in.UserLimitFactor))
 	}
 	limit := in.Calculator.MultiplyNormalizeUp(in.EffMin, part.Fraction(), in.MinAlloc)
 	return in.Calculator.Min(in.Total, limit, in.AMLimit)

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -122,18 +123,18 @@ func TestConsumedIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calc := yarn.Calculator{Dominant: true, Kinds: 4}
 		var total, part yarn.Resource
-		var sum Share
+		var sum share.Share
 		for k := range 4 {
 			total[k] = rapid.Int64Range(0, 1<<40).Draw(t, "total")
 			if total[k] > 0 {
 				part[k] = rapid.Int64Range(0, total[k]).Draw(t, "part")
-				sum = sum.Add(NewShare(part[k], total[k]))
+				sum = sum.Add(share.New(part[k], total[k]))
 			}
 		}
 		got := consumed(calc, total, part, yarn.Resource{})
 		for k := range 4 {
 			exact := sum.Rat()
-			exact.Mul(exact, NewShare(max(total[k], 1), 1).Rat())
+			exact.Mul(exact, share.New(max(total[k], 1), 1).Rat())
 			want := int64(0)
 			if total[k] > 0 {
 				want = ceilRat(exact)

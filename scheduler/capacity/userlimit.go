@@ -3,6 +3,7 @@ package capacity
 import (
 	"math/big"
 
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -131,7 +132,7 @@ func consumed(calc yarn.Calculator, total, part, step yarn.Resource) yarn.Resour
 			ratio.Add(ratio, big.NewRat(v, total[k]))
 		}
 	}
-	if f, exact := shareRat(ratio).Exact(); exact {
+	if f, exact := share.OfRat(ratio).Exact(); exact {
 		return calc.MultiplyNormalizeUp(total, f, step)
 	}
 	var out yarn.Resource

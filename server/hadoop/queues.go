@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/share"
 	"rmd/transport/frontend"
 	"rmd/transport/hadoop/client"
 	"rmd/yarn"
@@ -145,4 +146,4 @@ func float(r *big.Rat) float32 {
 }
 
 // parts converts parts of 2^32 to a fraction of one.
-func parts(n uint64) float32 { return float32(float64(n) / float64(capacity.ShareOne)) }
+func parts(n uint64) float32 { return float32(float64(n) / float64(share.One)) }

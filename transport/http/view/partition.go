@@ -3,6 +3,7 @@ package view
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
@@ -123,10 +124,10 @@ func (p *Partition) UserLimit(i int, users []state.UserSlot) yarn.Resource {
 	st, calc := p.v.State, p.Conf.Calculator
 	conf, eff := &p.Conf.Queues[i], &p.Tree.Capacities[i]
 	var dominant, used yarn.Resource
-	var weight, all capacity.Share
+	var weight, all share.Share
 	for _, slot := range users {
 		u, use := st.Users.Get(slot), st.UserUse(slot, p.Label).Used
-		w := capacity.ShareOf(conf.Weight(st.Names.Text(u.Name)))
+		w := share.Of(conf.Weight(st.Names.Text(u.Name)))
 		dominant = dominant.Add(capacity.DominantPart(calc, p.Tree.Cluster, use))
 		all = all.Add(w)
 		if u.IsActive() {
@@ -134,7 +135,7 @@ func (p *Partition) UserLimit(i int, users []state.UserSlot) yarn.Resource {
 		}
 	}
 	if weight.IsZero() {
-		weight = capacity.ShareOf(yarn.One)
+		weight = share.Of(yarn.One)
 	}
 	return capacity.UserLimit(capacity.UserLimitInput{
 		Calculator: calc, Label: p.Tree.Cluster, MinAlloc: p.Conf.MinAlloc, EffMin: eff.EffMin, EffMax: eff.EffMax,

@@ -9,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/share"
 )
 
 // QueueSums has sums for the documents of all queues, by the queue's slot.
@@ -178,7 +179,7 @@ func Percent(r *big.Rat) float64 {
 
 // FixedPercent is like Percent for a share in parts of 2^32.
 func FixedPercent(fixed uint64) float64 {
-	return Round(float64(fixed) * 100 / float64(capacity.ShareOne))
+	return Round(float64(fixed) * 100 / float64(share.One))
 }
 
 func Round(f float64) float64 { return math.Round(f*1e4) / 1e4 }

@@ -1,4 +1,5 @@
-package capacity
+// Package share has exact shares of a parent queue or of the cluster. It knows no queue.
+package share
 
 import (
 	"math/big"
@@ -14,25 +15,25 @@ type Share struct {
 	big   *big.Rat
 }
 
-// ShareOne is the value of Share.Fixed for the whole.
-const ShareOne = uint64(1) << 32
+// One is the value of Share.Fixed for the whole.
+const One = uint64(1) << 32
 
 // Whole is the share 1.
 var Whole = Share{small: yarn.One}
 
-// NewShare returns num/den, or 0 if den is not positive.
-func NewShare(num, den int64) Share {
+// New returns num/den, or 0 if den is not positive.
+func New(num, den int64) Share {
 	if den <= 0 {
 		return Share{}
 	}
 	return Share{small: yarn.NewFraction(num, den)}
 }
 
-// ShareOf returns a fraction as a share.
-func ShareOf(f yarn.Fraction) Share { return Share{small: f} }
+// Of returns a fraction as a share.
+func Of(f yarn.Fraction) Share { return Share{small: f} }
 
-// shareRat returns r as a share. The share keeps r if it does not fit into 64 bits.
-func shareRat(r *big.Rat) Share {
+// OfRat returns r as a share. The share keeps r if it does not fit into 64 bits.
+func OfRat(r *big.Rat) Share {
 	if r.Num().IsInt64() && r.Denom().IsInt64() {
 		return Share{small: yarn.Fraction{Num: r.Num().Int64(), Den: r.Denom().Int64()}}
 	}
@@ -42,15 +43,15 @@ func shareRat(r *big.Rat) Share {
 // hundred divides percentages.
 var hundred = big.NewRat(100, 1)
 
-// percentOf converts a percentage to a fraction: 8.5 to 0.085.
-func percentOf(f yarn.Fraction) yarn.Fraction {
+// OfPercent converts a percentage to a fraction: 8.5 to 0.085.
+func OfPercent(f yarn.Fraction) yarn.Fraction {
 	if f.Den == 0 {
 		return yarn.Fraction{Num: 0, Den: 1}
 	}
 	if f.Num%100 == 0 {
 		return yarn.Fraction{Num: f.Num / 100, Den: f.Den}
 	}
-	return shareRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
+	return OfRat(f.Rat().Quo(f.Rat(), hundred)).Fraction()
 }
 
 // Exact returns the share as a fraction. exact is false if it does not fit into 64 bits.
@@ -95,7 +96,7 @@ func (s Share) Mul(o Share) Share {
 	if s.IsZero() || o.IsZero() {
 		return Share{}
 	}
-	return shareRat(new(big.Rat).Mul(s.Rat(), o.Rat()))
+	return OfRat(new(big.Rat).Mul(s.Rat(), o.Rat()))
 }
 
 // Div returns s/o, or 0 if o is 0.
@@ -103,16 +104,16 @@ func (s Share) Div(o Share) Share {
 	if s.IsZero() || o.IsZero() {
 		return Share{}
 	}
-	return shareRat(new(big.Rat).Quo(s.Rat(), o.Rat()))
+	return OfRat(new(big.Rat).Quo(s.Rat(), o.Rat()))
 }
 
 // Add returns s+o.
 func (s Share) Add(o Share) Share {
 	const most = 1 << 62
 	if s.big == nil && o.big == nil && s.small.Den == o.small.Den && s.small.Num < most && o.small.Num < most && s.small.Num > -most && o.small.Num > -most {
-		return ShareOf(yarn.NewFraction(s.small.Num+o.small.Num, s.small.Den)) // fast path for the weights of siblings
+		return Of(yarn.NewFraction(s.small.Num+o.small.Num, s.small.Den)) // fast path for the weights of siblings
 	}
-	return shareRat(new(big.Rat).Add(s.Rat(), o.Rat()))
+	return OfRat(new(big.Rat).Add(s.Rat(), o.Rat()))
 }
 
 // Cmp returns -1, 0 or 1 if s is less than, equal to or greater than o.
@@ -179,7 +180,7 @@ func FixedPercent(fixed uint64, decimals int) string {
 	hi, lo := bits.Mul64(fixed, 100)
 	n := new(big.Int).SetUint64(hi)
 	n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(lo))
-	r := new(big.Rat).SetFrac(n, new(big.Int).SetUint64(ShareOne))
+	r := new(big.Rat).SetFrac(n, new(big.Int).SetUint64(One))
 	return trimZeros(r.FloatString(decimals))
 }
 
