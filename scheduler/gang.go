@@ -5,7 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/yarn"
 )
 
@@ -141,8 +141,8 @@ func (v *pass) gangFitsUser(d *gangDemand) bool {
 	calc, before, used := v.Config.Calculator, d.size.Sub(d.member), *v.UserUsed(d.user)
 	in := v.UserLimitInput(d.leaf)
 	in.ActiveUsed = in.ActiveUsed.Add(before)
-	in.DominantUsed = in.DominantUsed.Sub(capacity.DominantPart(calc, in.Label, used)).Add(capacity.DominantPart(calc, in.Label, used.Add(before)))
-	return calc.Compare(v.State.Meta.Cluster, used.Add(before), v.Weighted(capacity.UserLimit(in), d.user)) <= 0
+	in.DominantUsed = in.DominantUsed.Sub(limits.DominantPart(calc, in.Label, used)).Add(limits.DominantPart(calc, in.Label, used.Add(before)))
+	return calc.Compare(v.State.Meta.Cluster, used.Add(before), v.Weighted(limits.UserLimit(in), d.user)) <= 0
 }
 
 // gangFitsIn reports whether all members fit into the maximum of a queue, in addition to its

@@ -3,6 +3,7 @@ package capacity
 import (
 	"testing"
 
+	"rmd/scheduler/capacity/limits"
 	"rmd/yarn"
 )
 
@@ -28,9 +29,9 @@ func TestAMLimits(t *testing.T) {
 		tree := c.Compute(mem(tc.cluster))
 		a := index(t, c, "a")
 		q, e := &c.Queues[a], &tree.Capacities[a]
-		usable := AMUsable(c.Calculator, e.EffMax, e.EffMin)
-		limit := AMLimit(c.Calculator, usable, q.MaxAMPercent, c.MinAlloc)
-		user := UserAMLimit(UserAMLimitInput{
+		usable := limits.AMUsable(c.Calculator, e.EffMax, e.EffMin)
+		limit := limits.AMLimit(c.Calculator, usable, q.MaxAMPercent, c.MinAlloc)
+		user := limits.UserAMLimit(limits.UserAMLimitInput{
 			Calculator: c.Calculator, Total: tree.Cluster, EffMin: e.EffMin, AMLimit: limit, MinAlloc: c.MinAlloc,
 			AMPercent: q.MaxAMPercent, MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor,
 			UserLimitOff: q.UserLimitOff, Weight: q.Weight("u0"), ActiveUsers: tc.users,

@@ -6,6 +6,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/yarn"
 )
 
@@ -304,7 +305,7 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 		if u.Queue != a.Queue {
 			return true
 		}
-		dominant = dominant.Add(capacity.DominantPart(calc, tree.Cluster, st.UserUse(slot, label).Used))
+		dominant = dominant.Add(limits.DominantPart(calc, tree.Cluster, st.UserUse(slot, label).Used))
 		var wants, activated bool
 		st.Apps.Each(func(_ state.AppSlot, o *state.App) bool {
 			if o.UserSlot == slot {
@@ -321,12 +322,12 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 	if weight.Sign() == 0 {
 		weight.SetInt64(1)
 	}
-	limit := capacity.UserLimit(capacity.UserLimitInput{Calculator: calc, Label: tree.Cluster, MinAlloc: cfg.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
+	limit := limits.UserLimit(limits.UserLimitInput{Calculator: calc, Label: tree.Cluster, MinAlloc: cfg.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
 		DominantUsed: dominant, ActiveUsed: activeUsed, ActiveWeight: yarn.Fraction{Num: weight.Num().Int64(), Den: weight.Denom().Int64()},
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		IgnoreExclusive: lent})
 	if w := q.Weight(st.Names.Text(a.User)); w != yarn.One {
-		return capacity.WeightedUserLimit(calc, limit, w, cfg.MinAlloc)
+		return limits.WeightedUserLimit(calc, limit, w, cfg.MinAlloc)
 	}
 	return limit
 }

@@ -7,7 +7,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -22,7 +22,7 @@ func doCheck(w *world, a args, out *strings.Builder) {
 		return
 	}
 	_, app := w.app(a.get("app", ""))
-	ok, need := capacity.UserCheck(capacity.UserCheckInput{Calculator: w.p.Config().Calculator, Total: w.p.st.Meta.Cluster,
+	ok, need := limits.UserCheck(limits.UserCheckInput{Calculator: w.p.Config().Calculator, Total: w.p.st.Meta.Cluster,
 		Used: w.p.st.Users.Get(app.UserSlot).Used, AppReserved: app.Reserved, Limit: limit, ContinueLooking: w.p.Config().ContinueLooking})
 	fmt.Fprintf(out, "%v needs to unreserve %s\n", ok, w.size(need))
 }

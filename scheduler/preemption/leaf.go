@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
@@ -107,7 +108,7 @@ func limitOfAllUsers(v *views.View, i int32, l *leafApps) yarn.Resource {
 	for k, slot := range l.users {
 		if used := *v.UserUsed(slot); used != l.Users[k].Used {
 			part := func(used yarn.Resource) yarn.Resource {
-				return capacity.DominantPart(v.Config.Calculator, v.At.Total, used)
+				return limits.DominantPart(v.Config.Calculator, v.At.Total, used)
 			}
 			in.DominantUsed = in.DominantUsed.Sub(part(used)).Add(part(l.Users[k].Used))
 		}
@@ -119,7 +120,7 @@ func limitOfAllUsers(v *views.View, i int32, l *leafApps) yarn.Resource {
 		}
 	}
 	in.AllWeight = views.AtLeastOne(in.AllWeight)
-	return capacity.UserLimit(in)
+	return limits.UserLimit(in)
 }
 
 // userAMUsed returns the use of a user's AMs.

@@ -2,7 +2,7 @@ package views
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/yarn"
 )
 
@@ -10,9 +10,9 @@ import (
 func (v *View) AMLimit(i int32) yarn.Resource {
 	usable := v.At.Tree.Capacities[i].EffMin
 	if v.At.Label == 0 { // for a label, YARN uses only the guarantee
-		usable = capacity.AMUsable(v.Config.Calculator, v.CurrentLimit(i), usable)
+		usable = limits.AMUsable(v.Config.Calculator, v.CurrentLimit(i), usable)
 	}
-	return capacity.AMLimit(v.Config.Calculator, usable, v.At.Config.Queues[i].MaxAMPercent, v.Config.MinAlloc)
+	return limits.AMLimit(v.Config.Calculator, usable, v.At.Config.Queues[i].MaxAMPercent, v.Config.MinAlloc)
 }
 
 // UserAMLimit returns how much the AMs of one user of a leaf may use now.
@@ -22,7 +22,7 @@ func (v *View) UserAMLimit(i int32, user state.UserSlot) yarn.Resource {
 
 func (v *View) UserAMLimitAmong(i int32, user state.UserSlot, queueLimit yarn.Resource, users int64) yarn.Resource {
 	q := &v.At.Config.Queues[i]
-	return capacity.UserAMLimit(capacity.UserAMLimitInput{
+	return limits.UserAMLimit(limits.UserAMLimitInput{
 		Calculator: v.Config.Calculator, Total: v.State.Meta.Cluster, EffMin: v.At.Tree.Capacities[i].EffMin,
 		AMLimit: queueLimit, MinAlloc: v.Config.MinAlloc, AMPercent: q.MaxAMPercent,
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,

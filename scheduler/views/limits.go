@@ -3,12 +3,13 @@ package views
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/yarn"
 )
 
 // QueueLimit compares the current use of a queue with its limit. It is YARN's canAssignToThisQueue.
 func (v *View) QueueLimit(i int32, limit, unreservable yarn.Resource) (bool, yarn.Resource) {
-	return capacity.QueueLimit(capacity.QueueLimitInput{
+	return limits.QueueLimit(limits.QueueLimitInput{
 		Calculator:      v.Config.Calculator,
 		Total:           v.State.Meta.Cluster,
 		Label:           v.At.Total,
@@ -83,7 +84,7 @@ func (s *Views) Holds(i, leaf int32) bool {
 // ChildLimit returns the limit of a child, given the limit of its parent and the room that blocked
 // children keep.
 func (v *View) ChildLimit(parent, child int32, limit, blocked yarn.Resource) yarn.Resource {
-	return capacity.ChildLimit(capacity.ChildLimitInput{
+	return limits.ChildLimit(limits.ChildLimitInput{
 		Calculator: v.Config.Calculator,
 		Total:      v.State.Meta.Cluster,
 		Limit:      limit,
@@ -110,7 +111,7 @@ func (v *View) CurrentLimit(i int32) yarn.Resource {
 
 // UserCheck is YARN's canAssignToUser. A user exactly at the limit may still get a container.
 func (v *View) UserCheck(i int32, a *state.App) (bool, yarn.Resource) {
-	return capacity.UserCheck(capacity.UserCheckInput{
+	return limits.UserCheck(limits.UserCheckInput{
 		Calculator:      v.Config.Calculator,
 		Total:           v.State.Meta.Cluster,
 		Used:            *v.UserUsed(a.UserSlot),
@@ -124,19 +125,19 @@ func (v *View) UserCheck(i int32, a *state.App) (bool, yarn.Resource) {
 func (v *View) UserLimit(i int32, user state.UserSlot) yarn.Resource {
 	users := v.UserLimits(&v.At.Queues[i])
 	if changes := v.Queues[i].Changes; users.known != changes {
-		users.limit = capacity.UserLimit(v.UserLimitInput(i))
+		users.limit = limits.UserLimit(v.UserLimitInput(i))
 		users.known = changes
 	}
 	return v.Weighted(users.limit, user)
 }
 
 // UserLimitInput returns the data from which the limit of a leaf's users is computed.
-func (v *View) UserLimitInput(i int32) capacity.UserLimitInput {
+func (v *View) UserLimitInput(i int32) limits.UserLimitInput {
 	q, e, activeUsed := &v.Config.Queues[i], &v.At.Tree.Capacities[i], v.Queue(i).ActiveUsed
 	if v.At.Label != 0 {
 		activeUsed = v.LabelUse(v.At.Uses[i]).ActiveUsed
 	}
-	return capacity.UserLimitInput{
+	return limits.UserLimitInput{
 		Calculator: v.Config.Calculator, Label: v.At.Total, MinAlloc: v.Config.MinAlloc,
 		EffMin: e.EffMin, EffMax: e.EffMax,
 		DominantUsed: v.At.Queues[i].dominantUsed, ActiveUsed: activeUsed, ActiveWeight: AtLeastOne(v.Queues[i].activeWeight),
@@ -151,7 +152,7 @@ func (s *Views) Weighted(limit yarn.Resource, user state.UserSlot) yarn.Resource
 	if w == yarn.One {
 		return limit
 	}
-	return capacity.WeightedUserLimit(s.Config.Calculator, limit, w, s.Config.MinAlloc)
+	return limits.WeightedUserLimit(s.Config.Calculator, limit, w, s.Config.MinAlloc)
 }
 
 // AtLeastOne returns 1 if a sum of weights is 0, and otherwise the sum.
@@ -193,7 +194,7 @@ func (v *View) headroomHere(a *state.App) yarn.Resource {
 	if v.At.Label == 0 { // for a label, YARN uses only the maximum of the queue itself
 		limit = v.CurrentLimit(i)
 	}
-	room := capacity.Headroom(capacity.HeadroomInput{
+	room := limits.Headroom(limits.HeadroomInput{
 		Calculator: v.Config.Calculator, Total: v.At.Total, MinAlloc: v.Config.MinAlloc,
 		UserLimit: v.UserLimit(i, a.UserSlot), UserUsed: *v.UserUsed(a.UserSlot),
 		QueueLimit: limit, QueueUsed: *v.Used(i),

@@ -2,7 +2,7 @@ package views
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/yarn"
 )
 
@@ -66,7 +66,7 @@ func (s *Views) refreshShare(p *Partition, slot state.UserSlot, v, next *User) {
 		share.Use = s.State.LabelUses.UserSlot(slot, p.Label, share.Use)
 		used = &s.LabelUse(share.Use).Used
 	}
-	share.part = capacity.DominantPart(s.Config.Calculator, p.Total, *used)
+	share.part = limits.DominantPart(s.Config.Calculator, p.Total, *used)
 	q := &p.Queues[next.Leaf]
 	q.dominantUsed = q.dominantUsed.Add(share.part)
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -93,7 +94,7 @@ func (p *Partition) childLimit(parent, child state.QueueSlot) yarn.Resource {
 	if i < 0 {
 		return p.limits[parent]
 	}
-	return capacity.ChildLimit(capacity.ChildLimitInput{
+	return limits.ChildLimit(limits.ChildLimitInput{
 		Calculator: p.Conf.Calculator, Total: p.Tree.Cluster, Limit: p.limits[parent], EffMax: p.Tree.Capacities[i].EffMax,
 		Used: p.Use(parent).Used, ChildUsed: p.Use(child).Used, MinAlloc: p.Conf.MinAlloc,
 	})
@@ -108,14 +109,14 @@ func (p *Partition) AMLimit(slot state.QueueSlot, i int) yarn.Resource {
 	calc, eff := p.Conf.Calculator, &p.Tree.Capacities[i]
 	usable := eff.EffMin
 	if p.Label == 0 { // for labels, YARN uses only the guarantee
-		usable = capacity.AMUsable(calc, calc.Min(p.Tree.Cluster, p.limits[slot], eff.EffMax), usable)
+		usable = limits.AMUsable(calc, calc.Min(p.Tree.Cluster, p.limits[slot], eff.EffMax), usable)
 	}
-	return capacity.AMLimit(calc, usable, p.Conf.Queues[i].MaxAMPercent, p.Conf.MinAlloc)
+	return limits.AMLimit(calc, usable, p.Conf.Queues[i].MaxAMPercent, p.Conf.MinAlloc)
 }
 
 // weighted returns the limit of a user, by the user's weight in leaf queue i.
 func (p *Partition) weighted(limit yarn.Resource, i int, user string) yarn.Resource {
-	return capacity.WeightedUserLimit(p.Conf.Calculator, limit, p.Conf.Queues[i].Weight(user), p.Conf.MinAlloc)
+	return limits.WeightedUserLimit(p.Conf.Calculator, limit, p.Conf.Queues[i].Weight(user), p.Conf.MinAlloc)
 }
 
 // UserLimit returns the limit of a user of weight 1 in leaf queue i. users are the slots of the
@@ -128,7 +129,7 @@ func (p *Partition) UserLimit(i int, users []state.UserSlot) yarn.Resource {
 	for _, slot := range users {
 		u, use := st.Users.Get(slot), st.UserUse(slot, p.Label).Used
 		w := share.Of(conf.Weight(st.Names.Text(u.Name)))
-		dominant = dominant.Add(capacity.DominantPart(calc, p.Tree.Cluster, use))
+		dominant = dominant.Add(limits.DominantPart(calc, p.Tree.Cluster, use))
 		all = all.Add(w)
 		if u.IsActive() {
 			used, weight = used.Add(use), weight.Add(w)
@@ -137,7 +138,7 @@ func (p *Partition) UserLimit(i int, users []state.UserSlot) yarn.Resource {
 	if weight.IsZero() {
 		weight = share.Of(yarn.One)
 	}
-	return capacity.UserLimit(capacity.UserLimitInput{
+	return limits.UserLimit(limits.UserLimitInput{
 		Calculator: calc, Label: p.Tree.Cluster, MinAlloc: p.Conf.MinAlloc, EffMin: eff.EffMin, EffMax: eff.EffMax,
 		DominantUsed: dominant, ActiveUsed: used, ActiveWeight: weight.Fraction(), AllWeight: all.Fraction(),
 		MinUserLimit: conf.MinUserLimitPercent, UserLimitFactor: conf.UserLimitFactor, UserLimitOff: conf.UserLimitOff,

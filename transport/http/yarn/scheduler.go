@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/limits"
 	"rmd/transport/http/route"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -236,7 +237,7 @@ func (v *docs) wsUser(user state.UserSlot, slot state.QueueSlot, i int, limit ya
 	u, conf := v.State.Users.Get(user), &v.Conf.Queues[i]
 	name := v.State.Names.Text(u.Name)
 	weight, _ := conf.Weight(name).Rat().Float64()
-	most := v.wsResource(capacity.WeightedUserLimit(v.Conf.Calculator, limit, conf.Weight(name), v.Conf.MinAlloc))
+	most := v.wsResource(limits.WeightedUserLimit(v.Conf.Calculator, limit, conf.Weight(name), v.Conf.MinAlloc))
 	none := v.wsResource(yarn.Resource{})
 	var all yarn.Resource
 	var list []obj

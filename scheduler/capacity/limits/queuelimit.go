@@ -1,4 +1,9 @@
-package capacity
+// Package limits has YARN's formulas for the limits of users, queues and ApplicationMasters. They take
+// sums as arguments and know neither a configuration nor applications.
+//
+// Begin with queuelimit.go: what a queue may use, what its children may use, and the headroom that an
+// AM receives. userlimit.go has the limit of a user.
+package limits
 
 import (
 	"rmd/scheduler/capacity/share"
