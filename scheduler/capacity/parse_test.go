@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/placement"
 	"rmd/yarn"
 )
@@ -50,7 +51,7 @@ func TestStockFile(t *testing.T) {
 		t.Errorf("defaults: %+v", c)
 	}
 	q := &c.Queues[1]
-	if q.Path != "root.default" || !q.Leaf || q.State != yarn.QueueRunning || q.LeafOrder != FIFO || q.MaximumApplications != -1 ||
+	if q.Path != "root.default" || !q.Leaf || q.State != yarn.QueueRunning || q.LeafOrder != order.FIFO || q.MaximumApplications != -1 ||
 		q.UserLimitFactor != yarn.One || q.UserLimitOff || q.MinUserLimitPercent != yarn.NewFraction(100, 1) ||
 		q.MaxParallelApps != Unlimited || q.MaxLifetime != -1 || q.MaxAlloc != c.MaxAlloc || !q.SubmitACL.All {
 		t.Errorf("queue: %+v", q)
@@ -129,11 +130,11 @@ func TestEveryValueIsRead(t *testing.T) {
 		}
 	}
 	a, p, b := &c.Queues[index(t, c, "a")], &c.Queues[index(t, c, "p")], &c.Queues[index(t, c, "root.p.b")]
-	if a.MaxCapacity.Unit != UnitNone || a.LeafOrder != Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
+	if a.MaxCapacity.Unit != UnitNone || a.LeafOrder != order.Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
 		a.MaxParallelApps != 4 || a.MaxLifetime != 100 || a.DefaultLifetime != 60 || a.SubmitACL.All || a.SubmitACL.String() != " dev,ops" {
 		t.Errorf("a: %+v", a)
 	}
-	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc != (yarn.Resource{4096, 5, 8, maxUnits}) {
+	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != order.PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc != (yarn.Resource{4096, 5, 8, maxUnits}) {
 		t.Errorf("p: %+v", p)
 	}
 	if b.State != yarn.QueueStopped || b.Priority != -3 || b.MaxAlloc[0] != 4096 || b.DefaultLifetime != 100 || b.Depth != 2 || c.Queues[b.Parent].Path != "root.p" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -267,7 +268,7 @@ func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 	v, ok := r.get(name)
 	q.SizeBasedWeight = r.bool(key("ordering-policy.fair.enable-size-based-weight"), false)
 	if !q.Leaf {
-		q.ChildOrder = Utilization
+		q.ChildOrder = order.Utilization
 		switch {
 		case !ok:
 			if p := c.parentOf(q); p != nil {
@@ -275,17 +276,17 @@ func (r *reader) readOrder(c *Config, q *Queue, key func(string) string) {
 			}
 		case v == "utilization":
 		case v == "priority-utilization":
-			q.ChildOrder = PriorityUtilization
+			q.ChildOrder = order.PriorityUtilization
 		default:
 			r.fault(name, "is not an order of queues", "write utilization or priority-utilization")
 		}
 		return
 	}
-	q.LeafOrder = FIFO
+	q.LeafOrder = order.FIFO
 	switch v[strings.LastIndexByte(v, '.')+1:] {
 	case "", "fifo", "FifoOrderingPolicy", "fifo-with-partitions": // the last one only makes YARN's search faster
 	case "fair", "FairOrderingPolicy":
-		q.LeafOrder = Fair
+		q.LeafOrder = order.Fair
 	default:
 		r.fault(name, "is not an order of applications", "write fifo or fair")
 	}
@@ -335,10 +336,10 @@ type Queue struct {
 	MaxLifetime         int64         // seconds; −1: none
 	DefaultLifetime     int64         // seconds; −1: none
 
-	State              yarn.QueueState // RUNNING or STOPPED, as configured
-	LeafOrder          LeafPolicy      // leaves only
-	SizeBasedWeight    bool            // with Fair
-	ChildOrder         ParentPolicy    // parents only
+	State              yarn.QueueState    // RUNNING or STOPPED, as configured
+	LeafOrder          order.LeafPolicy   // leaves only
+	SizeBasedWeight    bool               // with Fair
+	ChildOrder         order.ParentPolicy // parents only
 	Priority           int32
 	DefaultAppPriority int32
 	PriorityACLs       []PriorityACL // leaves only; highest maximum first; empty: no restriction

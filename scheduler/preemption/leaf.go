@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/limits"
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
@@ -77,7 +77,7 @@ func usesEnough(v *views.View, leaf int32, set *entitlement.Settings) bool {
 //
 // Source: Hadoop 3.4.2, IntraQueueCandidatesSelector, TAPriorityComparator and TAFairOrderingComparator.
 func sortApps(v *views.View, i int32, apps []state.AppSlot) {
-	fair := v.Config.Queues[i].LeafOrder == capacity.Fair && v.Config.Preemption.Intra.Order == entitlement.UserLimitFirst
+	fair := v.Config.Queues[i].LeafOrder == order.Fair && v.Config.Preemption.Intra.Order == entitlement.UserLimitFirst
 	first := map[state.UserSlot]uint32{} // by user: its oldest application, for users with equal usage
 	for _, slot := range apps {
 		a := v.State.Apps.Get(slot)

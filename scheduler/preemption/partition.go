@@ -3,6 +3,7 @@ package preemption
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
 	"rmd/yarn"
@@ -33,7 +34,7 @@ func queueOf(v *views.View, i int32) entitlement.Queue {
 		AbsCapacity: e.AbsCapacity.Fraction(), Guaranteed: e.EffMin, Max: e.EffMax,
 		Used: *v.Used(i), Reserved: v.Queue(i).Reserved,
 	}
-	if q.Parent >= 0 && v.Config.Queues[q.Parent].ChildOrder == capacity.PriorityUtilization {
+	if q.Parent >= 0 && v.Config.Queues[q.Parent].ChildOrder == order.PriorityUtilization {
 		out.Priority = q.Priority
 	}
 	if v.At.Label != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/yarn"
 )
 
@@ -32,7 +33,7 @@ func (k AppKey) Less(o AppKey) bool {
 // is divided by log2(1 + demand), in 16.16 fixed point.
 func (s *Views) appKey(a *state.App, q *capacity.Queue) AppKey {
 	k := AppKey{priority: a.Priority, seq: a.ID.Seq}
-	if q.LeafOrder != capacity.Fair || a.AttemptState == state.AttemptPending {
+	if q.LeafOrder != order.Fair || a.AttemptState == state.AttemptPending {
 		return k
 	}
 	k.priority = 0
@@ -91,7 +92,7 @@ func (s *Views) childLess(p *Partition, a, b int32) bool {
 	if qa.barred != qb.barred {
 		return qb.barred
 	}
-	if d := capacity.CompareQueues(s.Queues[a].order, &qa.Key, &qb.Key); d != 0 {
+	if d := order.Compare(s.Queues[a].order, &qa.Key, &qb.Key); d != 0 {
 		return d < 0
 	}
 	return a < b

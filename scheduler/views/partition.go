@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/yarn"
 )
 
@@ -44,7 +45,7 @@ func (p *Partition) fork() *Partition {
 
 // QueueShare has what the scheduler derives for one queue in one partition.
 type QueueShare struct {
-	Key    capacity.OrderKey
+	Key    order.Key
 	listed bool // in its parent's list of children
 	barred bool // the queue may not use the label
 

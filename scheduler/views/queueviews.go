@@ -2,7 +2,7 @@ package views
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/yarn"
 )
 
@@ -33,15 +33,15 @@ func (s *Views) refreshQueues() {
 // useChanged reports whether the current event may have changed the use of a partition.
 func (s *Views) useChanged(p *Partition) bool { return s.uses&(1<<(p.Label%64)) != 0 }
 
-func (s *Views) orderKey(p *Partition, i int32) capacity.OrderKey {
+func (s *Views) orderKey(p *Partition, i int32) order.Key {
 	from, e := &s.Queue(i).Used, &p.Tree.Capacities[i]
 	if p.Label != 0 {
 		from = &s.LabelUse(p.Uses[i]).Used
 	}
 	used := *from
-	return capacity.OrderKey{
-		Used:          capacity.Used(s.Config.Calculator, p.Total, used, e.Measure(), s.Config.MinAlloc),
-		AbsUsed:       capacity.AbsUsed(s.Config.Calculator, p.Total, used),
+	return order.Key{
+		Used:          order.Used(s.Config.Calculator, p.Total, used, e.Measure(), s.Config.MinAlloc),
+		AbsUsed:       order.AbsUsed(s.Config.Calculator, p.Total, used),
 		AbsCapacity:   e.AbsFixed,
 		ConfiguredMin: e.ConfiguredMin,
 		Priority:      s.Config.Queues[i].Priority,

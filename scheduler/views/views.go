@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/boolint"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/yarn"
 )
 
@@ -65,7 +66,7 @@ func (s *Views) Fork() *Views {
 type Queue struct {
 	Slot   state.QueueSlot
 	Parent int32
-	order  capacity.ParentPolicy // the order of its parent's children
+	order  order.ParentPolicy // the order of its parent's children
 
 	Pending []state.AppSlot // of a leaf: applications that wait for activation, in order
 	queueSums
@@ -177,7 +178,7 @@ func backfills(q capacity.Queue) bool { return q.Leaf && q.Backfill != capacity.
 
 // viewOf returns the view of a queue without applications.
 func (s *Views) viewOf(i int, slot state.QueueSlot) Queue {
-	order := capacity.ParentPolicy(0)
+	order := order.ParentPolicy(0)
 	parent := s.Config.Queues[i].Parent
 	if parent >= 0 {
 		order = s.Config.Queues[parent].ChildOrder

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/capacity/share"
 	"rmd/transport/frontend"
 	"rmd/transport/hadoop/client"
@@ -55,7 +56,7 @@ func (q *queueView) Queue(st *state.State, slot state.QueueSlot) (client.Queue, 
 	disabled, intra := p.Conf.PreemptionDisabled(i)
 	out := client.Queue{
 		Partition: show(p, "", i), Labels: q.labels(st, slot, i), Accessible: p.Conf.AccessibleLabels(i), DefaultLabel: c.DefaultLabel,
-		UsedCapacity: parts(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, st.Queues.Get(slot).Used, e.EffMin, p.Conf.MinAlloc)),
+		UsedCapacity: parts(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, st.Queues.Get(slot).Used, e.EffMin, p.Conf.MinAlloc)),
 		Weight:       -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: disabled, IntraQueueDisabled: intra,
 		MaxAllocation: c.MaxAlloc,
 	}

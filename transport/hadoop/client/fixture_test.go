@@ -14,6 +14,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/transport/caller"
@@ -121,7 +122,7 @@ func (h *fixture) Queue(st *state.State, slot state.QueueSlot) (Queue, bool) {
 	return Queue{Partition: Partition{Capacity: part(eff.Capacity), MaxCapacity: part(eff.MaxCapacity), AbsoluteCapacity: abs, AbsoluteMax: absMax,
 		MaxAMShare: part(conf.MaxAMPercent), ConfiguredMin: eff.ConfiguredMin, ConfiguredMax: eff.ConfiguredMax, EffectiveMin: eff.EffMin, EffectiveMax: eff.EffMax},
 		Labels: labelsOf(st, c, i), Accessible: c.AccessibleLabels(i), DefaultLabel: conf.DefaultLabel,
-		UsedCapacity: float32(float64(capacity.UsedShare(c.Calculator, tree.Cluster, q.Used, eff.EffMin, c.MinAlloc)) / one),
+		UsedCapacity: float32(float64(order.UsedShare(c.Calculator, tree.Cluster, q.Used, eff.EffMin, c.MinAlloc)) / one),
 		Weight:       -1, MaxParallelApps: most,
 		PreemptionDisabled: conf.DisablePreemption, IntraQueueDisabled: conf.DisableIntraPreemption,
 		MaxAllocation: conf.MaxAlloc}, true

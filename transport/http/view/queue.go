@@ -8,7 +8,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/capacity/share"
 )
 
@@ -135,8 +135,8 @@ func (v *View) share(p *Partition, slot state.QueueSlot) api.QueueShare {
 	d.Capacity, d.MaxCapacity = Percent(eff.Capacity.Rat()), Percent(eff.MaxCapacity.Rat())
 	d.AbsCapacity, d.AbsMax = Percent(eff.AbsCapacity.Rat()), Percent(eff.AbsMax.Rat())
 	d.Guaranteed, d.Max = v.Size(eff.EffMin), v.Size(eff.EffMax)
-	d.UsedPercent = FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, use.Used, eff.EffMin, p.Conf.MinAlloc))
-	d.AbsUsed = FixedPercent(capacity.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, use.Used))
+	d.UsedPercent = FixedPercent(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, use.Used, eff.EffMin, p.Conf.MinAlloc))
+	d.AbsUsed = FixedPercent(order.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, use.Used))
 	if q.Leaf {
 		d.AMLimit = v.Size(p.AMLimit(slot, i))
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/order"
 	"rmd/transport/http/route"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/view"
@@ -192,7 +192,7 @@ func (v *docs) queueBean(slot state.QueueSlot, i int, n *view.QueueSums, apps *a
 	}
 	return append(d, obj{
 		{"AMResourceLimitMB", am[yarn.Memory]}, {"AMResourceLimitVCores", am[yarn.VCores]},
-		{"AbsoluteUsedCapacity", view.FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used)) / 100},
+		{"AbsoluteUsedCapacity", view.FixedPercent(order.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used)) / 100},
 		{"GuaranteedAbsoluteCapacity", view.Percent(eff.AbsCapacity.Rat()) / 100}, {"GuaranteedCapacity", view.Percent(eff.Capacity.Rat()) / 100}, {"GuaranteedMB", eff.EffMin[yarn.Memory]}, {"GuaranteedVCores", eff.EffMin[yarn.VCores]},
 		{"MaxAbsoluteCapacity", view.Percent(eff.AbsMax.Rat()) / 100}, {"MaxCapacity", view.Percent(eff.MaxCapacity.Rat()) / 100}, {"MaxCapacityMB", eff.EffMax[yarn.Memory]}, {"MaxCapacityVCores", eff.EffMax[yarn.VCores]},
 		{"UsedAMResourceMB", q.AMUsed[yarn.Memory]}, {"UsedAMResourceVCores", q.AMUsed[yarn.VCores]}, {"UsedCapacity", usedPercent(v.Partition(0), slot, i) / 100},

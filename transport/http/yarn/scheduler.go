@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/limits"
+	"rmd/scheduler/capacity/order"
 	"rmd/transport/http/route"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -54,7 +55,7 @@ func parallel(n int64) int64 {
 
 // usedPercent returns a queue's use of a partition, in percent of its guarantee.
 func usedPercent(p *view.Partition, slot state.QueueSlot, i int) float64 {
-	return view.FixedPercent(capacity.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
+	return view.FixedPercent(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
 }
 
 // partitionsOf returns the partitions that are shown for a queue.
@@ -130,7 +131,7 @@ func (v *docs) wsQueue(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 	if q.Leaf {
 		d = obj{{"type", typed("capacitySchedulerLeafQueueInfo")}}
 	}
-	absUsed := view.FixedPercent(capacity.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))
+	absUsed := view.FixedPercent(order.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))
 	weight, normalized, percent := wsWeight(conf, eff)
 	d = append(d, obj{
 		{"queuePath", q.Path}, {"capacity", percent}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
@@ -171,7 +172,7 @@ func (v *docs) wsCapacities(slot state.QueueSlot, i int) obj {
 		list = append(list, obj{
 			{"partitionName", p.Name()}, {"queueCapacityVectorInfo", v.wsVector(conf)},
 			{"capacity", percent}, {"usedCapacity", usedPercent(p, slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
-			{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(capacity.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
+			{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(order.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
 			{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", weight}, {"normalizedWeight", normalized},
 			{"configuredMinResource", v.wsResource(eff.ConfiguredMin)}, {"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
 			{"effectiveMinResource", v.wsResource(eff.EffMin)}, {"effectiveMaxResource", v.wsResource(eff.EffMax)},

@@ -1,4 +1,6 @@
-package capacity
+// Package order has the orders in which a parent serves its children and a leaf its applications: their
+// names in a configuration, and YARN's comparison of two queues. It knows no configuration.
+package order
 
 import (
 	"cmp"
@@ -6,9 +8,9 @@ import (
 	"rmd/yarn"
 )
 
-// OrderKey has the values that decide the order of a parent's children. Compute all keys before
+// Key has the values that decide the order of a parent's children. Compute all keys before
 // sorting, because they must not change during the sort.
-type OrderKey struct {
+type Key struct {
 	Used          yarn.Ratio    // Used
 	AbsUsed       yarn.Ratio    // AbsUsed
 	AbsCapacity   uint64        // Capacity.AbsFixed
@@ -38,12 +40,12 @@ func AbsUsedShare(calc yarn.Calculator, total, used yarn.Resource) uint64 {
 	return AbsUsed(calc, total, used).Fixed()
 }
 
-// CompareQueues compares two children of a parent. It is negative if a is served first, and 0 if a
+// Compare compares two children of a parent. It is negative if a is served first, and 0 if a
 // stable sort must keep their order in the configuration. The caller must first compare whether
 // they may use the label.
 //
 // Source: Hadoop 3.4.2, PriorityUtilizationQueueOrderingPolicy.
-func CompareQueues(policy ParentPolicy, a, b *OrderKey) int {
+func Compare(policy ParentPolicy, a, b *Key) int {
 	if (a.AbsCapacity > 0) != (b.AbsCapacity > 0) {
 		if a.AbsCapacity > 0 {
 			return -1
@@ -93,8 +95,8 @@ func compareComponents(a, b yarn.Resource) int {
 	return 0
 }
 
-// QueueLess reports whether a is served before b.
-func QueueLess(policy ParentPolicy, a, b OrderKey) bool { return CompareQueues(policy, &a, &b) < 0 }
+// Less reports whether a is served before b.
+func Less(policy ParentPolicy, a, b Key) bool { return Compare(policy, &a, &b) < 0 }
 
 // LeafPolicy is the order in which a leaf serves its applications.
 type LeafPolicy uint8

@@ -1,4 +1,4 @@
-package capacity
+package order
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-func key(used, effMin, total int64, priority int32) OrderKey {
-	return OrderKey{
+func key(used, effMin, total int64, priority int32) Key {
+	return Key{
 		Used:        Used(memoryOnly, mem(total), mem(used), mem(effMin), mem(1)),
 		AbsUsed:     AbsUsed(memoryOnly, mem(total), mem(used)),
 		AbsCapacity: share.New(effMin, total).Fixed(),
@@ -23,10 +23,10 @@ func TestServedByUseRatio(t *testing.T) {
 		aFirst bool
 	}{{0, 1, true}, {2, 2, false}, {3, 4, false}, {3, 8, true}} {
 		a, b := key(tc.a, 6, 20, 0), key(tc.b, 14, 20, 0)
-		if got := QueueLess(Utilization, a, b); got != tc.aFirst {
+		if got := Less(Utilization, a, b); got != tc.aFirst {
 			t.Errorf("a %d/6, b %d/14: a first %v", tc.a, tc.b, got)
 		}
-		if QueueLess(Utilization, b, a) == tc.aFirst {
+		if Less(Utilization, b, a) == tc.aFirst {
 			t.Errorf("a %d/6, b %d/14: the order is not one", tc.a, tc.b)
 		}
 	}
@@ -50,7 +50,7 @@ func TestQueuePriorityOrder(t *testing.T) {
 		{"utilization has no priority", 5, 2, 1, 1, Utilization, false},
 	} {
 		a, b := key(tc.usedA, 10, 20, tc.priorityA), key(tc.usedB, 10, 20, tc.priorityB)
-		if got := QueueLess(tc.policy, a, b); got != tc.wantAFirst || QueueLess(tc.policy, b, a) == got {
+		if got := Less(tc.policy, a, b); got != tc.wantAFirst || Less(tc.policy, b, a) == got {
 			t.Errorf("%s: a first %v", tc.name, got)
 		}
 	}
@@ -58,25 +58,25 @@ func TestQueuePriorityOrder(t *testing.T) {
 
 func TestQueueOrderTies(t *testing.T) {
 	small, large := key(0, 5, 20, 0), key(0, 10, 20, 0)
-	if !QueueLess(Utilization, large, small) {
+	if !Less(Utilization, large, small) {
 		t.Error("equal use: the larger capacity comes first")
 	}
 	small.ConfiguredMin, large.ConfiguredMin = mem(5), mem(4)
-	if !QueueLess(Utilization, small, large) {
+	if !Less(Utilization, small, large) {
 		t.Error("equal use: the larger configured minimum comes first")
 	}
-	if large.ConfiguredMin = (yarn.Resource{}); !QueueLess(Utilization, small, large) {
+	if large.ConfiguredMin = (yarn.Resource{}); !Less(Utilization, small, large) {
 		t.Error("equal use: a configured minimum comes before none")
 	}
-	if CompareQueues(Utilization, &small, &small) != 0 {
+	if Compare(Utilization, &small, &small) != 0 {
 		t.Error("a queue is not equal to itself")
 	}
 	none, some := key(0, 0, 20, 0), key(30, 5, 20, 0)
-	if !QueueLess(Utilization, some, none) {
+	if !Less(Utilization, some, none) {
 		t.Error("a queue without capacity comes last, however little it uses")
 	}
 	one, two := key(1, 0, 20, 0), key(2, 0, 20, 0)
-	if !QueueLess(Utilization, one, two) {
+	if !Less(Utilization, one, two) {
 		t.Error("among queues without capacity the absolute use counts")
 	}
 }
@@ -102,12 +102,12 @@ func TestEqualUseRatios(t *testing.T) {
 	for total := int64(20); total < 60; total++ {
 		for guarantee := int64(1); guarantee <= total/3; guarantee++ {
 			for used := int64(1); used < guarantee; used++ {
-				of := func(times int64) OrderKey {
+				of := func(times int64) Key {
 					min := yarn.Resource{times * guarantee, 1}
 					cluster := yarn.Resource{total, 1000}
-					return OrderKey{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: share.New(times*guarantee, total).Fixed()}
+					return Key{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: share.New(times*guarantee, total).Fixed()}
 				}
-				if small, large := of(1), of(2); CompareQueues(Utilization, &large, &small) >= 0 {
+				if small, large := of(1), of(2); Compare(Utilization, &large, &small) >= 0 {
 					t.Fatalf("%d of %d and twice that, of %d in all: %+v before %+v", used, guarantee, total, small, large)
 				}
 			}
