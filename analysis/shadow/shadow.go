@@ -12,6 +12,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/diff"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 )
@@ -43,8 +44,8 @@ var ErrTooLarge = errors.New("the shadow has reached its bound of memory")
 // concurrently.
 type Shadow struct {
 	o       Options
-	changes []capacity.Change // compared to the configuration at the start
-	index   uint64            // index of the last entry
+	changes []diff.Change // compared to the configuration at the start
+	index   uint64        // index of the last entry
 	entries uint64
 	decided uint64 // number of events that the shadow decided as the cluster did
 	began   int64
@@ -103,7 +104,7 @@ func (s *Shadow) configure(properties []input.Property) ([]string, error) {
 		list[i] = capacity.Property(p)
 	}
 	if cfg, err := capacity.Parse(list); err == nil {
-		if s.changes = capacity.Diff(s.own.Config(), cfg); len(s.changes) == 0 {
+		if s.changes = diff.Of(s.own.Config(), cfg); len(s.changes) == 0 {
 			return nil, nil
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/diff"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
@@ -245,7 +246,7 @@ func (s *confs) compareWithNow(c *route.Call, props []capacity.Property, d *api.
 	if to, err = withDynamic(v, to); err != nil {
 		return
 	}
-	d.Changes, d.Landings = view.Changes(capacity.Diff(v.Conf, to)), s.landings(ctx, v, to)
+	d.Changes, d.Landings = view.Changes(diff.Of(v.Conf, to)), s.landings(ctx, v, to)
 }
 
 // withDynamic adds the dynamic queues that would remain under another configuration.
@@ -296,7 +297,7 @@ func validate(v *view.View, props []capacity.Property, d *api.Validation) error 
 	}
 	if err == nil {
 		old, st := v.Conf, v.State
-		d.Warnings, d.Ignored, d.Changes = faultsOf(conf.Warnings), faultsOf(conf.Ignored), view.Changes(capacity.Diff(old, conf))
+		d.Warnings, d.Ignored, d.Changes = faultsOf(conf.Warnings), faultsOf(conf.Ignored), view.Changes(diff.Of(old, conf))
 		err = conf.Validate(old, func(path string) bool { return view.QueueHasApps(st, path) }, func(path string) bool { return view.QueueStopped(st, path) })
 	}
 	var bad *capacity.Invalid

@@ -6,6 +6,7 @@ import (
 
 	"rmd/api"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/diff"
 	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
@@ -38,7 +39,7 @@ func (s *confs) whatIf(c *route.Call) error {
 		if err != nil {
 			return nil, err
 		}
-		d.Changes, d.Landings = view.Changes(capacity.Diff(v.Conf, conf)), s.landings(ctx, v, conf)
+		d.Changes, d.Landings = view.Changes(diff.Of(v.Conf, conf)), s.landings(ctx, v, conf)
 		return d, nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/diff"
 	"rmd/transport/frontend"
 	"rmd/transport/http/problem"
 	"rmd/yarn"
@@ -23,11 +24,11 @@ func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration version %d: %w", to.Version, err)
 	}
-	return Changes(capacity.Diff(a, b)), nil
+	return Changes(diff.Of(a, b)), nil
 }
 
 // Changes returns the documents of changes, with masked secrets.
-func Changes(in []capacity.Change) []api.Change {
+func Changes(in []diff.Change) []api.Change {
 	out := make([]api.Change, 0, len(in))
 	for _, k := range in {
 		out = append(out, api.Change{Kind: k.Kind.String(), Queue: k.Queue, Key: k.Key, Old: MaskProperty(k.Key, k.Old), New: MaskProperty(k.Key, k.New)})

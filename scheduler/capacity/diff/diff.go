@@ -1,13 +1,18 @@
-package capacity
+// Package diff compares two queue configurations, for those who show what a change does.
+package diff
 
-import "fmt"
+import (
+	"fmt"
 
-// ChangeKind is the kind of a Change.
-type ChangeKind uint8
+	"rmd/scheduler/capacity"
+)
+
+// Kind is the kind of a Change.
+type Kind uint8
 
 // Kinds of changes; append only.
 const (
-	QueueAdded ChangeKind = 1 + iota
+	QueueAdded Kind = 1 + iota
 	QueueRemoved
 	KeySet     // the key is new
 	KeyUnset   // the key is removed
@@ -15,7 +20,7 @@ const (
 )
 
 // String returns the name of the kind.
-func (k ChangeKind) String() string {
+func (k Kind) String() string {
 	names := [...]string{"", "queue-added", "queue-removed", "set", "unset", "changed"}
 	if int(k) < len(names) {
 		return names[k]
@@ -24,15 +29,15 @@ func (k ChangeKind) String() string {
 }
 
 // MarshalText returns the name of the kind.
-func (k ChangeKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // Change is one difference between two configurations.
 type Change struct {
-	Kind  ChangeKind `json:"kind"`
-	Queue string     `json:"queue,omitempty"` // path, if the key belongs to a queue
-	Key   string     `json:"key,omitempty"`   // full name
-	Old   string     `json:"old,omitempty"`
-	New   string     `json:"new,omitempty"`
+	Kind  Kind   `json:"kind"`
+	Queue string `json:"queue,omitempty"` // path, if the key belongs to a queue
+	Key   string `json:"key,omitempty"`   // full name
+	Old   string `json:"old,omitempty"`
+	New   string `json:"new,omitempty"`
 }
 
 func (c Change) String() string {
@@ -49,14 +54,14 @@ func (c Change) String() string {
 	return fmt.Sprintf("~ %s: %s -> %s", c.Key, c.Old, c.New)
 }
 
-// Diff returns the changes from old to new: removed queues, then added queues, then keys by name. A
+// Of returns the changes from old to new: removed queues, then added queues, then keys by name. A
 // nil Config counts as an empty one.
-func Diff(old, new *Config) []Change {
+func Of(old, new *capacity.Config) []Change {
 	if old == nil {
-		old = &Config{}
+		old = &capacity.Config{}
 	}
 	if new == nil {
-		new = &Config{}
+		new = &capacity.Config{}
 	}
 	var out []Change
 	out = appendMissing(out, QueueRemoved, old, new)
@@ -81,7 +86,7 @@ func Diff(old, new *Config) []Change {
 }
 
 // appendMissing appends a Change for each queue that has contains and not does not.
-func appendMissing(out []Change, kind ChangeKind, has, not *Config) []Change {
+func appendMissing(out []Change, kind Kind, has, not *capacity.Config) []Change {
 	for i := range has.Queues {
 		if !not.HasPath(has.Queues[i].Path) {
 			out = append(out, Change{Kind: kind, Queue: has.Queues[i].Path})
