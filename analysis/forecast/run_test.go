@@ -10,6 +10,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/growth"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -32,7 +33,7 @@ func newCluster(t testing.TB) *cluster {
 	}
 	c := &cluster{t: t, p: p, now: 1_000_000}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
@@ -242,7 +243,7 @@ func TestRunWithLifetime(t *testing.T) {
 func TestRunLiftsLimits(t *testing.T) {
 	c := newCluster(t)
 	set := &input.SetQueues{}
-	for _, q := range append(capacity.QueuesFor([]string{"root.a", "root.b"}), capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a", "root.b"}), capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"}, capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"},
 		capacity.Property{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.25"}) {
 		set.Properties = append(set.Properties, input.Property(q))
@@ -403,7 +404,7 @@ func BenchmarkForecast(b *testing.B) {
 	for q := range 100 {
 		paths = append(paths, fmt.Sprintf("root.q%02d", q))
 	}
-	for _, q := range capacity.QueuesFor(append(paths, "root.a")) {
+	for _, q := range preset.QueuesFor(append(paths, "root.a")) {
 		set.Properties = append(set.Properties, input.Property(q))
 	}
 	for _, path := range paths {

@@ -9,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
@@ -30,7 +31,7 @@ func newForecastCluster(t *testing.T, properties ...input.Property) *forecastClu
 	}
 	c := &forecastCluster{t, p, 1_000_000}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "32768"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}

@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/transport/http/problem"
@@ -34,7 +35,7 @@ func newRecorder(t *testing.T) *recorder {
 	}
 	r := &recorder{t: t, p: p, now: 1_000_000, first: 1}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}

@@ -17,6 +17,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/workload"
@@ -54,7 +55,7 @@ func newCluster(t *testing.T, keys ...string) *cluster {
 // queues returns two queues that may grow, with additional properties.
 func queues(t *testing.T, keys ...string) (out []input.Property) {
 	t.Helper()
-	list := append(capacity.QueuesFor([]string{"root.a", "root.b"}),
+	list := append(preset.QueuesFor([]string{"root.a", "root.b"}),
 		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "100"}, capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "100"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"})
 	for _, k := range keys {
@@ -304,7 +305,7 @@ func TestDivergenceHidesSubmissionContext(t *testing.T) {
 	c := newCluster(t)
 	c.start(DefaultOptions())
 	var more []input.Property
-	for _, p := range capacity.QueuesFor([]string{"root.a", "root.b", "root.c"}) {
+	for _, p := range preset.QueuesFor([]string{"root.a", "root.b", "root.c"}) {
 		more = append(more, input.Property(p))
 	}
 	c.plan(&input.SetQueues{Properties: more})

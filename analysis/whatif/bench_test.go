@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/growth"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
@@ -45,7 +46,7 @@ func newLargeCluster(b *testing.B, properties map[string]string) *largeCluster {
 		c.paths = append(c.paths, fmt.Sprintf("root.q%02d", q))
 		in.Properties = append(in.Properties, input.Property{Name: queueKey + c.paths[q] + ".user-limit-factor", Value: "100"})
 	}
-	for _, q := range capacity.QueuesFor(c.paths) {
+	for _, q := range preset.QueuesFor(c.paths) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
 	in.Properties = append(in.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: queueKey + "maximum-applications", Value: "100000"})

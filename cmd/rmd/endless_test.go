@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/workload/submit"
 	"rmd/yarn"
@@ -98,7 +99,7 @@ func (d demand) paths() []string {
 // queues configures the queues of d, without limits that would slow the load down.
 func (c *processes) queues(d demand) {
 	c.t.Helper()
-	all := append(capacity.QueuesFor(append(d.paths(), "root.online", "root.train", "root.batch", "root.adhoc")), // a queue can be removed only after it is stopped
+	all := append(preset.QueuesFor(append(d.paths(), "root.online", "root.train", "root.batch", "root.adhoc")), // a queue can be removed only after it is stopped
 		capacity.Property{Name: capacity.Prefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: capacity.Prefix + "maximum-applications", Value: "2000000000"},
 		capacity.Property{Name: capacity.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})

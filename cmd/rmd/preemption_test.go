@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/quantile"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -77,7 +77,7 @@ func borrow(c *caller) *borrowing {
 	c.t.Helper()
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	set := &input.SetQueues{Author: "test"}
-	for _, p := range capacity.DemoProperties() {
+	for _, p := range preset.Demo() {
 		set.Properties = append(set.Properties, input.Property{Name: p.Name, Value: p.Value})
 	}
 	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"}, {monitor + "monitoring_interval", "200"},

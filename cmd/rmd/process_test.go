@@ -23,7 +23,7 @@ import (
 	"rmd/cmd/rmd/internal/command"
 	"rmd/internal/orphan"
 	"rmd/internal/portblock"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 )
 
 // asProgram is the environment variable that makes this test binary run as rmd. So the tests run
@@ -194,7 +194,7 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 func demoQueues(t testing.TB, dir string) string {
 	t.Helper()
 	doc := api.PutConf{Properties: map[string]string{}}
-	for _, p := range capacity.DemoProperties() {
+	for _, p := range preset.Demo() {
 		doc.Properties[p.Name] = p.Value
 	}
 	doc.Properties["yarn.scheduler.skip.node.multiplier"] = "1000"

@@ -12,6 +12,7 @@ import (
 
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/transport/hadoop/access"
 	"rmd/transport/hadoop/tracker"
@@ -199,7 +200,7 @@ func drainMillis(seconds int64) int64 {
 // returns a configuration with root.default.
 func QueuesOf(dir string) ([]capacity.Property, error) {
 	if dir == "" {
-		return capacity.DefaultProperties(), nil
+		return preset.Default(), nil
 	}
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
@@ -191,8 +192,8 @@ func story(t testing.TB) *history {
 	t.Helper()
 	h := newHistory()
 	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime}, &event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: 1})
-	h.apply(t, configured(t, 1, capacity.DemoProperties(), "first"))
-	changed := append(capacity.DemoProperties(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications", Value: "7"})
+	h.apply(t, configured(t, 1, preset.Demo(), "first"))
+	changed := append(preset.Demo(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications", Value: "7"})
 	h.apply(t, configured(t, 2, changed, "bound online"))
 	for i := state.NodeSlot(1); i <= 3; i++ {
 		h.apply(t, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: "sim-0" + string('0'+rune(i)), Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), Version: "3.4.2"})

@@ -13,6 +13,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
@@ -153,7 +154,7 @@ func TestSchedulerConfByQueueAdministrators(t *testing.T) {
 	})
 	const path, body = "/ws/v1/cluster/scheduler-conf", `{"update-queue":{"queue-name":"root.batch","params":{"entry":[{"key":"maximum-capacity","value":"90"}]}}}`
 	ask := func(method, path, body string, policy bool) (*httptest.ResponseRecorder, *input.SetQueues) {
-		props := capacity.DemoProperties()
+		props := preset.Demo()
 		if policy {
 			props = append(props, capacity.Property{Name: capacity.MutationPolicyKey, Value: "QueueAdminConfigurationMutationACLPolicy"}, capacity.Property{Name: "yarn.acl.enable", Value: "true"})
 		}
@@ -294,7 +295,7 @@ func TestCountersNeverFall(t *testing.T) {
 	check("at first", counts{submitted: 4, pending: 1, running: 2, completed: 1})
 	b.h.apply(t, &event.ApplicationForgotten{App: 4})
 	check("one forgotten", counts{submitted: 4, pending: 1, running: 2, completed: 1})
-	with := append(capacity.DemoProperties(), capacity.Property{Name: capacity.Prefix + "root.ann.capacity", Value: "0"})
+	with := append(preset.Demo(), capacity.Property{Name: capacity.Prefix + "root.ann.capacity", Value: "0"})
 	for i := range with {
 		if with[i].Name == capacity.Prefix+"root.queues" {
 			with[i].Value += ",ann"
@@ -304,7 +305,7 @@ func TestCountersNeverFall(t *testing.T) {
 	submit(t, b.h, 5, "root.ann", "ann")
 	b.h.apply(t, &event.AttemptEnded{App: 5, Final: yarn.FinalKilled}, &event.ApplicationEnded{App: 5, State: yarn.AppKilled})
 	check("one killed", counts{submitted: 5, pending: 1, running: 2, completed: 1, killed: 1})
-	b.h.apply(t, configured(t, 4, capacity.DemoProperties(), ""))
+	b.h.apply(t, configured(t, 4, preset.Demo(), ""))
 	check("its queue removed", counts{submitted: 5, pending: 1, running: 2, completed: 1, killed: 1})
 	b.h.apply(t, &event.ApplicationForgotten{App: 5})
 	check("it is forgotten", counts{submitted: 5, pending: 1, running: 2, completed: 1, killed: 1})

@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -21,7 +22,7 @@ import (
 // are.
 func labelled(t testing.TB, h *history) {
 	t.Helper()
-	props := append(capacity.DemoProperties(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"})
+	props := append(preset.Demo(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	for _, q := range []struct{ queue, labels, gpu string }{{"root", "", "100"}, {"root.online", "gpu,spot", "40"}, {"root.train", "gpu", "60"}, {"root.batch", " ", ""}, {"root.adhoc", " ", ""}} {
 		key := capacity.Prefix + q.queue + ".accessible-node-labels"
 		if q.labels != "" {

@@ -14,6 +14,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -298,7 +299,7 @@ func TestLogEntryTimes(t *testing.T) {
 // TestSecretsAreMasked checks that answers mask the values of secret keys and the bytes of hashes.
 func TestSecretsAreMasked(t *testing.T) {
 	b := newBench(t, nil)
-	props := append(capacity.DemoProperties(), capacity.Property{Name: "yarn.resource-types.yarn.io/gpu.units", Value: ""})
+	props := append(preset.Demo(), capacity.Property{Name: "yarn.resource-types.yarn.io/gpu.units", Value: ""})
 	e := configured(t, 3, props[:len(props)-1], "")
 	e.Properties = append(e.Properties, event.Property{Name: "ssl.keystore.password", Value: "hunter2"})
 	b.h.apply(t, e, &event.JoinTokenCreated{Hash: []byte("hash-of-token"), Voter: true, ExpiresMillis: clusterTime + 1e6, CreatedBy: "root"})

@@ -12,6 +12,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/transport/caller"
 	"rmd/transport/http/problem"
@@ -309,7 +310,7 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 		props = append(props, capacity.Property{Name: capacity.Prefix + "root." + name + ".capacity", Value: []string{"10", "20", "30", "40"}[i]})
 	}
 	props = append(props, capacity.Property{Name: "ssl.keystore.password", Value: "hunter2"})
-	e := configured(t, 3, capacity.DemoProperties(), "names")
+	e := configured(t, 3, preset.Demo(), "names")
 	for _, p := range props {
 		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})
 	}

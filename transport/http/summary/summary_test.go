@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -33,7 +34,7 @@ func newStory(t *testing.T, seed uint64) *story {
 	}
 	s := &story{t: t, r: rand.New(rand.NewPCG(seed, 1)), p: p, now: 1000}
 	var props []input.Property
-	for _, q := range append(capacity.QueuesFor([]string{"root.a", "root.p.b", "root.p.c"}),
+	for _, q := range append(preset.QueuesFor([]string{"root.a", "root.p.b", "root.p.c"}),
 		capacity.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "40"}) {
 		props = append(props, input.Property(q))
 	}
@@ -190,7 +191,7 @@ func TestSummaryOfQueuesThatGo(t *testing.T) {
 	s.do(&input.KillApplication{ID: r.ID})
 	s.do(&input.SetQueueState{Queue: "root.a", State: yarn.QueueStopped})
 	var props []input.Property
-	for _, q := range capacity.QueuesFor([]string{"root.p.b", "root.p.c"}) {
+	for _, q := range preset.QueuesFor([]string{"root.p.b", "root.p.c"}) {
 		props = append(props, input.Property(q))
 	}
 	if f := s.do(&input.SetQueues{Properties: props}).Refused(); f != nil {

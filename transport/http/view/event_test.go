@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/yarn"
 )
 
@@ -26,7 +27,7 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 		}
 		story = append(story, list...)
 	}
-	conf, err := capacity.Parse(capacity.DemoProperties())
+	conf, err := capacity.Parse(preset.Demo())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"rmd/config"
 	"rmd/internal/exitcode"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/server"
 )
 
@@ -25,7 +25,7 @@ func open(t *testing.T, id, dir string) *server.Replica {
 	k.Raft.Listen, k.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // a leader must not lose leadership when the machine is busy
 	k.Autopilot.ServerStabilizationTime = time.Hour                                               // this test promotes replicas itself
-	r, err := server.Open(server.Options{Config: k, Version: "test", Queues: capacity.DemoProperties(), Logger: hclog.NewNullLogger(),
+	r, err := server.Open(server.Options{Config: k, Version: "test", Queues: preset.Demo(), Logger: hclog.NewNullLogger(),
 		OnFatal: func(code int, err error) { t.Errorf("%s must stop with %d: %v", id, code, err) }})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"rmd/internal/certificate"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/server"
 	"rmd/transport/peer"
 )
@@ -220,7 +221,7 @@ func startCrew(t *testing.T, secure bool) *crew {
 		}
 	}
 	var err error
-	c.of, err = local.Start(t.Context(), local.Options{Replicas: 3, Dir: t.TempDir(), Queues: append(capacity.DemoProperties(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"}), Scheduling: "heartbeat",
+	c.of, err = local.Start(t.Context(), local.Options{Replicas: 3, Dir: t.TempDir(), Queues: append(preset.Demo(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"}), Scheduling: "heartbeat",
 		Version: "test", Logger: hclog.NewNullLogger(), Adjust: func(_ int, k *config.Config) { adjust(k) }})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"rmd/cmd/rmd/internal/local"
 	"rmd/fsm/state"
 	"rmd/internal/exitcode"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -24,7 +24,7 @@ import (
 func TestReplaySparesRunningCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Queues: capacity.DemoProperties(), Version: "test", Logger: hclog.NewNullLogger()})
+	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Queues: preset.Demo(), Version: "test", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"rmd/internal/growth"
 	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/server"
 	"rmd/yarn"
@@ -77,7 +78,7 @@ func BenchmarkAsk(b *testing.B) {
 
 // BenchmarkSubmit measures durable submissions from 64 submitters.
 func BenchmarkSubmit(b *testing.B) {
-	_, do := bench(b, append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
+	_, do := bench(b, append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	b.ResetTimer()
@@ -103,7 +104,7 @@ func BenchmarkSubmit(b *testing.B) {
 // BenchmarkSubmitAsHadoop measures one client that gets an id and submits with it, one application
 // after the other, as Hadoop's clients do.
 func BenchmarkSubmitAsHadoop(b *testing.B) {
-	_, do := bench(b, append(capacity.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
+	_, do := bench(b, append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
 	for b.Loop() {
 		id := do(&input.NewApplication{}).(*input.NewApplicationReply).ID
 		do(&input.SubmitApplication{ID: id, User: "u", Queue: "root.a", Unmanaged: true})
@@ -144,7 +145,7 @@ func leaves() (paths []string) {
 // manyLeaves returns a configuration of these queues, without limits that would slow the load down.
 func manyLeaves() []capacity.Property {
 	paths := leaves()
-	queues := append(capacity.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+	queues := append(preset.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	for _, p := range paths {
 		queues = append(queues, capacity.Property{Name: "yarn.scheduler.capacity." + p + ".user-limit-factor", Value: "100"})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -16,7 +16,7 @@ import (
 // start runs three replicas that the test closes.
 func start(t *testing.T, adjust func(o *Options)) *Cluster {
 	t.Helper()
-	o := Options{Replicas: 3, Queues: capacity.DemoProperties(), Dir: t.TempDir(), Scheduling: "eager", Version: "test",
+	o := Options{Replicas: 3, Queues: preset.Demo(), Dir: t.TempDir(), Scheduling: "eager", Version: "test",
 		Logger:  hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: testWriter{t}}),
 		OnFatal: func(id string, code int, err error) { t.Errorf("replica %s must stop with %d: %v", id, code, err) }}
 	if adjust != nil {

@@ -17,6 +17,7 @@ import (
 	"rmd/internal/growth"
 	"rmd/internal/quantile"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -105,7 +106,7 @@ func newViewed(b *testing.B) *viewed {
 	for i := range viewedLeaves {
 		paths = append(paths, fmt.Sprintf("root.p%d.q%03d", i/10, i))
 	}
-	queues := append(capacity.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+	queues := append(preset.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"},
 		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	for _, p := range paths {

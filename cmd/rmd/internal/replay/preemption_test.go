@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/workload/trace"
 	"rmd/yarn"
@@ -115,7 +116,7 @@ type testCluster struct {
 }
 
 func newTestCluster(t *testing.T) *testCluster {
-	queues, err := capacity.Parse(append(capacity.QueuesFor([]string{"root.a", "root.b"}), selectors[1].keys...))
+	queues, err := capacity.Parse(append(preset.QueuesFor([]string{"root.a", "root.b"}), selectors[1].keys...))
 	if err != nil {
 		t.Fatal(err)
 	}

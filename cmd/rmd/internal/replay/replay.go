@@ -19,6 +19,7 @@ import (
 	"rmd/cmd/rmd/internal/local"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/server"
 	"rmd/workload"
@@ -146,7 +147,7 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
 	queues := o.Queues
 	if queues == nil {
-		queues = capacity.QueuesFor(o.Trace.Queues)
+		queues = preset.QueuesFor(o.Trace.Queues)
 	}
 	if o.Speed == 0 {
 		// The replica's timers run in real time. A slow machine needs several seconds for a second of

@@ -23,6 +23,7 @@ import (
 	"rmd/cmd/rmd/internal/replay"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/workload"
 	"rmd/workload/mixed"
 	"rmd/workload/trace"
@@ -167,9 +168,9 @@ func mixedWork(w *workload.Config, seed int64, load float64) error {
 
 // queues returns the queues that the trace names, or those of the demonstration.
 func (d *devCluster) queues() []capacity.Property {
-	out := capacity.DemoProperties()
+	out := preset.Demo()
 	if len(d.trace.Queues) > 0 {
-		out = capacity.QueuesFor(d.trace.Queues)
+		out = preset.QueuesFor(d.trace.Queues)
 	}
 	return append(out, capacity.Property{Name: "yarn.nm.liveness-monitor.expiry-interval-ms", Value: strconv.FormatInt(devNodeExpiry.Milliseconds(), 10)})
 }

@@ -22,7 +22,7 @@ import (
 	"rmd/contrib"
 	"rmd/internal/certificate"
 	"rmd/internal/hadoopconf"
-	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 )
 
 // Default ports of a replica, in addition to YARN's.
@@ -366,7 +366,7 @@ func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 
 // oneQueue returns the essential keys of the capacity-scheduler.xml of a new Hadoop installation.
 func oneQueue() (out []hadoopconf.Property) {
-	for _, p := range capacity.DefaultProperties() {
+	for _, p := range preset.Default() {
 		out = append(out, hadoopconf.Property{Name: p.Name, Value: p.Value})
 	}
 	return out

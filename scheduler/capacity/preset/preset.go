@@ -1,23 +1,27 @@
-package capacity
+// Package preset has queue configurations for clusters that bring none: that of a new Hadoop
+// installation, that of demonstrations, and one for the queues that a trace names.
+package preset
 
 import (
 	"slices"
 	"strings"
+
+	"rmd/scheduler/capacity"
 )
 
 // dominant is the class of the calculator that considers all kinds of resources.
 const dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 
-// DefaultProperties returns the queues of a cluster without any configuration, which are those of a
+// Default returns the queues of a cluster without any configuration, which are those of a
 // new Hadoop installation: root.default has the whole cluster. Everything else has YARN's defaults.
-func DefaultProperties() []Property {
-	return []Property{{Name: Prefix + "root.queues", Value: "default"}, {Name: Prefix + "root.default.capacity", Value: "100"}}
+func Default() []capacity.Property {
+	return []capacity.Property{{Name: capacity.Prefix + "root.queues", Value: "default"}, {Name: capacity.Prefix + "root.default.capacity", Value: "100"}}
 }
 
 // baseProperties returns the settings for demonstrations and replays that do not concern a queue:
 // GPUs are a resource kind, and a container may take a whole node of 96 cores, 384 GiB and 8 GPUs.
-func baseProperties() []Property {
-	return []Property{
+func baseProperties() []capacity.Property {
+	return []capacity.Property{
 		{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
 		{Name: "yarn.resource-types.yarn.io/gpu.maximum-allocation", Value: "8"},
 		{Name: "yarn.scheduler.minimum-allocation-mb", Value: "1024"},
@@ -25,16 +29,16 @@ func baseProperties() []Property {
 		{Name: "yarn.scheduler.maximum-allocation-mb", Value: "393216"},
 		{Name: "yarn.scheduler.maximum-allocation-vcores", Value: "96"},
 		{Name: "yarn.cluster.max-application-priority", Value: "10"},
-		{Name: Prefix + "resource-calculator", Value: dominant},
-		{Name: Prefix + "maximum-applications", Value: "10000"},
-		{Name: Prefix + "maximum-am-resource-percent", Value: "0.5"},
+		{Name: capacity.Prefix + "resource-calculator", Value: dominant},
+		{Name: capacity.Prefix + "maximum-applications", Value: "10000"},
+		{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "0.5"},
 	}
 }
 
-// DemoProperties returns the configuration of rmd dev. It has four queues, and each may use the
+// Demo returns the configuration of rmd dev. It has four queues, and each may use the
 // whole cluster if the others leave it idle.
-func DemoProperties() []Property {
-	out := append(baseProperties(), Property{Name: Prefix + "root.queues", Value: "online,train,batch,adhoc"})
+func Demo() []capacity.Property {
+	out := append(baseProperties(), capacity.Property{Name: capacity.Prefix + "root.queues", Value: "online,train,batch,adhoc"})
 	for _, q := range []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"}, {"adhoc", "10"}} {
 		out = append(out, elastic("root."+q.name, q.percent)...)
 	}
@@ -42,11 +46,11 @@ func DemoProperties() []Property {
 }
 
 // elastic returns a queue with a guarantee, of which a single user may use up to ten times as much.
-func elastic(path, capacity string) []Property {
-	return []Property{
-		{Name: Prefix + path + ".capacity", Value: capacity},
-		{Name: Prefix + path + ".maximum-capacity", Value: "100"},
-		{Name: Prefix + path + ".user-limit-factor", Value: "10"},
+func elastic(path, guarantee string) []capacity.Property {
+	return []capacity.Property{
+		{Name: capacity.Prefix + path + ".capacity", Value: guarantee},
+		{Name: capacity.Prefix + path + ".maximum-capacity", Value: "100"},
+		{Name: capacity.Prefix + path + ".user-limit-factor", Value: "10"},
 	}
 }
 
@@ -54,7 +58,7 @@ func elastic(path, capacity string) []Property {
 // trace names. The children of a parent have equal weights. A path that does not start with root is
 // put below root. If one path is above another, it becomes a parent and accepts no applications.
 // Without paths the only queue is root.default.
-func QueuesFor(paths []string) []Property {
+func QueuesFor(paths []string) []capacity.Property {
 	children := map[string][]string{}
 	var parents []string
 	for _, p := range paths {
@@ -79,7 +83,7 @@ func QueuesFor(paths []string) []Property {
 	out := baseProperties()
 	slices.Sort(parents)
 	for _, at := range parents {
-		out = append(out, Property{Name: Prefix + at + ".queues", Value: strings.Join(children[at], ",")})
+		out = append(out, capacity.Property{Name: capacity.Prefix + at + ".queues", Value: strings.Join(children[at], ",")})
 		for _, name := range children[at] {
 			out = append(out, elastic(at+"."+name, "1w")...)
 		}
