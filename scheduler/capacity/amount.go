@@ -20,7 +20,14 @@ const (
 	UnitMixed                // [memory=50%,vcores=2w,yarn.io/gpu=4], not in legacy mode
 )
 
-func (u Unit) String() string { return pick(int(u), "none", "percent", "weight", "absolute", "mixed") }
+// String returns the name of the unit.
+func (u Unit) String() string {
+	names := [...]string{"none", "percent", "weight", "absolute", "mixed"}
+	if int(u) < len(names) {
+		return names[u]
+	}
+	return "unknown"
+}
 
 // Part is the capacity for one kind of resource. Value is a percentage, a weight or a number of
 // units.
@@ -63,6 +70,18 @@ func (a Amount) withoutMemory() bool {
 	return (a.Unit == UnitAbsolute || a.Unit == UnitMixed) && a.Parts[yarn.Memory].Value.Num == 0
 }
 
+// suffixes are what follows the value of a Part in a vector.
+var suffixes = [...]string{UnitPercent: "%", UnitWeight: "w", UnitAbsolute: "", UnitMixed: ""}
+
+// none returns an amount of 0 in the same unit.
+func (a Amount) none() Amount {
+	a.Value.Num = 0
+	for k := range a.Parts {
+		a.Parts[k].Value = yarn.Fraction{Num: 0, Den: 1}
+	}
+	return a
+}
+
 // Format returns the amount as it is written in a configuration.
 func (a Amount) Format(kinds yarn.Kinds) string {
 	switch a.Unit {
@@ -82,7 +101,7 @@ func (a Amount) Format(kinds yarn.Kinds) string {
 		if i == yarn.Memory {
 			name = "memory"
 		}
-		parts = append(parts, name+"="+p.Value.String()+pick(int(p.Unit), "", "%", "w", ""))
+		parts = append(parts, name+"="+p.Value.String()+suffixes[p.Unit])
 	}
 	return "[" + strings.Join(parts, ",") + "]"
 }
@@ -151,7 +170,7 @@ func parseVector(inner string, kinds yarn.Kinds, legacy bool) (Amount, error) {
 		}
 		if p.Unit != UnitAbsolute {
 			if legacy {
-				return Amount{}, fmt.Errorf("%q: percentages and weights inside a vector need %slegacy-queue-mode.enabled = false", clip(item), Prefix)
+				return Amount{}, fmt.Errorf("%q: percentages and weights inside a vector need yarn.scheduler.capacity.legacy-queue-mode.enabled = false", clip(item))
 			}
 			a.Unit = UnitMixed
 		}

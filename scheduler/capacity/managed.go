@@ -135,15 +135,6 @@ func (q *Queue) deactivate() {
 	}
 }
 
-// none returns an amount of 0 in the same unit.
-func (a Amount) none() Amount {
-	a.Value.Num = 0
-	for k := range a.Parts {
-		a.Parts[k].Value = yarn.Fraction{Num: 0, Den: 1}
-	}
-	return a
-}
-
 // usualMin returns the guarantee that an inactive leaf would have if it were active. As in YARN,
 // the use of the leaf is measured by it.
 func (c *Config) usualMin(t *Tree, i int) yarn.Resource {

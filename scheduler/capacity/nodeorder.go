@@ -44,6 +44,12 @@ const (
 	intervalSuffix   = ".sorting-interval.ms"
 )
 
+// Why some of YARN's keys have no effect.
+const (
+	whySorted       = "nodes are always in order, so there is no interval"
+	whyMultiNodeOff = multiNodeEnabled + " is not true"
+)
+
 // resourceUsage is the class of YARN's policy "default".
 const resourceUsage = "ResourceUsageMultiNodeLookupPolicy"
 

@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"strings"
-)
+import "strings"
 
 // unhonored is a key of Hadoop that has no effect here. A name that ends in a dot or dash stands
 // for all keys with that prefix. A key with the given value, Hadoop's default, is not reported.
@@ -23,15 +21,12 @@ const (
 	whyAuto      = "submissions create queues only by auto-queue-creation-v2 and auto-create-child-queue"
 	whyLabels    = "yarn.node-labels.enabled is not true; all nodes are in the default partition"
 	whyMultiNode = "a pass looks at one node"
-	whySorted    = "nodes are always in order, so there is no interval"
 	whyPlans     = "time-based reservations (plans) are not honored yet; the queue is an ordinary leaf"
 	whyLazy      = "a container whose time is up is killed at once"
 	whyRecovery  = "the state is replicated, so nothing is recovered after a failover"
 	whyReread    = "the file is read when a configuration is applied, and replicated with it"
 	whyKnown     = "a new leader knows the nodes, so it need not wait for them"
 	whyOther     = "not honored yet"
-
-	whyMultiNodeOff = multiNodeEnabled + " is not true"
 )
 
 // ignoredGlobal are the unhonored keys with Prefix that do not belong to a queue.
@@ -68,7 +63,7 @@ var ignoredQueue = []unhonored{
 // ignoredSite are the unhonored keys without Prefix.
 var ignoredSite = []unhonored{
 	{"yarn.resourcemanager.placement-constraints.", "", whyOther, visible},
-	{preprocessorPrefix + "file-refresh-interval-ms", "0", whyReread, harmless},
+	{"yarn.resourcemanager.submission-preprocessor.file-refresh-interval-ms", "0", whyReread, harmless},
 	{"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "10000", whyKnown, harmless},
 	{"yarn.scheduler.include-port-in-node-name", "false", whyOther, visible},
 }
@@ -86,39 +81,4 @@ func find(table []unhonored, key string) (unhonored, bool) {
 		}
 	}
 	return best, best.name != ""
-}
-
-// nearest returns the candidate that is most similar to key, or "" if none is similar.
-func nearest(key string, candidates []string) string {
-	best, least := "", len(key)/3+1
-	for _, c := range candidates {
-		if d := distance(key, c, least); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance returns the Levenshtein distance between a and b, but at most limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return min(row[len(b)], limit)
 }
