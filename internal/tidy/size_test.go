@@ -19,11 +19,10 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"fsm/state":          9680,
-	"jepsen-lite/sim":    8320,
-	"scheduler/capacity": 5550,
-	"scheduler/planner":  5150,
-	"transport/http/ui":  6050,
+	"fsm/state":         9680,
+	"jepsen-lite/sim":   8320,
+	"scheduler/planner": 5150,
+	"transport/http/ui": 6050,
 
 	"fsm/state.State":           148,
 	"jepsen-lite/sim.driver":    89,

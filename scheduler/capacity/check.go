@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -35,11 +36,11 @@ func (r *reader) checkCapacities(c *Config) {
 func (r *reader) checkMinMax(c *Config, q *Queue) {
 	for k, most := range q.MaxCapacity.Parts {
 		least := q.Capacity.Parts[k]
-		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == UnitAbsolute || most.Unit == UnitNone || least.Value.Cmp(most.Value) <= 0 {
+		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == amount.Absolute || most.Unit == amount.None || least.Value.Cmp(most.Value) <= 0 {
 			continue
 		}
 		report := r.fault
-		if most.Unit == UnitPercent {
+		if most.Unit == amount.Percent {
 			report = r.warn
 		}
 		report(c.key(q, "maximum-capacity"), fmt.Sprintf("%s is below the queue's capacity of %s",
@@ -65,12 +66,12 @@ func (r *reader) checkWeights(q *Queue) {
 
 // unitsOf returns the units that the children of a queue use, and for each unit the name of a
 // child. A percentage of 0, or no capacity, is compatible with all units and is left out.
-func unitsOf(c *Config, q *Queue) (units []Unit, users map[Unit]string) {
-	users = map[Unit]string{}
+func unitsOf(c *Config, q *Queue) (units []amount.Unit, users map[amount.Unit]string) {
+	users = map[amount.Unit]string{}
 	for _, i := range q.Children {
 		child := &c.Queues[i]
 		u := child.Capacity.Unit
-		if u == UnitNone || u == UnitPercent && child.Capacity.Value.IsZero() || users[u] != "" {
+		if u == amount.None || u == amount.Percent && child.Capacity.Value.IsZero() || users[u] != "" {
 			continue
 		}
 		units, users[u] = append(units, u), child.Name
@@ -93,11 +94,11 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 			"use one unit, or set "+Prefix+"legacy-queue-mode.enabled = false")
 		return
 	}
-	absolute := len(units) == 1 && units[0] == UnitAbsolute
-	if c.label != "" && len(units) == 0 && q.Capacity.Unit == UnitAbsolute {
+	absolute := len(units) == 1 && units[0] == amount.Absolute
+	if c.label != "" && len(units) == 0 && q.Capacity.Unit == amount.Absolute {
 		return // only the parent has a capacity for the label
 	}
-	if q.Parent >= 0 && absolute != (q.Capacity.Unit == UnitAbsolute) && (len(units) == 1 || q.Capacity.Unit == UnitAbsolute) {
+	if q.Parent >= 0 && absolute != (q.Capacity.Unit == amount.Absolute) && (len(units) == 1 || q.Capacity.Unit == amount.Absolute) {
 		r.fault(c.key(q, "capacity"), "absolute capacity must be used by a parent and its children alike", "give all of them a vector, or none")
 		return
 	}
@@ -105,7 +106,7 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 	case absolute:
 		r.checkAbsoluteSum(c, q)
 	case !c.divides(q): // the parent has nothing of the label, so its children have nothing either
-	case len(units) == 0 || units[0] == UnitPercent:
+	case len(units) == 0 || units[0] == amount.Percent:
 		r.checkPercentSum(c, q)
 	}
 }
@@ -123,8 +124,8 @@ func (r *reader) checkPercentSum(c *Config, q *Queue) {
 	if off.Cmp(percentTolerance) <= 0 && off.Cmp(share.New(-5, 100)) >= 0 {
 		return
 	}
-	none := q.Capacity.Unit == UnitNone || q.Capacity.IsZero()
-	if sum.IsZero() && (q.AllowZeroCapacitySum || q.Capacity.Unit == UnitWeight || none) {
+	none := q.Capacity.Unit == amount.None || q.Capacity.IsZero()
+	if sum.IsZero() && (q.AllowZeroCapacitySum || q.Capacity.Unit == amount.Weight || none) {
 		return
 	}
 	r.fault(Prefix+q.Path+".queues", fmt.Sprintf("the capacities of its children sum to %s %%, not 100 %%%s", sum.Percent(4), c.forLabel()),

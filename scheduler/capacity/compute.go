@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -77,7 +78,7 @@ func (c *Config) computeChildren(t *Tree, parent int) {
 		}
 		e.ConfiguredMin, e.ConfiguredMax, e.usualMin = q.Capacity.Absolute(), q.MaxCapacity.Absolute(), c.usualMin(t, i)
 		c.effectiveMax(t, i)
-		if q.Capacity.Unit == UnitAbsolute {
+		if q.Capacity.Unit == amount.Absolute {
 			for k, v := range e.ConfiguredMin {
 				e.EffMin[k] = scale[k].MulFloor(v)
 			}
@@ -98,7 +99,7 @@ func (c *Config) effectiveMax(t *Tree, i int) {
 	q, s, e := &c.Queues[i], &c.shares[i], &t.Capacities[i]
 	p := &t.Capacities[q.Parent]
 	switch {
-	case q.MaxCapacity.Unit == UnitAbsolute:
+	case q.MaxCapacity.Unit == amount.Absolute:
 		e.EffMax = yarn.ComponentMin(q.MaxCapacity.Absolute(), p.EffMax) // as in YARN, 0 for a kind that the vector does not name
 		c.deriveMax(t, i)
 	case s.fixedMax:
@@ -109,11 +110,11 @@ func (c *Config) effectiveMax(t *Tree, i int) {
 }
 
 // partOf returns a percentage of whole, or the stated number of units.
-func partOf(p Part, whole int64) int64 {
+func partOf(p amount.Part, whole int64) int64 {
 	switch p.Unit {
-	case UnitPercent:
+	case amount.Percent:
 		return share.OfPercent(p.Value).MulFloor(whole)
-	case UnitAbsolute:
+	case amount.Absolute:
 		return p.Value.MulFloor(1)
 	}
 	return 0
@@ -178,7 +179,7 @@ func (c *Config) WithoutMaxima(i int) *Config {
 	p := *c
 	p.Queues = slices.Clone(c.Queues)
 	for ; i >= 0; i = p.Queues[i].Parent {
-		p.Queues[i].MaxCapacity = Amount{}
+		p.Queues[i].MaxCapacity = amount.Amount{}
 	}
 	p.computeShares()
 	return &p
@@ -192,7 +193,7 @@ func (c *Config) computeShares() {
 		q := &c.Queues[i]
 		var weights share.Share
 		for _, k := range q.Children {
-			if a := c.Queues[k].Capacity; a.Unit == UnitWeight {
+			if a := c.Queues[k].Capacity; a.Unit == amount.Weight {
 				weights = weights.Add(share.Of(a.Value))
 			}
 		}
@@ -219,16 +220,16 @@ func (c *Config) alike(i, k int) bool {
 func sharesUnder(p *queueShares, q *Queue, weights share.Share) queueShares {
 	s := queueShares{max: share.Whole}
 	switch q.Capacity.Unit {
-	case UnitPercent:
+	case amount.Percent:
 		s.capacity = share.Of(share.OfPercent(q.Capacity.Value))
-	case UnitWeight:
+	case amount.Weight:
 		s.capacity = share.Of(q.Capacity.Value).Div(weights)
 	}
-	if q.MaxCapacity.Unit == UnitPercent {
+	if q.MaxCapacity.Unit == amount.Percent {
 		s.max = share.Of(share.OfPercent(q.MaxCapacity.Value))
 	}
-	vectorMax := q.MaxCapacity.Unit == UnitAbsolute || q.MaxCapacity.Unit == UnitMixed
-	vector := q.Capacity.Unit == UnitAbsolute || q.Capacity.Unit == UnitMixed
+	vectorMax := q.MaxCapacity.Unit == amount.Absolute || q.MaxCapacity.Unit == amount.Mixed
+	vector := q.Capacity.Unit == amount.Absolute || q.Capacity.Unit == amount.Mixed
 	s.fixedMax = p.fixedMax && !vectorMax
 	s.fixedMin = p.fixedMin && !vector && s.fixedMax
 	if p.fixedMin {

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/internal/clip"
+	"rmd/scheduler/capacity/amount"
+	"rmd/scheduler/capacity/unhonored"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/placement"
 	"rmd/yarn"
@@ -227,7 +230,7 @@ func (r *reader) readMutationPolicy(c *Config) {
 			r.warn(MutationPolicyKey, "has no effect, since yarn.acl.enable is not true", "set it to true, or remove the policy")
 		}
 	default:
-		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies", visible)
+		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies", unhonored.Visible)
 	}
 }
 
@@ -269,9 +272,9 @@ func (r *reader) readKinds(c *Config) {
 		switch {
 		case n == yarn.MemoryName || n == yarn.VCoresName:
 		case n == "memory" || strings.ContainsAny(n, " \t\r\n=,[]"):
-			r.fault(resourceTypes, fmt.Sprintf("%q is not a resource kind's name", clip(n)), "use letters, digits, dots, dashes and one slash, as in yarn.io/gpu")
+			r.fault(resourceTypes, fmt.Sprintf("%q is not a resource kind's name", clip.Text(n)), "use letters, digits, dots, dashes and one slash, as in yarn.io/gpu")
 		case slices.Contains(c.Kinds, n):
-			r.fault(resourceTypes, fmt.Sprintf("names %q twice", clip(n)), "name each kind once")
+			r.fault(resourceTypes, fmt.Sprintf("names %q twice", clip.Text(n)), "name each kind once")
 		case len(c.Kinds) == yarn.MaxKinds:
 			r.fault(resourceTypes, fmt.Sprintf("makes more than %d kinds with memory and vcores", yarn.MaxKinds), "remove kinds")
 			return
@@ -308,7 +311,7 @@ func (r *reader) readCalculator(c *Config) {
 // readAllocation reads the sizes of the smallest and the largest container.
 func (r *reader) readAllocation(c *Config) {
 	for k, kind := range c.Kinds {
-		least, most, suffix := int64(0), maxUnits, ""
+		least, most, suffix := int64(0), amount.MaxUnits, ""
 		switch k {
 		case yarn.Memory:
 			least, most, suffix = 1024, 8192, "mb"
@@ -343,7 +346,7 @@ func (r *values) units(name string, def int64, k int) int64 {
 	if !ok {
 		return def
 	}
-	n, err := parseUnits(v, k == yarn.Memory)
+	n, err := amount.ParseUnits(v, k == yarn.Memory)
 	if err != nil {
 		r.fault(name, err.Error(), "write a whole number")
 		return def

@@ -2,7 +2,7 @@
 // typed configuration, the effective resources of each queue, and the limits that scheduling
 // decisions use.
 //
-//	properties ─▶ Parse ─▶ Config ─▶ Compute(cluster) ─▶ Tree ─▶ AMLimit, UserLimit, QueueLimit, …
+//	properties ─▶ Parse ─▶ Config ─▶ Compute(cluster) ─▶ Tree ─▶ limits.AMLimit, limits.UserLimit, …
 //
 // The package is deterministic. Parse takes properties, not files (package internal/hadoopconf
 // reads files), and reports all faults at once. Forks of the state share a Config, so it must not
@@ -22,8 +22,16 @@
 // of these, they are arguments.
 //
 // Begin with parse.go (Parse) and compute.go (Tree, Compute). config.go has the Config and reads the
-// keys of the cluster, queue.go has the Queue and reads the keys of a queue. keys.go lists all keys,
-// unhonored.go those of Hadoop without effect, and check.go and refresh.go check them. limits.go,
-// userlimit.go and order.go have the formulas for scheduling decisions. label.go, dynamic.go,
-// managed.go, placement.go and preemption.go each have one feature.
+// keys of the cluster, queue.go has the Queue and reads the keys of a queue. keys.go lists all keys, and
+// check.go and refresh.go check them. label.go, dynamic.go, managed.go, placement.go and preemption.go
+// each have one feature. The folders below stand alone:
+//
+//	share       exact shares of a parent queue or of the cluster
+//	amount      capacities as they are written: percentages, weights, vectors of units
+//	limits      the formulas for the limits of queues, users and AMs
+//	order       the order in which a parent serves its children
+//	preprocess  what the submission preprocessor changes
+//	unhonored   Hadoop's keys without effect
+//	diff        the differences of two configurations
+//	preset      configurations for clusters that bring none
 package capacity

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/internal/clip"
+	"rmd/scheduler/capacity/amount"
 	"rmd/yarn"
 )
 
@@ -95,7 +97,7 @@ func (r *reader) readDynamic(c *Config, q *Queue) {
 	if q.Creation == Legacy && !q.Active {
 		q.deactivate()
 	}
-	if c.LegacyQueueMode && q.Creation == Flexible && q.Capacity.Unit != UnitWeight {
+	if c.LegacyQueueMode && q.Creation == Flexible && q.Capacity.Unit != amount.Weight {
 		r.fault(Prefix+q.Path+".capacity", "a queue that is created by auto-queue-creation-v2 needs a weight", "write a weight such as 1w, or set "+Prefix+"legacy-queue-mode.enabled = false")
 	}
 }
@@ -276,7 +278,7 @@ func (c *Config) Creatable(path string) ([]yarn.DynamicQueue, error) {
 	}
 	for _, part := range parts {
 		if !queueName(part) {
-			return nil, fmt.Errorf("Could not auto-create queue %s, since %q is not a queue name.", path, clip(part))
+			return nil, fmt.Errorf("Could not auto-create queue %s, since %q is not a queue name.", path, clip.Text(part))
 		}
 	}
 	_, err := c.Lookup(parts[0])
@@ -347,11 +349,11 @@ func (c *Config) roomForChild(p *Queue, path string) error {
 // weighted reports whether all children of a parent have weights and may have: a parent with an
 // absolute capacity has only children with absolute capacities.
 func (c *Config) weighted(p *Queue) bool {
-	if p.Capacity.Unit == UnitAbsolute {
+	if p.Capacity.Unit == amount.Absolute {
 		return false
 	}
 	for _, i := range p.Children {
-		if c.Queues[i].Capacity.Unit != UnitWeight {
+		if c.Queues[i].Capacity.Unit != amount.Weight {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/yarn"
 )
 
@@ -124,7 +125,7 @@ func TestAllFaultsAtOnceWithPlaces(t *testing.T) {
 // Cloudera write it. The weight is shown, and root still has the whole cluster.
 func TestRootWeight(t *testing.T) {
 	c := parse(t, twoQueues+"root.capacity = 2w")
-	if root := &c.Queues[0]; root.Capacity.Unit != UnitWeight || root.MaxCapacity.Unit != UnitPercent || len(c.Warnings) > 0 {
+	if root := &c.Queues[0]; root.Capacity.Unit != amount.Weight || root.MaxCapacity.Unit != amount.Percent || len(c.Warnings) > 0 {
 		t.Errorf("root has capacity %+v and maximum %+v, warnings %v, want a weight, percent and no warnings",
 			root.Capacity, root.MaxCapacity, c.Warnings)
 	}

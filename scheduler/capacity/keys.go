@@ -3,6 +3,8 @@ package capacity
 import (
 	"slices"
 	"strings"
+
+	"rmd/scheduler/capacity/unhonored"
 )
 
 // Prefix is the prefix of the Capacity Scheduler's keys.
@@ -69,7 +71,7 @@ func Relevant(name string) bool {
 	if _, ok := slices.BinarySearch(siteKeys, name); ok {
 		return true
 	}
-	_, ok := find(ignoredSite, name)
+	_, ok := unhonored.Find(unhonored.Site, name)
 	return ok
 }
 

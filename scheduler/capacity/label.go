@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -59,11 +60,11 @@ func (s *LabelSettings) Distributed() bool { return s.Enabled && s.Source == Dis
 // LabelCapacity is the capacity of a queue for one label.
 type LabelCapacity struct {
 	Label        string
-	Capacity     Amount
-	MaxCapacity  Amount
+	Capacity     amount.Amount
+	MaxCapacity  amount.Amount
 	MaxAMPercent yarn.Fraction
-	template     Amount      // see Queue.Template
-	abs          share.Share // of all nodes of the label; zero if it depends on their resource
+	template     amount.Amount // see Queue.Template
+	abs          share.Share   // of all nodes of the label; zero if it depends on their resource
 }
 
 // MayUse reports whether a queue may use the nodes of a label. All queues may use nodes without a
@@ -122,9 +123,9 @@ func (q *Queue) useLabel(label string) {
 		l := &q.Labels[k]
 		q.Capacity, q.MaxCapacity, q.MaxAMPercent, q.Template = l.Capacity, l.MaxCapacity, l.MaxAMPercent, l.template
 	case q.Creation == Flexible && q.MayUse(label):
-		q.Capacity, q.MaxCapacity = uniform(UnitWeight, yarn.One), Amount{}
+		q.Capacity, q.MaxCapacity = amount.Uniform(amount.Weight, yarn.One), amount.Amount{}
 	case q.Parent >= 0:
-		q.Capacity = uniform(UnitPercent, yarn.Fraction{Num: 0, Den: 1})
+		q.Capacity = amount.Uniform(amount.Percent, yarn.Fraction{Num: 0, Den: 1})
 		q.MaxCapacity = q.Capacity
 	}
 }
@@ -288,8 +289,8 @@ func (r *reader) readLabelCapacity(c *Config, q *Queue, label string) {
 	// read into a separate Queue.
 	own := Queue{Path: q.Path, Parent: q.Parent}
 	r.readCapacity(c, &own, key)
-	if own.Capacity.Unit == UnitNone {
-		own.Capacity = uniform(UnitPercent, yarn.Fraction{Num: 0, Den: 1})
+	if own.Capacity.Unit == amount.None {
+		own.Capacity = amount.Uniform(amount.Percent, yarn.Fraction{Num: 0, Den: 1})
 	}
 	l := LabelCapacity{Label: label, Capacity: own.Capacity, MaxCapacity: own.MaxCapacity,
 		MaxAMPercent: r.amPercent(key("maximum-am-resource-percent"), q.MaxAMPercent)}
@@ -376,7 +377,7 @@ func (r *reader) checkLabels(c *Config) {
 	if !c.LegacyQueueMode {
 		return
 	}
-	units := make([]Unit, len(c.Queues)) // of the children of each queue
+	units := make([]amount.Unit, len(c.Queues)) // of the children of each queue
 	r.checkChildUnits(c, units)
 	for _, label := range labels {
 		p := c.partition(label)
@@ -391,7 +392,7 @@ func (r *reader) checkLabels(c *Config) {
 func (r *reader) checkUnits(c, p *Config) {
 	for i := range c.Queues {
 		q := &p.Queues[i]
-		if q.Parent >= 0 && p.divides(q) && (q.Capacity.Unit == UnitAbsolute) != (c.Queues[i].Capacity.Unit == UnitAbsolute) {
+		if q.Parent >= 0 && p.divides(q) && (q.Capacity.Unit == amount.Absolute) != (c.Queues[i].Capacity.Unit == amount.Absolute) {
 			r.fault(p.key(q, "capacity"), fmt.Sprintf("Queue '%s' should use either percentage based capacity configuration or absolute resource.", q.Path),
 				"give the queue amounts of all its labels and without a label, or of none")
 		}
@@ -400,14 +401,14 @@ func (r *reader) checkUnits(c, p *Config) {
 
 // checkChildUnits checks that the children of a queue use the same unit for all labels. units has
 // the units of the labels that were checked before.
-func (r *reader) checkChildUnits(p *Config, units []Unit) {
+func (r *reader) checkChildUnits(p *Config, units []amount.Unit) {
 	for i := range p.Queues {
 		q := &p.Queues[i]
 		now, _ := unitsOf(p, q)
 		if len(now) != 1 || !p.divides(q) {
 			continue
 		}
-		if units[i] == UnitNone {
+		if units[i] == amount.None {
 			units[i] = now[0]
 		} else if units[i] != now[0] {
 			r.fault(Prefix+q.Path+".queues", fmt.Sprintf("its children use unit %s%s and unit %s elsewhere", now[0], p.forLabel(), units[i]),

@@ -1,6 +1,9 @@
 package capacity
 
-import "rmd/scheduler/capacity/share"
+import (
+	"rmd/scheduler/capacity/amount"
+	"rmd/scheduler/capacity/share"
+)
 
 // MaxApplications returns how many applications leaf i may have: running, pending and non-runnable
 // ones together. treeOf returns the tree of a label ("" for the nodes without one), or nil if the
@@ -15,7 +18,7 @@ func (c *Config) MaxApplications(i int, treeOf func(label string) *Tree) int64 {
 	most := c.MaximumApplications
 	if c.GlobalQueueMaxApplications > 0 {
 		most = min(most, c.GlobalQueueMaxApplications)
-		if q.Capacity.Unit != UnitAbsolute {
+		if q.Capacity.Unit != amount.Absolute {
 			return most
 		}
 	}
@@ -38,7 +41,7 @@ func (c *Config) largestOfLabels(i int, treeOf func(label string) *Tree) share.S
 			most, anyNode = largerShare(most, t.Capacities[i].AbsCapacity), anyNode || !t.Cluster.IsZero()
 		}
 	}
-	if fromNodes := q.Capacity.Unit == UnitAbsolute || !c.LegacyQueueMode; fromNodes && !anyNode {
+	if fromNodes := q.Capacity.Unit == amount.Absolute || !c.LegacyQueueMode; fromNodes && !anyNode {
 		return share.Whole
 	}
 	return most

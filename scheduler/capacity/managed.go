@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -90,7 +91,7 @@ func (r *reader) checkManaged(c *Config, i int) {
 				fmt.Sprintf("Invalid node label %s on configured leaf template on parent queue %s", l.Label, q.Path))
 			continue
 		}
-		var above Amount
+		var above amount.Amount
 		if ok {
 			above = q.Labels[k].Capacity
 		}
@@ -101,7 +102,7 @@ func (r *reader) checkManaged(c *Config, i int) {
 // roomFor lowers the number of leaves that may be active to the number that fits into above, the
 // capacity of the parent. The sum of percentages may exceed the parent's capacity by a
 // ten-thousandth. YARN lets it exceed by a thousandth of the cluster (CSQueueUtils.EPSILON).
-func (r *reader) roomFor(q *Queue, leaf, above Amount, name string) {
+func (r *reader) roomFor(q *Queue, leaf, above amount.Amount, name string) {
 	const tolerance = 10_001
 	for k, part := range leaf.Parts {
 		if part.Value.Num == 0 {
@@ -109,10 +110,10 @@ func (r *reader) roomFor(q *Queue, leaf, above Amount, name string) {
 		}
 		room := int64(0)
 		switch part.Unit {
-		case UnitPercent:
+		case amount.Percent:
 			room = share.New(tolerance, 10_000).Div(share.Of(share.OfPercent(part.Value))).MulFloor(1)
-		case UnitAbsolute:
-			if above.Unit != UnitAbsolute {
+		case amount.Absolute:
+			if above.Unit != amount.Absolute {
 				r.faultAs(name, "is a vector, and the capacity of "+q.Path+" is not", "write a percentage, or give both a vector",
 					fmt.Sprintf("Managed Parent Queue %s config type is different from leaf queue template config type", q.Path))
 				return
@@ -128,10 +129,10 @@ func (r *reader) roomFor(q *Queue, leaf, above Amount, name string) {
 
 // deactivate removes the guarantee of a queue, and keeps it as the template.
 func (q *Queue) deactivate() {
-	q.Template, q.Capacity = q.Capacity, q.Capacity.none()
+	q.Template, q.Capacity = q.Capacity, q.Capacity.Zeroed()
 	for i := range q.Labels {
 		l := &q.Labels[i]
-		l.template, l.Capacity = l.Capacity, l.Capacity.none()
+		l.template, l.Capacity = l.Capacity, l.Capacity.Zeroed()
 	}
 }
 
@@ -140,9 +141,9 @@ func (q *Queue) deactivate() {
 func (c *Config) usualMin(t *Tree, i int) yarn.Resource {
 	q := &c.Queues[i]
 	switch q.Template.Unit {
-	case UnitPercent:
+	case amount.Percent:
 		return share.Of(share.OfPercent(q.Template.Value)).Floor(t.Capacities[q.Parent].EffMin)
-	case UnitAbsolute:
+	case amount.Absolute:
 		return q.Template.Absolute()
 	}
 	return yarn.Resource{}

@@ -3,12 +3,13 @@ package capacity
 import (
 	"fmt"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
 
 // phases is the order in which the units of capacities are served under one parent.
-var phases = [...]Unit{UnitAbsolute, UnitPercent, UnitWeight}
+var phases = [...]amount.Unit{amount.Absolute, amount.Percent, amount.Weight}
 
 // computeMixed sets the capacities of a parent's children if units may be mixed. For each kind it
 // first serves absolute guarantees, then percentages of what is left, then weights of what is left
@@ -47,7 +48,7 @@ func (c *Config) weightSums(parent int) [yarn.MaxKinds]share.Share {
 	var out [yarn.MaxKinds]share.Share
 	for _, i := range c.Queues[parent].Children {
 		for k, part := range c.Queues[i].Capacity.Parts {
-			if part.Unit == UnitWeight {
+			if part.Unit == amount.Weight {
 				out[k] = out[k].Add(share.Of(part.Value))
 			}
 		}
@@ -55,11 +56,11 @@ func (c *Config) weightSums(parent int) [yarn.MaxKinds]share.Share {
 	return out
 }
 
-func mixedMin(p Part, start int64, scale yarn.Fraction, weights share.Share) int64 {
-	if p.Unit == UnitAbsolute {
+func mixedMin(p amount.Part, start int64, scale yarn.Fraction, weights share.Share) int64 {
+	if p.Unit == amount.Absolute {
 		return scale.MulFloor(p.Value.MulFloor(1))
 	}
-	if p.Unit == UnitWeight {
+	if p.Unit == amount.Weight {
 		return share.Of(p.Value).Div(weights).MulFloor(start)
 	}
 	return partOf(p, start)
@@ -80,7 +81,7 @@ func (c *Config) mixedMax(t *Tree, i int) yarn.Resource {
 
 // mixedLimit returns a maximum, but at most the parent's. Here, unlike in legacy mode, YARN reads a
 // maximum of 0 as no maximum of its own.
-func mixedLimit(a Amount, parent yarn.Resource) yarn.Resource {
+func mixedLimit(a amount.Amount, parent yarn.Resource) yarn.Resource {
 	out := parent
 	for k, part := range a.Parts {
 		if v := partOf(part, parent[k]); v > 0 {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rmd/internal/clip"
+	"rmd/scheduler/capacity/unhonored"
 )
 
 // NodeOrder says which node gets the container of an ask, among those that the ask may use at its
@@ -71,9 +74,9 @@ func (r *reader) readMultiNode(c *Config) {
 		switch v, ok := r.get(p.Name); {
 		case !ok || interval && v == "1000":
 		case interval:
-			r.ignore(p.Name, whySorted, harmless)
+			r.ignore(p.Name, whySorted, unhonored.Harmless)
 		case !c.multiNode:
-			r.ignore(p.Name, whyMultiNodeOff, harmless)
+			r.ignore(p.Name, whyMultiNodeOff, unhonored.Harmless)
 		}
 	}
 }
@@ -160,7 +163,7 @@ func (r *reader) orderOfPolicy(c *Config, name string, order *NodeOrder) bool {
 	case !ok:
 		return false
 	case !c.multiNode:
-		r.ignore(name, whyMultiNodeOff, harmless)
+		r.ignore(name, whyMultiNodeOff, unhonored.Harmless)
 		return false
 	}
 	class := r.classOfPolicy(policy)
@@ -168,9 +171,9 @@ func (r *reader) orderOfPolicy(c *Config, name string, order *NodeOrder) bool {
 	listed := slices.ContainsFunc(r.names(multiNodeNames), func(n string) bool { return r.classOfPolicy(n) == class })
 	switch {
 	case class == "":
-		r.warnPolicy(name, "the policy has no class", "set "+Prefix+multiNodePolicy+"."+clip(policy)+classSuffix+", or node-order")
+		r.warnPolicy(name, "the policy has no class", "set "+Prefix+multiNodePolicy+"."+clip.Text(policy)+classSuffix+", or node-order")
 	case !known:
-		r.warnPolicy(name, fmt.Sprintf("the policy's class %s is not one that Hadoop ships", clip(class)), "set node-order to "+orderChoice())
+		r.warnPolicy(name, fmt.Sprintf("the policy's class %s is not one that Hadoop ships", clip.Text(class)), "set node-order to "+orderChoice())
 	case !listed:
 		r.warnPolicy(name, multiNodeNames+" does not list the policy", "add it there, or set node-order")
 	default:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/scheduler/capacity/unhonored"
 	"rmd/yarn"
 )
 
@@ -90,7 +91,7 @@ func TestNodeOrderOfALabelGivesNoCapacity(t *testing.T) {
 // disabled.
 func TestNodeOrderWithoutLabels(t *testing.T) {
 	c := parse(t, twoQueues+"root.a.accessible-node-labels.gpu.node-order = pack\nroot.b.node-order = pack")
-	if got := ordersOf(t, c, "root.a"); got != "auto auto auto" || len(c.Warnings) > 0 || len(c.Ignored) != 1 || c.Ignored[0].Do != whyLabels {
+	if got := ordersOf(t, c, "root.a"); got != "auto auto auto" || len(c.Warnings) > 0 || len(c.Ignored) != 1 || c.Ignored[0].Do != unhonored.WhyLabels {
 		t.Errorf("a has %s, warnings %v, ignored %v", got, c.Warnings, c.Ignored)
 	}
 	if got := ordersOf(t, c, "root.b"); got != "pack pack pack" {

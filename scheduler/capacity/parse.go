@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/internal/clip"
+	"rmd/scheduler/capacity/unhonored"
 	"rmd/yarn"
 )
 
@@ -125,9 +127,9 @@ func (r *reader) childNames(key string) []string {
 	for _, n := range r.names(key) {
 		switch {
 		case named[n]:
-			r.fault(key, fmt.Sprintf("names %q twice", clip(n)), "name each queue once")
+			r.fault(key, fmt.Sprintf("names %q twice", clip.Text(n)), "name each queue once")
 		case !queueName(n):
-			r.fault(key, fmt.Sprintf("%q is not a queue name", clip(n)), "use no dot, blank, quote or angle bracket, and at most 255 letters")
+			r.fault(key, fmt.Sprintf("%q is not a queue name", clip.Text(n)), "use no dot, blank, quote or angle bracket, and at most 255 letters")
 		default:
 			named[n] = true
 			out = append(out, n)
@@ -161,11 +163,11 @@ func (r *classifier) classify(c *Config) {
 		case !ours && strings.HasPrefix(p.Name, preemptionPrefix):
 			r.warnUnknown(p.Name, strings.TrimPrefix(p.Name, preemptionPrefix), preemptionKeys, preemptionPrefix)
 		case !ours:
-			r.ignoreUnless(p.Name, p.Name, ignoredSite)
+			r.ignoreUnless(p.Name, p.Name, unhonored.Site)
 		case rest == "root" || strings.HasPrefix(rest, "root."):
 			r.classifyQueueKey(c, p.Name, rest)
 		default:
-			if !r.ignoreUnless(p.Name, rest, ignoredGlobal) {
+			if !r.ignoreUnless(p.Name, rest, unhonored.Cluster) {
 				r.warnUnknown(p.Name, rest, globalKeys, Prefix)
 			}
 		}
@@ -174,10 +176,10 @@ func (r *classifier) classify(c *Config) {
 
 // ignoreUnless reports whether table has the key. If the value is not the default, it adds a note
 // that the key has no effect.
-func (r *classifier) ignoreUnless(name, key string, table []unhonored) bool {
-	u, ok := find(table, key)
-	if v := strings.TrimSpace(r.written[name].Value); ok && v != "" && v != u.value {
-		r.ignore(name, u.why, u.effect)
+func (r *classifier) ignoreUnless(name, key string, table []unhonored.Key) bool {
+	u, ok := unhonored.Find(table, key)
+	if v := strings.TrimSpace(r.written[name].Value); ok && v != "" && v != u.Value {
+		r.ignore(name, u.Why, u.Effect)
 	}
 	return ok
 }
@@ -194,7 +196,7 @@ func (r *classifier) classifyQueueKey(c *Config, name, rest string) {
 		r.warn(name, "unknown key", fmt.Sprintf("did you mean %q?", Prefix+path+".user-settings."+user+".weight"))
 		return
 	}
-	if r.ignoreUnless(name, key, ignoredQueue) || isTemplate(Property{Name: name}) {
+	if r.ignoreUnless(name, key, unhonored.Queue) || isTemplate(Property{Name: name}) {
 		return
 	}
 	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") && !strings.HasPrefix(key, flexible) && !strings.HasPrefix(key, managed) {
@@ -214,7 +216,7 @@ func knownBelow(key string) bool {
 		if _, ok := slices.BinarySearch(queueKeys, key); ok {
 			return true
 		}
-		if _, ok := find(ignoredQueue, key); ok || strings.HasPrefix(key, "user-settings.") {
+		if _, ok := unhonored.Find(unhonored.Queue, key); ok || strings.HasPrefix(key, "user-settings.") {
 			return true
 		}
 		_, key, _ = strings.Cut(key, ".")
@@ -257,7 +259,7 @@ func (r *classifier) warnStray(p Property) {
 	} else if near := nearest(name, siteKeys); near != "" {
 		do = fmt.Sprintf("did you mean %q?", near)
 	}
-	r.warnings = append(r.warnings, Fault{Name: clip(name), Value: clip(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: do})
+	r.warnings = append(r.warnings, Fault{Name: clip.Text(name), Value: clip.Text(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: do})
 }
 
 // warnUnknown warns about an unknown key and suggests the most similar candidate.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/placement"
 	"rmd/yarn"
@@ -116,7 +117,7 @@ func TestEveryValueIsRead(t *testing.T) {
 	if strings.Join(c.Kinds, " ") != "memory-mb vcores yarn.io/gpu fpga" || strings.Join(c.Units, "|") != "Mi|||k" {
 		t.Errorf("kinds %v %v", c.Kinds, c.Units)
 	}
-	if c.MinAlloc != (yarn.Resource{512, 1, 0, 0}) || c.MaxAlloc != (yarn.Resource{65536, 32, 8, maxUnits}) {
+	if c.MinAlloc != (yarn.Resource{512, 1, 0, 0}) || c.MaxAlloc != (yarn.Resource{65536, 32, 8, amount.MaxUnits}) {
 		t.Errorf("allocation %v … %v", c.MinAlloc, c.MaxAlloc)
 	}
 	if c.ContinueLooking || c.EagerCancel || c.MaxReservationsPerKey != 1 || c.MaxReservationsPerQueue != 2 || c.MaxReservationsPerCluster != 3 ||
@@ -130,11 +131,11 @@ func TestEveryValueIsRead(t *testing.T) {
 		}
 	}
 	a, p, b := &c.Queues[index(t, c, "a")], &c.Queues[index(t, c, "p")], &c.Queues[index(t, c, "root.p.b")]
-	if a.MaxCapacity.Unit != UnitNone || a.LeafOrder != order.Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
+	if a.MaxCapacity.Unit != amount.None || a.LeafOrder != order.Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
 		a.MaxParallelApps != 4 || a.MaxLifetime != 100 || a.DefaultLifetime != 60 || a.SubmitACL.All || a.SubmitACL.String() != " dev,ops" {
 		t.Errorf("a: %+v", a)
 	}
-	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != order.PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc != (yarn.Resource{4096, 5, 8, maxUnits}) {
+	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != order.PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc != (yarn.Resource{4096, 5, 8, amount.MaxUnits}) {
 		t.Errorf("p: %+v", p)
 	}
 	if b.State != yarn.QueueStopped || b.Priority != -3 || b.MaxAlloc[0] != 4096 || b.DefaultLifetime != 100 || b.Depth != 2 || c.Queues[b.Parent].Path != "root.p" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"rmd/internal/clip"
+	"rmd/scheduler/capacity/unhonored"
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
 	"rmd/yarn"
@@ -168,11 +170,11 @@ func (r *reader) mappingRulesRun() bool {
 	for _, n := range r.names(placementKey) {
 		switch {
 		case slices.Contains(seen, n):
-			r.ruleFault(placementKey, fmt.Sprintf("names %q twice", clip(n)), "name each rule once")
+			r.ruleFault(placementKey, fmt.Sprintf("names %q twice", clip.Text(n)), "name each rule once")
 		case n == "user-group", n == "app-name":
 			run = true
 		default:
-			r.ignore(placementKey, fmt.Sprintf("%q is a Java class; write mapping rules instead", clip(n)), visible)
+			r.ignore(placementKey, fmt.Sprintf("%q is a Java class; write mapping rules instead", clip.Text(n)), unhonored.Visible)
 		}
 		seen = append(seen, n)
 	}

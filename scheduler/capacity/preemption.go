@@ -3,6 +3,7 @@ package capacity
 import (
 	"strings"
 
+	"rmd/internal/clip"
 	"rmd/scheduler/entitlement"
 	"rmd/yarn"
 )
@@ -75,7 +76,7 @@ func (r *reader) monitorsPreemption() bool {
 		if strings.HasSuffix(class, ".QueueManagementDynamicEditPolicy") || strings.HasSuffix(class, ".AutoCreatedQueueDeletionPolicy") {
 			continue // rmd always does what these monitors do
 		}
-		r.warn(monitorPolicies, "names "+clip(class)+", which rmd does not have", "name "+preempts+" alone, which preempts")
+		r.warn(monitorPolicies, "names "+clip.Text(class)+", which rmd does not have", "name "+preempts+" alone, which preempts")
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/internal/clip"
 	"rmd/yarn"
 )
 
@@ -67,7 +68,7 @@ func (r *reader) readPriorityACLs(c *Config, q *Queue, key func(string) string) 
 	}
 	const do = "write [user=u1,u2 group=g1 max_priority=7 default_priority=4]"
 	if rest := strings.Trim(priorityEntry.ReplaceAllString(text, ""), betweenWords); rest != "" {
-		r.ruleFault(name, fmt.Sprintf("%q is in no brackets", clip(rest)), do)
+		r.ruleFault(name, fmt.Sprintf("%q is in no brackets", clip.Text(rest)), do)
 	}
 	for _, m := range priorityEntry.FindAllStringSubmatch(text, -1) {
 		if strings.Trim(m[1], betweenWords) == "" {
@@ -75,7 +76,7 @@ func (r *reader) readPriorityACLs(c *Config, q *Queue, key func(string) string) 
 		}
 		p, problem := parsePriorityACL(m[1])
 		if problem != "" {
-			r.ruleFault(name, fmt.Sprintf("%s in [%s]", problem, clip(m[1])), do)
+			r.ruleFault(name, fmt.Sprintf("%s in [%s]", problem, clip.Text(m[1])), do)
 			continue
 		}
 		if p.Max > c.MaxPriority {
@@ -103,14 +104,14 @@ func parsePriorityACL(text string) (p PriorityACL, problem string) {
 			n, err := strconv.ParseInt(value, 10, 32)
 			switch {
 			case err != nil:
-				return p, fmt.Sprintf("%s %q is not a whole number", name, clip(value))
+				return p, fmt.Sprintf("%s %q is not a whole number", name, clip.Text(value))
 			case name == "max_priority":
 				p.Max, hasMax = int32(n), true
 			default:
 				p.Default, p.HasDefault = int32(max(n, 0)), true
 			}
 		default:
-			return p, fmt.Sprintf("%q is none of user, group, max_priority and default_priority", clip(word))
+			return p, fmt.Sprintf("%q is none of user, group, max_priority and default_priority", clip.Text(word))
 		}
 	}
 	switch {
@@ -163,11 +164,11 @@ func (r *reader) readWorkflows(c *Config) {
 	for _, text := range r.names(workflowKey) {
 		w, priority, problem := parseWorkflow(text)
 		if problem != "" {
-			r.ruleFault(workflowKey, problem+" "+clip(text), "write workflow-id:root.full.path.of.the.queue:priority, separated by commas")
+			r.ruleFault(workflowKey, problem+" "+clip.Text(text), "write workflow-id:root.full.path.of.the.queue:priority, separated by commas")
 			continue
 		}
 		if _, known := c.byPath[w.Queue]; !known {
-			r.warn(workflowKey, fmt.Sprintf("there is no queue %q", clip(w.Queue)), "write the full path of a queue")
+			r.warn(workflowKey, fmt.Sprintf("there is no queue %q", clip.Text(w.Queue)), "write the full path of a queue")
 		}
 		of[w] = priority
 	}

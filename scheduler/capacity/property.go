@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rmd/internal/clip"
 )
 
 // Property is a configuration key with its value as written. Origin is where it was read
@@ -29,7 +31,7 @@ func (f Fault) String() string {
 	if f.Name != "" {
 		b.WriteString(f.Name)
 		if f.Value != "" {
-			fmt.Fprintf(&b, " = %q", clip(f.Value))
+			fmt.Fprintf(&b, " = %q", clip.Text(f.Value))
 		}
 		b.WriteString(": ")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
@@ -64,11 +65,11 @@ func (c *Config) parentOf(q *Queue) *Queue {
 func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 	q.AllowZeroCapacitySum = r.bool(key("allow-zero-capacity-sum"), false)
 	if q.Parent < 0 {
-		q.Capacity, q.MaxCapacity = uniform(UnitPercent, yarn.Fraction{Num: 100, Den: 1}), uniform(UnitPercent, yarn.Fraction{Num: 100, Den: 1})
+		q.Capacity, q.MaxCapacity = amount.Uniform(amount.Percent, yarn.Fraction{Num: 100, Den: 1}), amount.Uniform(amount.Percent, yarn.Fraction{Num: 100, Den: 1})
 		for _, n := range []string{"capacity", "maximum-capacity"} {
-			a, err := parseAmount(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode)
+			a, err := amount.Parse(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode)
 			switch {
-			case n == "capacity" && err == nil && a.Unit == UnitWeight: // as fs2cs and Cloudera write it
+			case n == "capacity" && err == nil && a.Unit == amount.Weight: // as fs2cs and Cloudera write it
 				q.Capacity = a
 			case r.set(key(n)) && (err != nil || a != q.MaxCapacity):
 				r.warn(key(n), "root always has the whole cluster", "remove it")
@@ -80,22 +81,22 @@ func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 	if v, _ := r.get(key("maximum-capacity")); v != "-1" && v != "-1.0" {
 		q.MaxCapacity = r.amount(key("maximum-capacity"), c)
 	}
-	if q.Capacity.withoutMemory() {
+	if q.Capacity.WithoutMemory() {
 		r.warn(key("capacity"), "states no memory, so the queue is guaranteed nothing", "state the memory")
-		q.Capacity = nothing
+		q.Capacity = amount.Nothing
 	}
-	if q.MaxCapacity.withoutMemory() {
+	if q.MaxCapacity.WithoutMemory() {
 		r.warn(key("maximum-capacity"), "states no memory, so it has no effect", "state the memory")
-		q.MaxCapacity = Amount{}
+		q.MaxCapacity = amount.Amount{}
 	}
-	if vector := q.Capacity.Unit == UnitAbsolute; c.LegacyQueueMode && q.MaxCapacity.Unit != UnitNone && vector != (q.MaxCapacity.Unit == UnitAbsolute) {
+	if vector := q.Capacity.Unit == amount.Absolute; c.LegacyQueueMode && q.MaxCapacity.Unit != amount.None && vector != (q.MaxCapacity.Unit == amount.Absolute) {
 		r.warn(key("maximum-capacity"), "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not", "write both in the same way")
-		q.MaxCapacity = Amount{}
+		q.MaxCapacity = amount.Amount{}
 	}
 	for _, p := range q.MaxCapacity.Parts {
-		if p.Unit == UnitWeight {
+		if p.Unit == amount.Weight {
 			r.fault(key("maximum-capacity"), "a weight is not a maximum", "write a percentage, or a vector such as [memory=4096,vcores=4]")
-			q.MaxCapacity = Amount{}
+			q.MaxCapacity = amount.Amount{}
 			break
 		}
 	}
@@ -108,26 +109,26 @@ func (r *values) trimmed(name string) string {
 	return v
 }
 
-func (r *values) amount(name string, c *Config) Amount {
+func (r *values) amount(name string, c *Config) amount.Amount {
 	v, ok := r.get(name)
 	if !ok {
-		return Amount{}
+		return amount.Amount{}
 	}
-	a, err := parseAmount(v, c.Kinds, c.LegacyQueueMode)
+	a, err := amount.Parse(v, c.Kinds, c.LegacyQueueMode)
 	if err != nil {
 		r.fault(name, err.Error(), "write a percentage such as 30, a weight such as 3w, or a vector such as [memory=4096,vcores=4]")
-		return Amount{}
+		return amount.Amount{}
 	}
 	return a
 }
 
-func (r *values) checkPercent(name string, a Amount) {
+func (r *values) checkPercent(name string, a amount.Amount) {
 	for _, p := range a.Parts {
-		if p.Unit == UnitPercent && p.Value.Cmp(yarn.Fraction{Num: 100, Den: 1}) > 0 {
+		if p.Unit == amount.Percent && p.Value.Cmp(yarn.Fraction{Num: 100, Den: 1}) > 0 {
 			r.fault(name, "is more than 100 percent", "write a percentage from 0 to 100")
 			return
 		}
-		if p.Unit == UnitWeight && p.Value.Cmp(yarn.Fraction{Num: 1_000_000, Den: 1}) > 0 {
+		if p.Unit == amount.Weight && p.Value.Cmp(yarn.Fraction{Num: 1_000_000, Den: 1}) > 0 {
 			r.fault(name, "is a weight above 1000000", "write a smaller weight; only the ratio to its siblings counts")
 			return
 		}
@@ -210,7 +211,7 @@ func (r *reader) readMaxAlloc(c *Config, q *Queue, key func(string) string) {
 	var from [yarn.MaxKinds]string
 	v, vector := r.get(key("maximum-allocation"))
 	if vector {
-		a, err := parseAmount("["+strings.Trim(v, "[]")+"]", c.Kinds, true)
+		a, err := amount.Parse("["+strings.Trim(v, "[]")+"]", c.Kinds, true)
 		if err != nil {
 			r.fault(key("maximum-allocation"), err.Error(), "write kind=amount pairs such as memory-mb=8192,vcores=4")
 			return
@@ -317,8 +318,8 @@ type Queue struct {
 	Depth      int   // 0 for root
 	Leaf       bool
 
-	Capacity    Amount // what the queue is guaranteed
-	MaxCapacity Amount // UnitNone: that of the parent
+	Capacity    amount.Amount // what the queue is guaranteed
+	MaxCapacity amount.Amount // UnitNone: that of the parent
 
 	Accessible   []string        // the labels that it may use, sorted; only AnyLabel if it may use all
 	DefaultLabel string          // of asks that name none
@@ -350,12 +351,12 @@ type Queue struct {
 	AllowZeroCapacitySum     bool
 
 	Creation   Creation
-	AutoCreate *AutoCreate // nil unless submissions create queues below it, or it has templates
-	Active     bool        // for a leaf below a managed parent: it has the capacity of the template
-	Template   Amount      // the capacity of the template, if such a leaf is not active
-	AutoRemove bool        // for a dynamic queue: it is removed after it has been idle for a while
-	Backfill   Backfill    // inherited
-	NodeOrder  NodeOrder   // inherited
+	AutoCreate *AutoCreate   // nil unless submissions create queues below it, or it has templates
+	Active     bool          // for a leaf below a managed parent: it has the capacity of the template
+	Template   amount.Amount // the capacity of the template, if such a leaf is not active
+	AutoRemove bool          // for a dynamic queue: it is removed after it has been idle for a while
+	Backfill   Backfill      // inherited
+	NodeOrder  NodeOrder     // inherited
 
 	labelOrders []labelOrder // for labels whose order differs from NodeOrder; inherited
 }

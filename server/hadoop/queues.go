@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/capacity/share"
 	"rmd/transport/frontend"
@@ -60,7 +61,7 @@ func (q *queueView) Queue(st *state.State, slot state.QueueSlot) (client.Queue, 
 		Weight:       -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: disabled, IntraQueueDisabled: intra,
 		MaxAllocation: c.MaxAlloc,
 	}
-	if c.Capacity.Unit == capacity.UnitWeight {
+	if c.Capacity.Unit == amount.Weight {
 		out.Weight = float(c.Capacity.Value.Rat())
 	}
 	if c.MaxParallelApps >= 0 {
@@ -86,7 +87,7 @@ func (q *queueView) labels(st *state.State, slot state.QueueSlot, i int) (out []
 func show(p frontend.Partition, label string, i int) client.Partition {
 	c, e := &p.Conf.Queues[i], &p.Tree.Capacities[i]
 	guarantee := float(e.Capacity.Rat())
-	if c.Capacity.Unit == capacity.UnitWeight && c.Parent >= 0 {
+	if c.Capacity.Unit == amount.Weight && c.Parent >= 0 {
 		guarantee = 0 // as in YARN for a queue with a weight
 	}
 	return client.Partition{Label: label,

@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/amount"
 	"rmd/scheduler/capacity/limits"
 	"rmd/scheduler/capacity/order"
 	"rmd/transport/http/route"
@@ -82,9 +83,9 @@ func (v *docs) wsQueueKind(i int) obj {
 	q := &v.Conf.Queues[i]
 	mode := "percentage"
 	switch q.Capacity.Unit {
-	case capacity.UnitWeight:
+	case amount.Weight:
 		mode = "weight"
-	case capacity.UnitAbsolute, capacity.UnitMixed:
+	case amount.Absolute, amount.Mixed:
 		mode = "absolute"
 	}
 	kind := "parent"
@@ -116,7 +117,7 @@ func wsProperties(list []capacity.Property) obj {
 // wsWeight returns the weight of a queue, its share of the weights of its siblings, and its
 // capacity in percent of its parent. As in YARN, only queues without a weight have a percentage.
 func wsWeight(conf *capacity.Queue, eff *capacity.Capacity) (weight, normalized, percent float64) {
-	if conf.Capacity.Unit != capacity.UnitWeight {
+	if conf.Capacity.Unit != amount.Weight {
 		return -1, 0, view.Percent(eff.Capacity.Rat())
 	}
 	weight, _ = conf.Capacity.Value.Rat().Float64()
@@ -136,7 +137,7 @@ func (v *docs) wsQueue(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 	d = append(d, obj{
 		{"queuePath", q.Path}, {"capacity", percent}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
 		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())}, {"absoluteUsedCapacity", absUsed}, {"weight", weight}, {"normalizedWeight", normalized},
-		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name}, {"isAbsoluteResource", conf.Capacity.Unit == capacity.UnitAbsolute}, {"state", q.State.String()},
+		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name}, {"isAbsoluteResource", conf.Capacity.Unit == amount.Absolute}, {"state", q.State.String()},
 	}...)
 	if !q.Leaf {
 		d = append(d, field{"queues", filled("queue", v.wsChildren(q, n))})
@@ -262,18 +263,18 @@ func (v *docs) wsVector(q *capacity.Queue) obj {
 	texts := make([]string, 0, len(v.Kinds))
 	for kind, name := range v.Kinds {
 		unit, value := q.Capacity.Unit, q.Capacity.Value
-		if p := q.Capacity.Parts[kind]; p.Unit != capacity.UnitNone {
+		if p := q.Capacity.Parts[kind]; p.Unit != amount.None {
 			unit, value = p.Unit, p.Value
 		}
 		if q.Parent < 0 {
-			unit, value = capacity.UnitPercent, yarn.Fraction{Num: 100, Den: 1}
+			unit, value = amount.Percent, yarn.Fraction{Num: 100, Den: 1}
 		}
 		f, _ := value.Rat().Float64()
 		text := javaFloat(f)
 		switch unit {
-		case capacity.UnitPercent:
+		case amount.Percent:
 			text += "%"
-		case capacity.UnitWeight:
+		case amount.Weight:
 			text += "w"
 		}
 		entries = append(entries, obj{{"resourceName", name}, {"resourceValue", text}})
