@@ -9,6 +9,7 @@ import (
 
 	"rmd/internal/clip"
 	"rmd/scheduler/capacity/amount"
+	"rmd/scheduler/capacity/preprocess"
 	"rmd/scheduler/capacity/unhonored"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/placement"
@@ -58,7 +59,7 @@ type Config struct {
 	Placement             placement.Rules
 	TagPlacement          TagPlacement
 	Workflows             WorkflowPriorities
-	Preprocessor          Preprocessor
+	Preprocessor          preprocess.Rules
 	ACLEnabled            bool     // yarn.acl.enable
 	AdminACL              yarn.ACL // yarn.admin.acl
 	QueueAdminsChange     bool     // administrators of a queue may change its keys

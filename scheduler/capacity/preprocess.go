@@ -3,6 +3,8 @@ package capacity
 import (
 	"fmt"
 	"strings"
+
+	"rmd/scheduler/capacity/preprocess"
 )
 
 // Keys of the submission preprocessor. PreprocessorKey has the contents of the file that
@@ -29,11 +31,11 @@ func (r *reader) readPreprocessor(c *Config) {
 		r.warn(PreprocessorEnabledKey, "there is no file", "set "+PreprocessorFileKey)
 		return
 	}
-	c.Preprocessor = enabledPreprocessor()
+	c.Preprocessor = preprocess.New()
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		if err := c.Preprocessor.add(strings.Fields(line)); err != nil {
+		if err := c.Preprocessor.Add(strings.Fields(line)); err != nil {
 			r.ruleFault(PreprocessorKey, fmt.Sprintf("line %d: %v", number, err), "write HOST NL=label Q=queue TA=tag; HOST is a name, a regular expression or *")
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"rmd/scheduler/capacity/preprocess"
 )
 
 func preprocessor(text string, parse func([]Property) (*Config, error)) (*Config, error) {
@@ -17,7 +19,7 @@ func TestPreprocessor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for host, want := range map[string]Preprocessed{
+	for host, want := range map[string]preprocess.Changes{
 		"edge1.example.com": {Queue: "root.a", Tag: "later"}, // the last line for this host
 		"edge1":             {Queue: "root.b"},
 		"edge10":            {Queue: "root.b"}, // a pattern may match any part of the name
@@ -31,14 +33,14 @@ func TestPreprocessor(t *testing.T) {
 			t.Errorf("%s gets %+v, want %+v", host, got, want)
 		}
 	}
-	if c, err = preprocessor("a Q=b", Parse); err != nil || c.Preprocessor.Of("x") != (Preprocessed{}) {
+	if c, err = preprocessor("a Q=b", Parse); err != nil || c.Preprocessor.Of("x") != (preprocess.Changes{}) {
 		t.Errorf("without a line *: %v", err)
 	}
 }
 
 func TestPreprocessorFaults(t *testing.T) {
 	var many strings.Builder
-	for i := range maxHostRules + 1 {
+	for i := range preprocess.MaxHostRules + 1 {
 		fmt.Fprintf(&many, "h%d Q=a\n", i)
 	}
 	for text, want := range map[string]string{
@@ -47,7 +49,7 @@ func TestPreprocessorFaults(t *testing.T) {
 		"a Q=b=c":         `"Q=b=c" is not NL=label`,
 		"a q=b":           `"q" is none of NL, Q and TA`,
 		"(?=x) Q=b":       `line 1: "(?=x)" is not a regular expression of RE2`,
-		strings.Repeat("x", maxHostPattern+1) + " Q=b": "the host is longer than 1000 bytes",
+		strings.Repeat("x", preprocess.MaxHostPattern+1) + " Q=b": "the host is longer than 1000 bytes",
 		many.String(): "line 10001: there are more than 10000 hosts",
 	} {
 		_, err := preprocessor(text, Parse)

@@ -1,4 +1,6 @@
-package capacity
+// Package preprocess has the lines of the submission preprocessor's file: what they change of a
+// submission from a host. It knows no queue.
+package preprocess
 
 import (
 	"fmt"
@@ -8,14 +10,15 @@ import (
 	"rmd/internal/clip"
 )
 
+// Bounds of the rules.
 const (
-	maxHostRules   = 10_000
-	maxHostPattern = 1000 // bytes
+	MaxHostRules   = 10_000
+	MaxHostPattern = 1000 // bytes
 )
 
-// Preprocessed has the label and the queue that replace those of a submission, and an additional
+// Changes has the label and the queue that replace those of a submission, and an additional
 // tag. Empty fields change nothing.
-type Preprocessed struct{ Label, Queue, Tag string }
+type Changes struct{ Label, Queue, Tag string }
 
 // hostPattern is the host of a line and its pattern.
 type hostPattern struct {
@@ -23,16 +26,16 @@ type hostPattern struct {
 	host    string
 }
 
-// Preprocessor changes submissions depending on the client's host, as the lines of the file say.
-type Preprocessor struct {
+// Rules change submissions depending on the client's host, as the lines of the file say.
+type Rules struct {
 	Enabled  bool
-	hosts    map[string]Preprocessed // by the host of the line
-	patterns []hostPattern           // in the order of the file
+	hosts    map[string]Changes // by the host of the line
+	patterns []hostPattern      // in the order of the file
 }
 
 // Of returns the changes for submissions from a host: those of the line with exactly this host, or
 // else of the first line whose pattern matches a part of it, or else of the line with the host "*".
-func (p *Preprocessor) Of(host string) Preprocessed {
+func (p *Rules) Of(host string) Changes {
 	if give, ok := p.hosts[host]; ok {
 		return give
 	}
@@ -44,13 +47,13 @@ func (p *Preprocessor) Of(host string) Preprocessed {
 	return p.hosts["*"]
 }
 
-// enabledPreprocessor returns a preprocessor without lines.
-func enabledPreprocessor() Preprocessor {
-	return Preprocessor{Enabled: true, hosts: map[string]Preprocessed{}}
+// New returns rules without lines that are in force.
+func New() Rules {
+	return Rules{Enabled: true, hosts: map[string]Changes{}}
 }
 
-// add adds the words of a line. A later line for the same host replaces an earlier one.
-func (p *Preprocessor) add(words []string) error {
+// Add adds the words of a line. A later line for the same host replaces an earlier one.
+func (p *Rules) Add(words []string) error {
 	if len(words) < 2 || strings.HasPrefix(words[0], "#") {
 		return nil
 	}
@@ -60,15 +63,15 @@ func (p *Preprocessor) add(words []string) error {
 		return err
 	}
 	_, known := p.hosts[host]
-	if !known && len(p.hosts) >= maxHostRules {
-		return fmt.Errorf("there are more than %d hosts", maxHostRules)
+	if !known && len(p.hosts) >= MaxHostRules {
+		return fmt.Errorf("there are more than %d hosts", MaxHostRules)
 	}
 	p.hosts[host] = give
 	if known || host == "*" {
 		return nil
 	}
-	if len(host) > maxHostPattern {
-		return fmt.Errorf("the host is longer than %d bytes", maxHostPattern)
+	if len(host) > MaxHostPattern {
+		return fmt.Errorf("the host is longer than %d bytes", MaxHostPattern)
 	}
 	pattern, err := regexp.Compile(host)
 	if err != nil {
@@ -78,7 +81,7 @@ func (p *Preprocessor) add(words []string) error {
 	return nil
 }
 
-func parseActions(words []string) (give Preprocessed, err error) {
+func parseActions(words []string) (give Changes, err error) {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || value == "" || strings.Contains(value, "=") {
