@@ -25,7 +25,6 @@ var above = map[string]int{
 	"transport/http/ui": 6050,
 
 	"fsm/state.State":           148,
-	"jepsen-lite/sim.driver":    89,
 	"scheduler/planner.Planner": 246,
 }
 

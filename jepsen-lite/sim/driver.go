@@ -158,7 +158,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	leads = time.Since(begin)
 	d.l.stopDemand()
 	w.check.Mark(history.Demand)
-	if !d.operatorsDone() || !d.unlabelNodes() || !w.inStep(stepTime) {
+	if !d.w.operatorsDone() || !d.unlabelNodes() || !w.inStep(stepTime) {
 		return leads, 0
 	}
 	step = time.Since(begin)
@@ -180,7 +180,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
 			d.l.stop() // so that the load does not change what is read now
-			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.waiting())
+			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.w.waiting())
 			return leads, step
 		}
 	}
@@ -228,52 +228,6 @@ func (w *world) checkCalm(terms, installs int) {
 	if n := w.net.CountInstalls() - installs; n > most {
 		w.check.Fail("L4: %d snapshots were sent in the calm, the last ones: %q", n, w.net.ToldInstalls(10))
 	}
-}
-
-// operatorsDone waits for replacements, joins and removals. In the calm each of them must end.
-func (d *driver) operatorsDone() bool {
-	w := d.w
-	over := make(chan struct{})
-	go func() {
-		w.ops.Wait()
-		close(over)
-	}()
-	for end := time.NewTimer(2 * operatorTime); ; {
-		select {
-		case <-time.After(operatorTime / 4): // an operator may have crashed the leader at the start of the calm
-			if d.anyDown() {
-				w.heal()
-			}
-		case <-over:
-			end.Stop()
-			return d.noneLeft()
-		case <-end.C:
-			w.check.Fail("L2: operators do not come to an end: %s", w.describeProgress())
-			return false
-		}
-	}
-}
-
-func (d *driver) anyDown() bool {
-	return slices.ContainsFunc(d.w.members(), func(r *replica) bool { return r.locked(func(r *replica) bool { return !r.up }) })
-}
-
-// noneLeft restarts the operations that were given up before the calm, and reports whether all of
-// them ended.
-func (d *driver) noneLeft() bool {
-	w := d.w
-	for range 3 { // operations may be given up once more while others end
-		down := d.anyDown()
-		if down {
-			w.heal()
-		}
-		if again := w.resume(); !again && !down {
-			return true
-		}
-		w.ops.Wait()
-	}
-	w.check.Fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.describeProgress())
-	return false
 }
 
 // unfinished describes the unfinished operations; empty if there are none.

@@ -201,7 +201,7 @@ func (d *driver) join() {
 
 // remove removes a member, if enough healthy members remain.
 func (d *driver) remove() {
-	if voters(d.w.membership()) <= votersMin || d.changingMembers() {
+	if voters(d.w.membership()) <= votersMin || d.w.changingMembers() {
 		return
 	}
 	if r := d.victim(); !r.locked(func(r *replica) bool { return r.leaving }) {
@@ -209,20 +209,9 @@ func (d *driver) remove() {
 	}
 }
 
-// changingMembers reports whether a member is being removed or replaced.
-func (d *driver) changingMembers() bool {
-	d.w.mu.Lock()
-	hurt := d.w.replacing != nil
-	d.w.mu.Unlock()
-	for _, r := range d.w.members() {
-		hurt = hurt || r.locked(func(r *replica) bool { return r.leaving })
-	}
-	return hurt
-}
-
 // demote demotes a voter and promotes it again.
 func (d *driver) demote() {
-	if d.changingMembers() || voters(d.w.membership()) <= votersMin {
+	if d.w.changingMembers() || voters(d.w.membership()) <= votersMin {
 		return
 	}
 	r := d.randomMember()

@@ -56,7 +56,7 @@ func (o *lateLeader) logs(id, message string, hold func(id string)) {
 // follower all the time, because the leader waits for one before it counts the next failure
 // (cluster/rafttransport/raft_w4_backoff.go).
 func (d *driver) lateFirstEntry() {
-	w, all, first := d.w, d.healthyMembers(), d.w.leading()
+	w, all, first := d.w, d.w.healthyMembers(), d.w.leading()
 	if len(all) < 3 || first == nil {
 		return
 	}

@@ -21,7 +21,7 @@ func (d *driver) crashAtWrite() { d.cutSoon(false) }
 
 // tornWrite does the same, and the last write may become durable in part.
 func (d *driver) tornWrite() {
-	if d.mayLose() {
+	if d.w.mayLose() {
 		d.cutSoon(true)
 	}
 }
@@ -43,28 +43,10 @@ func (d *driver) syncError() {
 	}
 }
 
-// mayLose reports whether one replica's disk may lose synced data: all members run on intact disks,
-// and none is being removed or replaced. Then a majority has, or will have, every committed entry.
-func (d *driver) mayLose() bool {
-	if d.changingMembers() {
-		return false
-	}
-	for _, r := range d.w.members() {
-		l, up := r.currentProcess()
-		if !up || r.locked(func(r *replica) bool { return r.broken }) {
-			return false
-		}
-		if surely, maybe := l.disk.Damaged(); surely || maybe || l.disk.HasFault(func(f disk.Faults) bool { return f.Lying || f.Tearing }) {
-			return false
-		}
-	}
-	return true
-}
-
 // syncLies lets syncs do nothing for a while and then cuts the power. Synced data is lost, so the
 // replica must not return under the same identity.
 func (d *driver) syncLies() {
-	if !d.mayLose() {
+	if !d.w.mayLose() {
 		return
 	}
 	r := d.victim()
@@ -157,7 +139,7 @@ func (d *driver) hungDisk() {
 
 // bitRot flips a bit on the disk of a running or stopped replica, and restarts the replica.
 func (d *driver) bitRot() {
-	if !d.mayLose() {
+	if !d.w.mayLose() {
 		return
 	}
 	r := d.victim()
@@ -207,7 +189,7 @@ func (d *driver) misread() {
 
 // lostDisk takes the disk of a replica away.
 func (d *driver) lostDisk() {
-	if !d.mayLose() {
+	if !d.w.mayLose() {
 		return
 	}
 	r := d.victim()

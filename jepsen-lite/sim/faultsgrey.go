@@ -95,7 +95,7 @@ func (d *driver) refuseEntry() {
 		}
 	}
 	d.restartAs(old, nextLevel)
-	l := d.handTo(old)
+	l := d.w.handTo(old)
 	if l == nil {
 		return
 	}
@@ -116,7 +116,7 @@ func (d *driver) refuseEntry() {
 // patient.
 func (d *driver) readyLeader() *replica {
 	d.w.heal()
-	if d.w.await(leaderTime) == nil || d.healthyMembers() == nil || !d.caughtUp() {
+	if d.w.await(leaderTime) == nil || d.w.healthyMembers() == nil || !d.w.caughtUp() {
 		return nil
 	}
 	r := d.w.leading()
@@ -126,35 +126,6 @@ func (d *driver) readyLeader() *replica {
 		}
 	}
 	return r
-}
-
-// caughtUp waits until every member follows closely, and reports whether they do.
-func (d *driver) caughtUp() bool {
-	for end := time.Now().Add(stepTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		ms := d.w.membership()
-		if len(ms) > 0 && !slices.ContainsFunc(ms, func(m cluster.Member) bool { return m.State != cluster.StateAlive || m.Lag > 100 }) {
-			return true
-		}
-	}
-	return false
-}
-
-// handTo transfers leadership to a replica. It returns its process, or nil.
-func (d *driver) handTo(to *replica) *process {
-	for end := time.Now().Add(20 * election); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		now := d.w.leading()
-		if now == nil {
-			continue
-		}
-		l, up := now.currentProcess()
-		if up && now == to {
-			return l
-		}
-		if up {
-			_ = l.command(func() error { return l.cluster.Transfer(to.id) })
-		}
-	}
-	return nil
 }
 
 // writesGoOn reports whether a write at one of the members succeeds within greyMax. If not, that is a

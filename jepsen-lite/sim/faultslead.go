@@ -42,26 +42,11 @@ func (d *driver) staleLeader() {
 	w.net.Heal()
 }
 
-// healthyMembers returns all members if all of them run and vote and no operation is changing the
-// membership; otherwise nil.
-func (d *driver) healthyMembers() []*replica {
-	all := d.w.members()
-	if d.changingMembers() || d.w.operators.Load() > 0 || voters(d.w.membership()) != len(all) {
-		return nil
-	}
-	for _, r := range all {
-		if _, up := r.currentProcess(); !up || r.locked(func(r *replica) bool { return r.broken }) {
-			return nil
-		}
-	}
-	return all
-}
-
 // fork makes two logs diverge. A leader and one follower have entries that no other replica has. A
 // second leader replaces them on that follower by an entry of its own. Then the first replica leads
 // again, and must not continue on the follower where it stopped before (S1).
 func (d *driver) fork() {
-	w, all, first := d.w, d.healthyMembers(), d.w.leading()
+	w, all, first := d.w, d.w.healthyMembers(), d.w.leading()
 	if len(all) < 5 || first == nil {
 		return
 	}
@@ -142,7 +127,7 @@ func (d *driver) propose(r *replica, n int) {
 // remaining members would have no running majority. The leader must refuse, and no replica may have
 // the removal in its log (S14).
 func (d *driver) removeUnfit() {
-	w, all, asked := d.w, d.healthyMembers(), d.w.leading()
+	w, all, asked := d.w, d.w.healthyMembers(), d.w.leading()
 	if asked == nil || len(all) != 3 && len(all) != 5 {
 		return
 	}

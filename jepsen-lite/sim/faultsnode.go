@@ -65,7 +65,7 @@ func (d *driver) unlabelNodes() bool {
 		in.Nodes = append(in.Nodes, input.LabelledNode{ID: n.id})
 	}
 	d.operate("unlabelled", false, in)
-	return d.operatorsDone()
+	return d.w.operatorsDone()
 }
 
 // operate makes an operator's calls, which must not be refused. With kill, the leader crashes after

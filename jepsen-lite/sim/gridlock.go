@@ -1,15 +1,8 @@
 package sim
 
 import (
-	"context"
-	"fmt"
-	"math"
-	"math/rand"
-	"time"
-
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -73,67 +66,4 @@ func wouldStart(st *state.State, eager bool) bool {
 		}
 	}
 	return false
-}
-
-// unlock ends a gridlock by killing an application. It returns false if there is no gridlock or no
-// replica answers within patience.
-func (d *driver) unlock(patience time.Duration) bool {
-	st := d.led()
-	if st == nil {
-		return false
-	}
-	id, locked := gridlock(st, d.w.opt.eager)
-	if !locked {
-		return false
-	}
-	d.note("%s is killed: nothing that is asked for fits beside all the AMs", id)
-	c := &caller{w: d.w, name: "unlock", rng: rand.New(rand.NewSource(d.rng.Int63()))}
-	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
-	defer cancel()
-	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
-	killed := ok && reply.Refused() == nil
-	if killed {
-		d.movedAt = time.Now()
-	}
-	return killed
-}
-
-// led returns a copy of the state that the leader has applied; nil without a leader.
-func (d *driver) led() *state.State {
-	r := d.w.leading()
-	if r == nil {
-		return nil
-	}
-	l, up := r.currentProcess()
-	if !up {
-		return nil
-	}
-	st, _, _ := l.machine.Planning(math.MaxUint64)
-	return st
-}
-
-// waiting describes for a report what each node has, and why each application waits.
-func (d *driver) waiting() string {
-	st := d.led()
-	if st == nil {
-		return ""
-	}
-	out := ""
-	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
-		out += fmt.Sprintf("\n%s (%s): %s of %s free, reserved: r%d", n.ID, n.State, n.Unallocated(), n.Total, n.Reservation)
-		return true
-	})
-	var x explain.Explainer
-	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
-		if a.State.Ended() {
-			return true
-		}
-		if e, err := x.Explain(st, a.ID); err != nil {
-			out += fmt.Sprintf("\n%s: %v", a.ID, err)
-		} else {
-			out += fmt.Sprintf("\n%s in %s, uses %s: %s: %s; asks %v, holds %v", a.ID, e.Queue, a.Used, e.Reason, e.Text, e.Asks, e.Reserved)
-		}
-		return true
-	})
-	return out
 }

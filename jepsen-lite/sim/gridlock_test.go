@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -24,9 +25,9 @@ func newLockable(t *testing.T, memory ...int64) *lockable {
 	}
 	k := &lockable{t, p, map[yarn.AttemptID]int32{}}
 	k.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: []byte("thirty-two bytes that never vary"), Properties: []input.Property{
-		{Name: prefix + "root.queues", Value: "a"}, {Name: prefix + "root.a.capacity", Value: "100"}, {Name: prefix + "maximum-am-resource-percent", Value: "1"}}})
+		{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"}, {Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}})
 	for i, mb := range memory {
-		k.do(&input.RegisterNode{ID: node("n" + string(rune('1'+i))), HTTPPort: 8042, Rack: "/r", Total: yarn.NewResource(mb, 64), Version: "virtual"})
+		k.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n" + string(rune('1'+i)), Port: 45454}, HTTPPort: 8042, Rack: "/r", Total: yarn.NewResource(mb, 64), Version: "virtual"})
 	}
 	return k
 }

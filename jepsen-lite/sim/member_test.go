@@ -117,7 +117,7 @@ func TestOperatorsResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, _ := s.leader(10 * election).currentProcess()
-		if (&driver{w: s.world}).noneLeft(); !s.votes(l, hurt.id) {
+		if s.world.noneLeft(); !s.votes(l, hurt.id) {
 			t.Errorf("%s is no voter: %+v", hurt.id, l.cluster.Members())
 		}
 		s.inStep(time.Minute)

@@ -17,7 +17,7 @@ const nextLevel = event.Level + 1
 // restarts a replica with the other program. When all replicas run the new program, it finalizes
 // the upgrade.
 func (d *driver) upgrade() {
-	final, all := d.levels()
+	final, all := d.w.levels()
 	switch {
 	case final:
 		return
@@ -44,21 +44,6 @@ func (d *driver) restartAs(r *replica, level uint32) {
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
 	d.w.newest = max(d.w.newest, level)
-}
-
-// levels reports whether any replica has applied the final upgrade, and whether all members run the
-// new program according to the leader.
-func (d *driver) levels() (final, all bool) {
-	final = d.w.check.FeatureLevel() >= nextLevel
-	ms := d.w.membership()
-	all = len(ms) > 0
-	for _, m := range ms {
-		all = all && m.Level >= nextLevel
-	}
-	for _, r := range d.w.members() { // some may not have joined yet
-		all = all && r.locked(func(r *replica) bool { return r.level >= nextLevel })
-	}
-	return final, all
 }
 
 // finalize raises the cluster's feature level, as `rmd upgrade finalize` does after it has checked

@@ -1,0 +1,32 @@
+package sim
+
+import (
+	"context"
+	"math/rand"
+	"time"
+
+	"rmd/scheduler/input"
+)
+
+// unlock ends a gridlock by killing an application. It returns false if there is no gridlock or no
+// replica answers within patience.
+func (d *driver) unlock(patience time.Duration) bool {
+	st := d.w.led()
+	if st == nil {
+		return false
+	}
+	id, locked := gridlock(st, d.w.opt.eager)
+	if !locked {
+		return false
+	}
+	d.note("%s is killed: nothing that is asked for fits beside all the AMs", id)
+	c := &caller{w: d.w, name: "unlock", rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
+	defer cancel()
+	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
+	killed := ok && reply.Refused() == nil
+	if killed {
+		d.movedAt = time.Now()
+	}
+	return killed
+}
