@@ -20,7 +20,6 @@ const (
 // and must not rise.
 var above = map[string]int{
 	"fsm/state":         9680,
-	"jepsen-lite/sim":   8320,
 	"scheduler/planner": 5150,
 	"transport/http/ui": 6050,
 

@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"time"
 
+	"rmd/jepsen-lite/sim/gridlock"
 	"rmd/scheduler/input"
 )
 
@@ -15,7 +16,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	if st == nil {
 		return false
 	}
-	id, locked := gridlock(st, d.w.opt.eager)
+	id, locked := gridlock.Find(st, d.w.opt.eager)
 	if !locked {
 		return false
 	}

@@ -1,4 +1,5 @@
-package sim
+// Package gridlock finds out whether a cluster can progress. It asks a planner over a copy of the state.
+package gridlock
 
 import (
 	"rmd/fsm/event"
@@ -11,12 +12,12 @@ import (
 // lockRounds is the number of heartbeats of each node that are tried: more than any locality delay.
 const lockRounds = 100
 
-// gridlock reports whether nothing can progress: AMs use the resources for which others wait, or
+// Find reports whether nothing can progress: AMs use the resources for which others wait, or
 // reservations fill the queues up to their limits, and none of these AMs will end. This can also
 // happen in YARN, where an operator must then kill an application; victim is such an application.
 // gridlock asks a planner what heartbeats would start, so it changes st. If the planner would start
 // something, there is no gridlock.
-func gridlock(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) {
+func Find(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) {
 	if runsTasks(st) || wouldStart(st, eager) {
 		return victim, false
 	}

@@ -1,4 +1,4 @@
-package sim
+package gridlock
 
 import (
 	"testing"
@@ -70,7 +70,7 @@ func (k *lockable) ask(id yarn.AttemptID, count, mb int64) {
 }
 
 func (k *lockable) locked() bool {
-	_, locked := gridlock(k.p.State().Fork(), false)
+	_, locked := Find(k.p.State().Fork(), false)
 	return locked
 }
 
