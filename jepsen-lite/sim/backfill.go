@@ -10,8 +10,8 @@ import (
 
 // lifetime returns the tag in which two of three applications declare how long their containers
 // run. Many of these declarations are wrong.
-func (w *world) lifetime(n int) []string {
-	if w.opt.backfill == "" || n%3 == 0 {
+func (o settings) lifetime(n int) []string {
+	if o.backfill == "" || n%3 == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, 1+n%9)}

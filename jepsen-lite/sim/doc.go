@@ -13,7 +13,7 @@
 //
 // The seed of a run determines the cluster, the load, the kinds of faults and their severity
 // (driver.go), and where goroutines are delayed: where raft writes logs and metrics, and at the
-// failpoints of internal/failpoint (yield.go). After the faults comes the calm, a phase without
+// failpoints of internal/failpoint (hooks.go). After the faults comes the calm, a phase without
 // faults, in which all work must end.
 //
 // The checker (package checker) is called for everything that happens. It checks what each replica applied (S1 to

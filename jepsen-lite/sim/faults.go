@@ -273,7 +273,7 @@ func (d *driver) reconfigure() {
 	d.changes++
 	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
 	preempt := w.opt.preempt && !d.oneIn(3)
-	req := c.keyed(&input.SetQueues{Properties: w.propertiesOf(queues, preempt), Author: c.name})
+	req := c.keyed(&input.SetQueues{Properties: w.opt.propertiesOf(queues, preempt), Author: c.name})
 	d.note("the queues get the shares %v, preemption: %v", pick, preempt)
 	w.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)

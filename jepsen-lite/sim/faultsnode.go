@@ -35,9 +35,6 @@ func (d *driver) forgetNode() {
 	})
 }
 
-// nodeLabels are the labels that labelNodes defines and assigns.
-var nodeLabels = []input.Label{{Name: "x", Exclusive: true}, {Name: "y"}}
-
 // labelNodes changes the labels of some nodes with containers and reservations, and which labels
 // are exclusive. The leader may crash right after the answer.
 func (d *driver) labelNodes() {

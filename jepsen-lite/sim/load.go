@@ -126,9 +126,9 @@ func (l *load) client(c *caller) {
 		l.jobs[name] = j
 		l.mu.Unlock()
 		user := "u" + c.name[6:]
-		q := l.w.destination(c.rng, user)
+		q := l.w.opt.destination(c.rng, user)
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
-		in.Tags = append(j.gang(n), l.w.lifetime(n)...)
+		in.Tags = append(j.gang(n), l.w.opt.lifetime(n)...)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
 		}

@@ -136,7 +136,7 @@ func (q *manyQueues) wave(users int) {
 // once, so that a wave leaves only queues behind.
 func (q *manyQueues) configure() {
 	weight := 1 + q.check.Submissions()%3
-	props := append(q.propertiesOf(q.opt.queues, false),
+	props := append(q.opt.propertiesOf(q.opt.queues, false),
 		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
 		input.Property{Name: prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
 	q.plan(&input.SetQueues{Properties: props, Author: "operator"})

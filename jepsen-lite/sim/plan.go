@@ -53,16 +53,6 @@ func drawPlan(seed int64, opt Options) plan {
 	return p
 }
 
-// vary sets what follows from the number of the seed, so that a few seeds in a row have all values.
-func (o *settings) vary(seed int64) {
-	o.preempt, o.selector = seed%2 == 0, [8]string{0: "yarn"}[seed%8]
-	o.ranked = o.preempt && seed%6 != 2
-	o.users, o.managed, o.kerberos = seed%3 == 0, seed%5 < 2, seed/2%4 == 0
-	o.backfill = [...]string{"", "", "preemptable", "preemptable", "preemptable", "declared", "declared"}[seed%7]
-	o.reserveNode = [...]string{"", "earliest", "first"}[seed/2%3]
-	o.nodeOrder = [...]string{"", "spread", "pack", "lifetime"}[seed/3%4]
-}
-
 // drawKinds draws which kinds of faults a seed has, and their weights, so that each kind dominates
 // in some seeds. A kind with a large weight occurs several times in the result.
 func drawKinds(rng *rand.Rand, p Profile) []string {

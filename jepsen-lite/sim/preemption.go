@@ -3,7 +3,7 @@ package sim
 import "strconv"
 
 // preemptionOf sets the properties of preemption. The waits are short, because a run takes minutes.
-func (w *world) preemptionOf(queues []queue, set func(k, v string)) {
+func (o settings) preemptionOf(queues []queue, set func(k, v string)) {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	set("yarn.resourcemanager.scheduler.monitor.enable", "true")
 	set(monitor+"monitoring_interval", "1000")
@@ -11,12 +11,12 @@ func (w *world) preemptionOf(queues []queue, set func(k, v string)) {
 	set(monitor+"max_ignored_over_capacity", "0")
 	set(monitor+"total_preemption_per_round", "1")
 	set(monitor+"natural_termination_factor", "1")
-	if w.opt.selector != "" {
-		set(prefix+"preemption.selector", w.opt.selector)
+	if o.selector != "" {
+		set(prefix+"preemption.selector", o.selector)
 		set(monitor+"intra-queue-preemption.enabled", "true")
 		set(monitor+"intra-queue-preemption.max-allowable-limit", "1")
 	}
-	if !w.opt.ranked {
+	if !o.ranked {
 		return
 	}
 	const underutilized = prefix + "ordering-policy.priority-utilization.underutilized-preemption."

@@ -265,7 +265,7 @@ func (l *process) options() server.Options {
 	c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease = heartbeat, election, lease
 	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.snapshotAfter), time.Second, uint(w.opt.trailing)
 	c.Disk.Reserve, c.Disk.Stop = disk.Reserve, disk.Stop
-	return server.Options{Config: c, Queues: w.queues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
+	return server.Options{Config: c, Queues: w.opt.firstQueues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
 		Peer: l.host,
 		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.Snapshots(), Transport: l.host,
 			Identity: &who, KeepIdentity: l.disk.Keep, FreeSpace: l.disk.Space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
@@ -281,17 +281,6 @@ func (l *process) options() server.Options {
 // forecastEvery is longer than rmd's default, because a forecast costs more than everything else in
 // a small cluster and does not change the state.
 const forecastEvery = 5 * time.Minute
-
-// How long nodes and AMs may be silent, and containers wait to be started.
-const (
-	nodeExpiry      = 10 * time.Second
-	attemptExpiry   = 30 * time.Second
-	containerExpiry = 20 * time.Second
-	silentNode      = 2 * time.Second // two intervals between heartbeats, by YARN's default
-)
-
-// keyRoll is how often a leader creates new master keys.
-const keyRoll = time.Minute
 
 // crash kills the process. Its disk keeps what was written, and its connections are reset. It
 // returns before the dead process has ended.

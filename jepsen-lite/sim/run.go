@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"math/rand"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -114,18 +113,4 @@ func (w *world) tally(res *result.Result, d *driver) {
 	res.Exits, res.Hits = w.exits, w.hits
 	w.mu.Unlock()
 	res.Kinds, res.Executed, res.Net = d.done, d.executed, w.net.Counted()
-}
-
-// drawSettings draws the cluster's settings. It never draws pipelines: when the guard ends the
-// goroutine of raft that sends, the goroutine of the library that reads the answers remains. A real
-// process that ends does not notice it, but a synctest bubble does.
-func drawSettings(rng *rand.Rand) settings {
-	pick := func(list ...uint64) uint64 { return list[rng.Intn(len(list))] }
-	opt := settings{replicas: 3, eager: rng.Intn(2) == 0, dominant: rng.Intn(2) == 0, inFlight: 1 + rng.Intn(2),
-		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0,
-		queues: []queue{{"a", "50"}, {"b", "30"}, {"c", "20"}}}
-	if rng.Intn(4) == 0 {
-		opt.replicas = 5
-	}
-	return opt
 }

@@ -33,7 +33,7 @@ func usersOf(set func(k, v string)) {
 // managedOf sets the properties of a managed parent and the placement rule for its leaves. It
 // returns queues after it has taken the parent's capacity from the largest of them. The capacity of
 // the template determines how many leaves are active at a time: 1, 2 or 10.
-func (w *world) managedOf(queues []queue, set func(k, v string)) []queue {
+func (o settings) managedOf(queues []queue, set func(k, v string)) []queue {
 	const m, template = prefix + "root." + managedName + ".", prefix + "root." + managedName + ".leaf-queue-template."
 	set(m+"capacity", strconv.Itoa(managedCapacity))
 	set(m+"maximum-capacity", "100")
@@ -62,12 +62,12 @@ func (w *world) managedOf(queues []queue, set func(k, v string)) []queue {
 // destination returns the queue that a client names: a configured one, one that the submission
 // creates if it does not exist, or "". With "", the placement rule chooses the user's leaf of the
 // managed parent.
-func (w *world) destination(rng *rand.Rand, user string) string {
-	q := w.opt.queues[rng.Intn(len(w.opt.queues))].name
-	if w.opt.users {
+func (o settings) destination(rng *rand.Rand, user string) string {
+	q := o.queues[rng.Intn(len(o.queues))].name
+	if o.users {
 		q = userQueue(rng, q, user)
 	}
-	if w.opt.managed && rng.Intn(3) == 0 {
+	if o.managed && rng.Intn(3) == 0 {
 		return ""
 	}
 	return q

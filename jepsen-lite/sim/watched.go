@@ -22,7 +22,7 @@ type watched struct {
 }
 
 // early is how much earlier than its interval a node or AM may expire. The leader looks at its
-// clock once a second, and may be delayed meanwhile (yield.go), so a late heartbeat may count as an
+// clock once a second, and may be delayed meanwhile (hooks.go), so a late heartbeat may count as an
 // earlier one.
 const early = 3 * time.Second
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,40 +19,9 @@ import (
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/disk"
 	"rmd/jepsen-lite/sim/network"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 )
-
-// settings are the properties of the cluster that a seed determines.
-type settings struct {
-	replicas      int
-	eager         bool
-	dominant      bool
-	inFlight      int
-	snapshotAfter uint64
-	trailing      uint64
-	yields        dial // how long goroutines are delayed where they race
-	lazyCancel    bool
-	pipelined     bool // Raft sends entries before earlier ones are acknowledged
-	fastPath      bool // without the guard against hashicorp/raft #695
-	preempt       bool // preemption is on
-	selector      string
-	ranked        bool   // preemption by queue priority and for balance is on
-	users         bool   // users have dynamic queues
-	kerberos      bool   // attempts get keys for the tokens of their clients
-	managed       bool   // placement rules use leaves of a managed parent
-	backfill      string // which containers borrow room of reserved nodes; empty: none
-	reserveNode   string // how reservations choose their nodes; empty: by mode
-	nodeOrder     string // empty: auto
-	queues        []queue
-}
-
-type queue struct{ name, capacity string }
-
-func plainSettings() settings {
-	return settings{replicas: 3, inFlight: 1, snapshotAfter: 8192, trailing: 2048, lazyCancel: true, queues: []queue{{"a", "100"}}}
-}
 
 // world is one simulated cluster. It is created inside a bubble of testing/synctest.
 type world struct {
@@ -89,7 +57,7 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.yield = &yielder{rng: rand.New(rand.NewSource(seed + 3)), dial: opt.yields}
+	w.yield = newYielder(seed+3, opt.yields)
 	w.net.OnVote, w.net.Pipelined = w.check.Voted, opt.pipelined
 	for i := range opt.replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i))))
@@ -142,85 +110,6 @@ func (w *world) boot() {
 	if err := w.rs[0].process.server.AwaitLeader(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-const prefix = "yarn.scheduler.capacity."
-
-// queues returns the first queue configuration.
-func (w *world) queues() []capacity.Property {
-	var out []capacity.Property
-	for _, p := range w.propertiesOf(w.opt.queues, w.opt.preempt) {
-		out = append(out, capacity.Property{Name: p.Name, Value: p.Value})
-	}
-	return out
-}
-
-// propertiesOf returns the properties of queues, timeouts of nodes, AMs and containers, and the
-// interval of new keys.
-func (w *world) propertiesOf(queues []queue, preempt bool) []input.Property {
-	var props []input.Property
-	set := func(k, v string) { props = append(props, input.Property{Name: k, Value: v}) }
-	names := ""
-	if w.opt.managed {
-		queues = w.managedOf(queues, set)
-		names = managedName + ","
-	}
-	for i, q := range queues {
-		if i > 0 {
-			names += ","
-		}
-		names += q.name
-		set(prefix+"root."+q.name+".capacity", q.capacity)
-		set(prefix+"root."+q.name+".maximum-capacity", "100")
-		set(prefix+"root."+q.name+".user-limit-factor", "10")
-		for _, label := range nodeLabels {
-			set(prefix+"root."+q.name+".accessible-node-labels."+label.Name+".capacity", q.capacity)
-		}
-	}
-	if w.opt.users {
-		names += ",users"
-		usersOf(set)
-	}
-	set("yarn.node-labels.enabled", "true")
-	set(prefix+"root.queues", names)
-	set(prefix+"maximum-am-resource-percent", "1")
-	expiry := func(of string, d time.Duration) {
-		set(of+".expiry-interval-ms", strconv.FormatInt(d.Milliseconds(), 10))
-	}
-	expiry("yarn.nm.liveness-monitor", nodeExpiry)
-	expiry("yarn.am.liveness-monitor", attemptExpiry)
-	expiry("yarn.resourcemanager.rm.container-allocation", containerExpiry)
-	for _, of := range []string{"container-tokens", "nm-tokens", "am-rm-tokens"} {
-		set("yarn.resourcemanager."+of+".master-key-rolling-interval-secs", strconv.Itoa(int(keyRoll.Seconds())))
-	}
-	set("yarn.resourcemanager.delegation.key.update-interval", strconv.FormatInt(keyRoll.Milliseconds(), 10))
-	if preempt {
-		w.preemptionOf(queues, set)
-	}
-	if w.opt.backfill != "" {
-		set(prefix+"root.backfill", w.opt.backfill)
-	}
-	if w.opt.reserveNode != "" {
-		set(prefix+"reservation.node", w.opt.reserveNode)
-	}
-	if w.opt.nodeOrder != "" {
-		w.nodeOrderOf(set)
-	}
-	if w.opt.lazyCancel {
-		set(prefix+"reservation.eager-cancel", "false")
-	}
-	if w.opt.dominant {
-		set(prefix+"resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
-	}
-	return props
-}
-
-// nodeOrderOf sets the order of nodes. One label has another one.
-func (w *world) nodeOrderOf(set func(k, v string)) {
-	orders := capacity.NodeOrders()
-	other := orders[(slices.Index(orders, w.opt.nodeOrder)+1)%len(orders)]
-	set(prefix+"node-order", w.opt.nodeOrder)
-	set(prefix+"root.accessible-node-labels."+nodeLabels[0].Name+".node-order", other)
 }
 
 // plan plans an input. It asks one replica after another until one answers. A refusal fails the
