@@ -11,6 +11,7 @@ import (
 
 	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/owner"
+	"rmd/jepsen-lite/sim/yield"
 )
 
 // bare is a cluster of hashicorp/raft alone, on the same simulated network, without rmd's guard,
@@ -91,7 +92,7 @@ func (*remembering) Persist(sink raft.SnapshotSink) error { return sink.Close() 
 func (*remembering) Release()                             {}
 
 func newBare(t *testing.T) *bare {
-	b := &bare{t: t, net: network.New(1), w: &world{yield: &yielder{}}}
+	b := &bare{t: t, net: network.New(1), w: &world{yield: &yield.Yielder{}}}
 	var conf raft.Configuration
 	for _, id := range []string{"a", "b", "c"} {
 		r := &bareReplica{id: id, logs: &hangingStore{InmemStore: raft.NewInmemStore()}, snaps: raft.NewInmemSnapshotStore()}

@@ -11,6 +11,7 @@ import (
 	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/result"
+	"rmd/jepsen-lite/sim/yield"
 )
 
 // Profile says which faults a run may inject: names of kinds or groups, separated by commas; "all",
@@ -148,7 +149,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	w := d.w
 	d.note("the calm")
 	w.check.Mark(history.Recovery)
-	w.yield.setDial(dialOff)
+	w.yield.Set(yield.Off)
 	w.heal()
 	begin := time.Now()
 	for w.await(leaderTime) == nil {

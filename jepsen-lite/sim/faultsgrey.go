@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/failpoint"
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/yield"
 	"rmd/scheduler/input"
 )
 
@@ -132,7 +133,7 @@ func (d *driver) readyLeader() *replica {
 // violation. It asks the leader first. Delays that are longer than an election timeout end meanwhile:
 // with them no leader may be elected in time, whatever the product does.
 func (d *driver) writesGoOn(why string) bool {
-	defer d.w.yield.withDial(dialOff)()
+	defer d.w.yield.With(yield.Off)()
 	c := &caller{w: d.w, name: "grey", rng: d.rng, at: max(slices.Index(d.w.members(), d.w.leading()), 0)}
 	ctx, cancel := context.WithTimeout(d.w.ctx, greyMax())
 	defer cancel()

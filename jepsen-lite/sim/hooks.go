@@ -41,7 +41,7 @@ func (w *world) atFailpoint(l *process, n failpoint.Name) {
 	if f := w.armed.Load(); f != nil {
 		(*f)(l, n)
 	}
-	w.yield.yield(rarePoint)
+	w.yield.Yield(rarePoint)
 }
 
 // countingSink receives raft's metrics. It delays the goroutine that updates them.
@@ -49,7 +49,7 @@ type countingSink struct{ metrics.BlackholeSink }
 
 func (*countingSink) delay() {
 	if l := current(); l != nil {
-		l.r.w.yield.yield(rareMetric)
+		l.r.w.yield.Yield(rareMetric)
 	}
 }
 
@@ -95,7 +95,7 @@ func (l raftLogger) logged(message string) {
 	if f := l.w.atLog.Load(); f != nil {
 		(*f)(l.id, message)
 	}
-	l.w.yield.yield(1)
+	l.w.yield.Yield(1)
 }
 
 // Trace implements hclog.Logger.

@@ -4,6 +4,7 @@ import (
 	"math/rand"
 	"time"
 
+	"rmd/jepsen-lite/sim/yield"
 	"rmd/scheduler/input"
 )
 
@@ -15,7 +16,7 @@ type settings struct {
 	inFlight      int
 	snapshotAfter uint64
 	trailing      uint64
-	yields        dial // how long goroutines are delayed where they race
+	yields        yield.Dial // how long goroutines are delayed where they race
 	lazyCancel    bool
 	pipelined     bool // Raft sends entries before earlier ones are acknowledged
 	fastPath      bool // without the guard against hashicorp/raft #695
@@ -43,7 +44,7 @@ func plainSettings() settings {
 func drawSettings(rng *rand.Rand) settings {
 	pick := func(list ...uint64) uint64 { return list[rng.Intn(len(list))] }
 	opt := settings{replicas: 3, eager: rng.Intn(2) == 0, dominant: rng.Intn(2) == 0, inFlight: 1 + rng.Intn(2),
-		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0,
+		snapshotAfter: pick(1, 7, 50, 500), trailing: pick(0, 1, 64, 10240), yields: yield.Dial(rng.Intn(3)), lazyCancel: rng.Intn(2) == 0,
 		queues: []queue{{"a", "50"}, {"b", "30"}, {"c", "20"}}}
 	if rng.Intn(4) == 0 {
 		opt.replicas = 5

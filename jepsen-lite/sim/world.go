@@ -19,6 +19,7 @@ import (
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/disk"
 	"rmd/jepsen-lite/sim/network"
+	"rmd/jepsen-lite/sim/yield"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 )
@@ -30,7 +31,7 @@ type world struct {
 	opt           settings
 	net           *network.Network
 	check         *checker.Checker
-	yield         *yielder
+	yield         *yield.Yielder
 	beforePropose atomic.Pointer[func(id string, entry []byte)]         // called before each proposal
 	atLog         atomic.Pointer[func(id, message string)]              // called where raft logs
 	armed         atomic.Pointer[func(l *process, name failpoint.Name)] // called at each failpoint
@@ -57,7 +58,7 @@ func newWorld(t testing.TB, seed int64, opt settings) *world {
 	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.yield = newYielder(seed+3, opt.yields)
+	w.yield = yield.New(seed+3, opt.yields)
 	w.net.OnVote, w.net.Pipelined = w.check.Voted, opt.pipelined
 	for i := range opt.replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i))))
@@ -333,7 +334,7 @@ func (w *world) stop() {
 	w.thaw()
 	w.armed.Store(nil)
 	w.atLog.Store(nil)
-	w.yield.setDial(0)
+	w.yield.Set(0)
 	for _, r := range w.members() {
 		r.crash()
 	}
