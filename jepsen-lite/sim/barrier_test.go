@@ -3,6 +3,8 @@ package sim
 import (
 	"testing"
 	"time"
+
+	"rmd/jepsen-lite/sim/settings"
 )
 
 // TestTrap697Barrier checks that a returning leader does not receive the same snapshot without end.
@@ -10,8 +12,8 @@ import (
 // the state machine. The entries after the snapshot were never committed, and the snapshot of its
 // successor is older. Seeds whose replicas keep no entries before a snapshot found this (L4).
 func TestTrap697Barrier(t *testing.T) {
-	opt := plainSettings()
-	opt.trailing = 0
+	opt := settings.Plain()
+	opt.Trailing = 0
 	tellStory(t, opt, func(s *story) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")

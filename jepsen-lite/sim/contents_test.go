@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/snapshot"
 )
 
 // TestContents compares contents with snapshot.Sum: both distinguish the same states, and replicas
 // that have applied the same entries have the same digest.
 func TestContents(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		mine, theirs := map[[32]byte]bool{}, map[[32]byte]bool{}
 		look := func() {
 			if !s.inStep(10 * election) {

@@ -10,6 +10,7 @@ import (
 	"rmd/cluster"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/settings"
 )
 
 // The faults of a disk, and how rmd must react to each.
@@ -57,7 +58,7 @@ func (s *story) replacedBy(r *replica, incarnation string) {
 // TestNoInodes checks that a replica whose file system has no inode left goes on with its log and
 // says that it cannot write snapshots, until it can again.
 func TestNoInodes(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.nine()
 		l, _ := s.follower().currentProcess()
 		newDriver(s.world, newLoad(s.world, 1)).crowd(l)
@@ -81,7 +82,7 @@ func TestNoInodes(t *testing.T) {
 func TestDiskCrashAtEveryStep(t *testing.T) {
 	for steps := 1; steps <= 12; steps++ {
 		for _, leads := range []bool{false, true} {
-			tellStory(t, plainSettings(), func(s *story) {
+			tellStory(t, settings.Plain(), func(s *story) {
 				r := s.follower()
 				if leads {
 					r = s.leader(10 * election)
@@ -99,7 +100,7 @@ func TestDiskCrashAtEveryStep(t *testing.T) {
 
 // TestDiskTorn checks that rmd finds a torn write by its checksum and does not start on that disk.
 func TestDiskTorn(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		r := s.follower()
 		s.submitApps("app1")
 		s.inStep(time.Minute)
@@ -127,7 +128,7 @@ func TestDiskTorn(t *testing.T) {
 // and does not write again.
 func TestDiskSyncError(t *testing.T) {
 	for _, leads := range []bool{false, true} {
-		tellStory(t, plainSettings(), func(s *story) {
+		tellStory(t, settings.Plain(), func(s *story) {
 			r := s.follower()
 			if leads {
 				r = s.leader(10 * election)
@@ -143,7 +144,7 @@ func TestDiskSyncError(t *testing.T) {
 // TestDiskSyncLies lets syncs do nothing and then cuts the power. The replica must return under
 // another incarnation, and the other replicas must have all acknowledged operations.
 func TestDiskSyncLies(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		r := s.leader(10 * election)
 		l, _ := r.currentProcess()
 		l.disk.SetFaults(func(f *disk.Faults) { f.Lying = true })
@@ -156,7 +157,7 @@ func TestDiskSyncLies(t *testing.T) {
 // TestDiskRolledBack starts a replica on an older copy of its disk, under the same identity. Raft
 // forbids this. The checker must notice it, and the leader must notice it and stop the replica.
 func TestDiskRolledBack(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		r := s.follower()
 		l, _ := r.currentProcess()
 		s.submitApps("app1")
@@ -184,7 +185,7 @@ func TestDiskRolledBack(t *testing.T) {
 // leadership. Below the stop level it writes nothing and continues to run, and it writes again
 // after space was freed. If a write nevertheless fails because the disk is full, the process stops.
 func TestDiskSpace(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		old := s.leader(10 * election)
 		l, _ := old.currentProcess()
 		l.disk.SetFaults(func(f *disk.Faults) { f.Free = disk.Reserve - 1 })
@@ -220,7 +221,7 @@ func TestDiskSpace(t *testing.T) {
 // TestDiskSlow checks that the cluster serves requests if each write of the leader takes at least a
 // fifth of a second, under this leader or another one.
 func TestDiskSlow(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		l, _ := s.leader(10 * election).currentProcess()
 		l.disk.SetFaults(func(f *disk.Faults) { f.Slow, f.Hindered = 100, true })
 		begin := time.Now()
@@ -236,7 +237,7 @@ func TestDiskSlow(t *testing.T) {
 func TestDiskRot(t *testing.T) {
 	for what, rot := range map[string]func(*disk.Disk) bool{"log": (*disk.Disk).RotLog, "value": (*disk.Disk).RotValue} {
 		t.Run(what, func(t *testing.T) {
-			tellStory(t, plainSettings(), func(s *story) {
+			tellStory(t, settings.Plain(), func(s *story) {
 				r := s.follower()
 				s.submitApps("app1", "app2")
 				s.inStep(time.Minute)
@@ -252,8 +253,8 @@ func TestDiskRot(t *testing.T) {
 		})
 	}
 	for _, older := range []bool{false, true} {
-		opt := plainSettings()
-		opt.trailing = 10240
+		opt := settings.Plain()
+		opt.Trailing = 10240
 		tellStory(t, opt, func(s *story) {
 			r := s.follower()
 			l, _ := r.currentProcess()
@@ -288,7 +289,7 @@ func TestDiskRot(t *testing.T) {
 // TestDiskMisread checks that rmd notices a read that returns the record of another index and does
 // not start. The next start reads correctly and must succeed.
 func TestDiskMisread(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		r := s.follower()
 		s.submitApps("app1", "app2")
 		r.crash()
@@ -311,7 +312,7 @@ func TestDiskMisread(t *testing.T) {
 // TestDiskLost checks that a replica with an empty disk does not vote under its old identity. It
 // votes only after the old identity was removed and the replica has joined again.
 func TestDiskLost(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		r := s.follower()
 		s.submitApps("app1")
 		r.crash()

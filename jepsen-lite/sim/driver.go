@@ -223,7 +223,7 @@ func (w *world) checkCalm(terms, installs int) {
 		w.check.Fail("L4: %d leaders were elected in the calm", n)
 	}
 	most := calmMax + len(w.members()) - 1
-	if w.opt.trailing <= 1 { // a follower that is one entry behind needs a snapshot
+	if w.opt.Trailing <= 1 { // a follower that is one entry behind needs a snapshot
 		most += trailingMax
 	}
 	if n := w.net.CountInstalls() - installs; n > most {

@@ -263,17 +263,17 @@ func (d *driver) reconfigure() {
 	w := d.w
 	shares := [][]string{{"50", "30", "20"}, {"10", "10", "80"}, {"34", "33", "33"}, {"90", "5", "5"}}
 	pick := shares[d.rng.Intn(len(shares))]
-	if len(w.opt.queues) != len(pick) {
+	if len(w.opt.Queues) != len(pick) {
 		return
 	}
-	queues := slices.Clone(w.opt.queues)
+	queues := slices.Clone(w.opt.Queues)
 	for i := range queues {
-		queues[i].capacity = pick[i]
+		queues[i].Capacity = pick[i]
 	}
 	d.changes++
 	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
-	preempt := w.opt.preempt && !d.oneIn(3)
-	req := c.keyed(&input.SetQueues{Properties: w.opt.propertiesOf(queues, preempt), Author: c.name})
+	preempt := w.opt.Preempt && !d.oneIn(3)
+	req := c.keyed(&input.SetQueues{Properties: w.opt.Properties(queues, preempt), Author: c.name})
 	d.note("the queues get the shares %v, preemption: %v", pick, preempt)
 	w.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)

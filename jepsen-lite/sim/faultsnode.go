@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 )
 
@@ -41,14 +42,14 @@ func (d *driver) labelNodes() {
 	in := &input.LabelNodes{}
 	for range 1 + d.rng.Intn(3) {
 		n := input.LabelledNode{ID: d.l.nodes[d.rng.Intn(len(d.l.nodes))].id}
-		if i := d.rng.Intn(1 + len(nodeLabels)); i > 0 {
-			n.Labels = []string{nodeLabels[i-1].Name}
+		if i := d.rng.Intn(1 + len(settings.Labels)); i > 0 {
+			n.Labels = []string{settings.Labels[i-1].Name}
 		}
 		if !slices.ContainsFunc(in.Nodes, func(o input.LabelledNode) bool { return o.ID == n.ID }) {
 			in.Nodes = append(in.Nodes, n)
 		}
 	}
-	set := &input.SetLabels{Labels: slices.Clone(nodeLabels), Change: true}
+	set := &input.SetLabels{Labels: slices.Clone(settings.Labels), Change: true}
 	set.Labels[1].Exclusive = d.oneIn(3)
 	kill := d.oneIn(3)
 	d.note("nodes get labels: %+v", in.Nodes)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/sim/settings"
 )
 
 // TestHungLeader checks that writes go on within greyMax when the leader hangs at any failpoint of
@@ -13,7 +14,7 @@ func TestHungLeader(t *testing.T) {
 	listen()
 	for _, at := range hangs {
 		t.Run(string(at), func(t *testing.T) {
-			tellStory(t, plainSettings(), func(s *story) {
+			tellStory(t, settings.Plain(), func(s *story) {
 				s.nine()
 				old := s.leader(10 * election)
 				d := newDriver(s.world, newLoad(s.world, 1))
@@ -34,7 +35,7 @@ func TestHungLeader(t *testing.T) {
 // TestRefusedEntry checks that writes go on within greyMax when all followers run an older program
 // and refuse an entry of the leader. The entry must have no effect.
 func TestRefusedEntry(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.nine()
 		d := newDriver(s.world, newLoad(s.world, 1))
 		d.refuseEntry()
@@ -53,7 +54,7 @@ func TestRefusedEntry(t *testing.T) {
 func TestUnreadLog(t *testing.T) {
 	for name, stalled := range map[string]bool{"stalled": true, "gone": false} {
 		t.Run(name, func(t *testing.T) {
-			tellStory(t, plainSettings(), func(s *story) {
+			tellStory(t, settings.Plain(), func(s *story) {
 				s.nine()
 				old := s.leader(10 * election)
 				newDriver(s.world, newLoad(s.world, 1)).breakLog(stalled)

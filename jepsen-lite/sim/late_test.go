@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -13,7 +14,7 @@ import (
 // from another replica and has since made calls that changed nothing. The late copy must not
 // receive the containers for which the AM waits.
 func TestLateAllocate(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		pull := func(asks ...input.Ask) *input.AllocateReply {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
 	"rmd/yarn"
@@ -126,9 +127,9 @@ func (l *load) client(c *caller) {
 		l.jobs[name] = j
 		l.mu.Unlock()
 		user := "u" + c.name[6:]
-		q := l.w.opt.destination(c.rng, user)
+		q := l.w.opt.Destination(c.rng, user)
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
-		in.Tags = append(j.gang(n), l.w.opt.lifetime(n)...)
+		in.Tags = append(j.gang(n), l.w.opt.LifetimeTag(n)...)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
 		}
@@ -197,8 +198,8 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
-	if l.w.opt.preempt && c.rng.Intn(5) == 0 {
-		to := l.w.opt.queues[c.rng.Intn(len(l.w.opt.queues))].name
+	if l.w.opt.Preempt && c.rng.Intn(5) == 0 {
+		to := l.w.opt.Queues[c.rng.Intn(len(l.w.opt.Queues))].Name
 		if _, ok := c.call(l.ctx, c.keyed(&input.MoveApplication{ID: id, Queue: to})); !ok {
 			return false
 		}
@@ -224,7 +225,7 @@ func (l *load) draw(rng *rand.Rand) job {
 			g.Host, g.Rack = fmt.Sprintf("n%d", 1+rng.Intn(4)), "/rack"
 		}
 		if rng.Intn(4) == 0 {
-			g.Label = nodeLabels[rng.Intn(len(nodeLabels))].Name
+			g.Label = settings.Labels[rng.Intn(len(settings.Labels))].Name
 		}
 		j.groups = append(j.groups, g)
 	}

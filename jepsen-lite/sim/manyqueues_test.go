@@ -16,6 +16,8 @@ import (
 	"rmd/internal/codec"
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/result"
+	"rmd/jepsen-lite/sim/settings"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
 	workload "rmd/workload/agent"
@@ -45,9 +47,9 @@ func TestManyQueues(t *testing.T) {
 			t.Fatalf("RMD_SIM_QUEUES is %q: a number of at least %d", text, 3*queuesAtOnce)
 		}
 	}
-	opt := plainSettings()
-	opt.snapshotAfter, opt.trailing, opt.users, opt.managed = 200, 0, true, true
-	opt.queues = []queue{{"a", "50"}, {"b", "50"}}
+	opt := settings.Plain()
+	opt.SnapshotAfter, opt.Trailing, opt.Users, opt.Managed = 200, 0, true, true
+	opt.Queues = []settings.Queue{{"a", "50"}, {"b", "50"}}
 	tellStory(t, opt, func(s *story) {
 		q := &manyQueues{story: s, load: newLoad(s.world, 1)}
 		q.load.begin(loadSize{nodes: 2})
@@ -136,9 +138,9 @@ func (q *manyQueues) wave(users int) {
 // once, so that a wave leaves only queues behind.
 func (q *manyQueues) configure() {
 	weight := 1 + q.check.Submissions()%3
-	props := append(q.opt.propertiesOf(q.opt.queues, false),
+	props := append(q.opt.Properties(q.opt.Queues, false),
 		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
-		input.Property{Name: prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
+		input.Property{Name: capacity.Prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
 	q.plan(&input.SetQueues{Properties: props, Author: "operator"})
 }
 

@@ -142,7 +142,7 @@ func (m *master) granted(g input.Granted) {
 	}
 	if n := m.l.agent(g.Node); n != nil {
 		most := 6000
-		if m.l.w.opt.preempt { // long enough to block others
+		if m.l.w.opt.Preempt { // long enough to block others
 			most = 40_000
 		}
 		n.start(g.Container, time.Duration(500+m.c.rng.Intn(most))*time.Millisecond)

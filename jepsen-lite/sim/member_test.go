@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"rmd/jepsen-lite/sim/settings"
 )
 
 // TestLateSnapshot checks a request to install a snapshot that arrives a second time, from a queue
 // or over a connection that the leader has given up. The follower has continued meanwhile. Its
 // state must not go back, and its log must keep its entries.
 func TestLateSnapshot(t *testing.T) {
-	opt := plainSettings()
-	opt.trailing = 0
+	opt := settings.Plain()
+	opt.Trailing = 0
 	tellStory(t, opt, func(s *story) {
 		s.addNodes(8, "n1")
 		lead := s.leader(10 * election)
@@ -54,8 +56,8 @@ func TestLateSnapshot(t *testing.T) {
 // TestMembers adds a fourth replica while a node is reserved, makes it a voter and then leader, and
 // removes the old leader. The reservation must survive.
 func TestMembers(t *testing.T) {
-	opt := plainSettings()
-	opt.trailing = 0
+	opt := settings.Plain()
+	opt.Trailing = 0
 	tellStory(t, opt, func(s *story) {
 		s.nine()
 		old := s.leader(10 * election)
@@ -103,7 +105,7 @@ func TestMembers(t *testing.T) {
 // TestOperatorsResume checks that an operator who gives up the replacement of a disk, because there
 // is no majority, completes it in the calm.
 func TestOperatorsResume(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		hurt := s.leader(10 * election)
 		other := s.rs[(slices.Index(s.rs, hurt)+1)%len(s.rs)]
 		other.crash()
@@ -128,7 +130,7 @@ func TestOperatorsResume(t *testing.T) {
 // permanently while the other replaces its disk. The replica is admitted with the new disk and
 // removed again.
 func TestRemovedDuringDiskReplacement(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		lead := s.leader(10 * election)
 		hurt := s.rs[(slices.Index(s.rs, lead)+1)%len(s.rs)]
 		hurt.crash()
@@ -161,8 +163,8 @@ func (s *story) votes(l *process, id string) bool {
 // TestPipelined checks that a reservation survives the end of the leader if Raft sends entries
 // before earlier ones are acknowledged, as on the real network.
 func TestPipelined(t *testing.T) {
-	opt := plainSettings()
-	opt.pipelined = true
+	opt := settings.Plain()
+	opt.Pipelined = true
 	tellStory(t, opt, func(s *story) {
 		s.nine()
 		time.Sleep(time.Second)

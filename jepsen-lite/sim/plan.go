@@ -8,12 +8,13 @@ import (
 
 	"rmd/jepsen-lite/sim/bubble"
 	"rmd/jepsen-lite/sim/result"
+	"rmd/jepsen-lite/sim/settings"
 )
 
 // plan is the run that a seed stands for: the cluster, its load and every fault with its time.
 type plan struct {
 	seed     int64 // of the random decisions of network, disks and load
-	settings settings
+	settings settings.Cluster
 	load     loadSize
 	length   time.Duration // time of load and faults, before the calm
 	steps    []planStep
@@ -33,8 +34,8 @@ const healStep = "heal"
 // drawPlan returns the plan of a seed.
 func drawPlan(seed int64, opt Options) plan {
 	rng := rand.New(rand.NewSource(seed))
-	p := plan{seed: seed, settings: drawSettings(rng), load: loadSize{nodes: 4, clients: 4, readers: readers}, length: opt.Faults}
-	p.settings.vary(seed)
+	p := plan{seed: seed, settings: settings.Draw(rng), load: loadSize{nodes: 4, clients: 4, readers: readers}, length: opt.Faults}
+	p.settings.Vary(seed)
 	between := func(least, more time.Duration) time.Duration {
 		return least + time.Duration(rng.Int63n(int64(more)))
 	}

@@ -259,17 +259,17 @@ func (l *process) options() server.Options {
 	w, who := l.r.w, l.disk.Identity()
 	c := config.Default()
 	c.ID, c.Cluster, c.Data, c.HTTP.Listen = l.r.id, who.ClusterName, "", "none"
-	if !w.opt.eager {
+	if !w.opt.Eager {
 		c.Scheduling = "heartbeat"
 	}
 	c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease = heartbeat, election, lease
-	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.snapshotAfter), time.Second, uint(w.opt.trailing)
+	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.SnapshotAfter), time.Second, uint(w.opt.Trailing)
 	c.Disk.Reserve, c.Disk.Stop = disk.Reserve, disk.Stop
-	return server.Options{Config: c, Queues: w.opt.firstQueues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
+	return server.Options{Config: c, Queues: w.opt.FirstQueues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
 		Peer: l.host,
 		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.Snapshots(), Transport: l.host,
-			Identity: &who, KeepIdentity: l.disk.Keep, FreeSpace: l.disk.Space, LowTrailing: true, HeartbeatFastPath: w.opt.fastPath},
-		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.inFlight, ForecastEvery: forecastEvery,
+			Identity: &who, KeepIdentity: l.disk.Keep, FreeSpace: l.disk.Space, LowTrailing: true, HeartbeatFastPath: w.opt.FastPath},
+		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.InFlight, ForecastEvery: forecastEvery,
 		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
 		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
 		Planner: func(p *planner.Planner) leader.Planner {

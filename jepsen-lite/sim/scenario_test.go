@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/jepsen-lite/sim/bubble"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -24,7 +25,7 @@ type story struct {
 }
 
 // tellStory runs a story in a bubble.
-func tellStory(t *testing.T, opt settings, f func(s *story)) {
+func tellStory(t *testing.T, opt settings.Cluster, f func(s *story)) {
 	bubble.Test(t, func(t *testing.T) {
 		s := &story{world: newWorld(t, 1, opt), apps: map[string]yarn.ApplicationID{}, resp: map[string]int32{}}
 		s.boot()
@@ -155,7 +156,7 @@ func (s *story) killLeader() (old, now *replica) {
 
 // TestScenario72ReservationSurvivesLeader kills the leader while a reservation is held.
 func TestScenario72ReservationSurvivesLeader(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.nine()
 		for range 7 {
 			s.beat("n1")
@@ -186,7 +187,7 @@ func TestScenario72ReservationSurvivesLeader(t *testing.T) {
 func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 	for _, reached := range []bool{false, true} {
 		t.Run(fmt.Sprintf("others have the entry %v", reached), func(t *testing.T) {
-			tellStory(t, plainSettings(), func(s *story) {
+			tellStory(t, settings.Plain(), func(s *story) {
 				s.nine()
 				s.allocate("app1")
 				old := s.leader(10 * election)
@@ -251,9 +252,9 @@ func fulfills(entry []byte) bool {
 func TestScenario74RestoreWithReservations(t *testing.T) {
 	var runs [2][]string
 	for i, disturbed := range []bool{false, true} {
-		opt := plainSettings()
-		opt.trailing = 0
-		opt.queues = []queue{{"a", "60"}, {"b", "40"}}
+		opt := settings.Plain()
+		opt.Trailing = 0
+		opt.Queues = []settings.Queue{{"a", "60"}, {"b", "40"}}
 		tellStory(t, opt, func(s *story) { runs[i] = s.seventyFour(disturbed) })
 	}
 	if len(runs[0]) < 8 {
@@ -359,7 +360,7 @@ func (s *story) decisions(after uint64) []string {
 // TestScenario75ExchangeAtomic checks that an exchange is one entry. No replica may have a state in
 // which the application has neither the reservation nor the container for which it was exchanged.
 func TestScenario75ExchangeAtomic(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.addNodes(8, "n0", "n1", "n2")
 		s.submit("app0", "a", 0, "")
 		s.ask("app0", 1, 1, 2)
@@ -419,7 +420,7 @@ func TestScenario75ExchangeAtomic(t *testing.T) {
 // TestFence checks that a batch has no effect if its leader appends it only after it has lost and
 // regained leadership, with entries of another leader in between.
 func TestFence(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.addNodes(8, "n1", "n2")
 		s.submit("app1", "a", 0, "")
 		a := s.leader(10 * election)

@@ -13,6 +13,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/bubble"
+	"rmd/jepsen-lite/sim/settings"
 )
 
 // Traps of hashicorp/raft. Most of them have two tests: one shows the trap in the library alone,
@@ -25,8 +26,8 @@ func TestTrap695(t *testing.T) {
 	for _, guarded := range []bool{false, true} {
 		two := false
 		bubble.Test(t, func(t *testing.T) {
-			opt := plainSettings()
-			opt.fastPath = !guarded
+			opt := settings.Plain()
+			opt.FastPath = !guarded
 			w := newWorld(t, 1, opt)
 			w.boot()
 			old := w.leader(10 * election)
@@ -79,8 +80,8 @@ func (s *story) divergent() (old, now *replica) {
 // TestTrap697 checks that a follower with diverging entries follows again after it was sent a
 // snapshot whose index is among these entries.
 func TestTrap697(t *testing.T) {
-	opt := plainSettings()
-	opt.trailing = 0
+	opt := settings.Plain()
+	opt.Trailing = 0
 	tellStory(t, opt, func(s *story) {
 		old, _ := s.divergent()
 		before := s.net.CountInstalls()
@@ -135,7 +136,7 @@ func isTimeoutNow(msg any) bool { _, ok := msg.(*raft.TimeoutNowRequest); return
 // TestTrap696 checks that a leader serves again after an interrupted leadership transfer, during
 // which it refuses everything.
 func TestTrap696(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		old := s.leader(10 * election)
 		s.net.HangOn(isTimeoutNow)
 		l, _ := old.currentProcess()
@@ -170,7 +171,7 @@ func TestTrap696Library(t *testing.T) {
 // TestTrap503 lets the leader's disk hang. Another replica must lead within the watchdog's limit,
 // and the process must stop (L5).
 func TestTrap503(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.addNodes(8, "n1")
 		old := s.leader(10 * election)
 		l, _ := old.currentProcess()
@@ -211,7 +212,7 @@ func TestTrap503Library(t *testing.T) {
 // TestTrapCommit checks a follower with entries that no other replica has. A request has a commit
 // index above the entries that it proves. The follower must not apply its own entries up to there.
 func TestTrapCommit(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		s.leader(10 * election)

@@ -16,7 +16,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 	if st == nil {
 		return false
 	}
-	id, locked := gridlock.Find(st, d.w.opt.eager)
+	id, locked := gridlock.Find(st, d.w.opt.Eager)
 	if !locked {
 		return false
 	}

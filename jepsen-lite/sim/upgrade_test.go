@@ -11,6 +11,7 @@ import (
 	"rmd/cluster/refusal"
 	"rmd/fsm/event"
 	"rmd/internal/exitcode"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 )
 
@@ -42,7 +43,7 @@ func (s *story) raise() *input.Fault {
 // with the old level must refuse to raise the level. When all replicas have the new one, the level
 // can be raised, and from then on no replica with an old program is admitted.
 func TestUpgrade(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		s.nine()
 		lead := s.leader(10 * election)
 		for _, r := range s.members() {
@@ -98,7 +99,7 @@ func TestUpgrade(t *testing.T) {
 // TestDowngradeTooLate checks that an old program stops on the data of a cluster with the new
 // level, with its own exit code. It must not skip what it does not understand.
 func TestDowngradeTooLate(t *testing.T) {
-	tellStory(t, plainSettings(), func(s *story) {
+	tellStory(t, settings.Plain(), func(s *story) {
 		for _, r := range s.members() {
 			s.restartAs(r, nextLevel)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -47,17 +48,17 @@ func (p *watched) Plan(now int64, req input.Request) (input.Reply, []event.Event
 		p.attempts[in.Attempt] = time.Now()
 	case *input.ExpireNode:
 		if at, heard := p.nodes[p.State().Nodes.Find(in.ID)]; heard && len(events) > 0 {
-			p.judge("node "+in.ID.String(), at, nodeExpiry)
+			p.judge("node "+in.ID.String(), at, settings.NodeExpiry)
 		}
 	case *input.NodeSilence:
 		for _, n := range in.Silent {
-			if at, heard := p.nodes[n.Node]; heard && time.Since(at) < silentNode {
+			if at, heard := p.nodes[n.Node]; heard && time.Since(at) < settings.SilentNode {
 				p.l.r.w.check.Fail("S11: %s marks node %d as silent %s after it was heard of", p.l.r.id, n.Node, time.Since(at))
 			}
 		}
 	case *input.ExpireAttempt:
 		if at, heard := p.attempts[in.Attempt]; heard && len(events) > 0 && !ending {
-			p.judge(in.Attempt.String(), at, attemptExpiry)
+			p.judge(in.Attempt.String(), at, settings.AttemptExpiry)
 		}
 	}
 	return reply, events

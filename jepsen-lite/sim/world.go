@@ -19,6 +19,7 @@ import (
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/disk"
 	"rmd/jepsen-lite/sim/network"
+	"rmd/jepsen-lite/sim/settings"
 	"rmd/jepsen-lite/sim/yield"
 	"rmd/scheduler/input"
 	"rmd/snapshot"
@@ -28,7 +29,7 @@ import (
 type world struct {
 	t             testing.TB
 	seed          int64
-	opt           settings
+	opt           settings.Cluster
 	net           *network.Network
 	check         *checker.Checker
 	yield         *yield.Yielder
@@ -54,13 +55,13 @@ type world struct {
 	hits      map[failpoint.Name]int
 }
 
-func newWorld(t testing.TB, seed int64, opt settings) *world {
-	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.kerberos), rng: rand.New(rand.NewSource(seed + 2)),
+func newWorld(t testing.TB, seed int64, opt settings.Cluster) *world {
+	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.Kerberos), rng: rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.yield = yield.New(seed+3, opt.yields)
-	w.net.OnVote, w.net.Pipelined = w.check.Voted, opt.pipelined
-	for i := range opt.replicas {
+	w.yield = yield.New(seed+3, opt.Yields)
+	w.net.OnVote, w.net.Pipelined = w.check.Voted, opt.Pipelined
+	for i := range opt.Replicas {
 		w.rs = append(w.rs, w.newReplica(string(rune('a'+i))))
 	}
 	w.found()

@@ -1,9 +1,9 @@
-package sim
+package settings
 
 import "strconv"
 
 // preemptionOf sets the properties of preemption. The waits are short, because a run takes minutes.
-func (o settings) preemptionOf(queues []queue, set func(k, v string)) {
+func (o Cluster) preemptionOf(queues []Queue, set func(k, v string)) {
 	const monitor = "yarn.resourcemanager.monitor.capacity.preemption."
 	set("yarn.resourcemanager.scheduler.monitor.enable", "true")
 	set(monitor+"monitoring_interval", "1000")
@@ -11,18 +11,18 @@ func (o settings) preemptionOf(queues []queue, set func(k, v string)) {
 	set(monitor+"max_ignored_over_capacity", "0")
 	set(monitor+"total_preemption_per_round", "1")
 	set(monitor+"natural_termination_factor", "1")
-	if o.selector != "" {
-		set(prefix+"preemption.selector", o.selector)
+	if o.Selector != "" {
+		set(prefix+"preemption.selector", o.Selector)
 		set(monitor+"intra-queue-preemption.enabled", "true")
 		set(monitor+"intra-queue-preemption.max-allowable-limit", "1")
 	}
-	if !o.ranked {
+	if !o.Ranked {
 		return
 	}
 	const underutilized = prefix + "ordering-policy.priority-utilization.underutilized-preemption."
 	set(prefix+"root.ordering-policy", "priority-utilization")
 	for i, q := range queues {
-		set(prefix+"root."+q.name+".priority", strconv.Itoa(i))
+		set(prefix+"root."+q.Name+".priority", strconv.Itoa(i))
 	}
 	set(underutilized+"enabled", "true")
 	set(underutilized+"reserved-container-delay-ms", "1000")

@@ -1,4 +1,4 @@
-package sim
+package settings
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 func usersOf(set func(k, v string)) {
 	const users, auto = prefix + "root.users.", prefix + "root.users.auto-queue-creation-v2."
 	set(users+"capacity", "0")
-	for _, label := range nodeLabels {
+	for _, label := range Labels {
 		set(users+"accessible-node-labels."+label.Name+".capacity", "0")
 	}
 	set(auto+"enabled", "true")
@@ -33,41 +33,41 @@ func usersOf(set func(k, v string)) {
 // managedOf sets the properties of a managed parent and the placement rule for its leaves. It
 // returns queues after it has taken the parent's capacity from the largest of them. The capacity of
 // the template determines how many leaves are active at a time: 1, 2 or 10.
-func (o settings) managedOf(queues []queue, set func(k, v string)) []queue {
+func (o Cluster) managedOf(queues []Queue, set func(k, v string)) []Queue {
 	const m, template = prefix + "root." + managedName + ".", prefix + "root." + managedName + ".leaf-queue-template."
 	set(m+"capacity", strconv.Itoa(managedCapacity))
 	set(m+"maximum-capacity", "100")
 	set(m+"auto-create-child-queue.enabled", "true")
-	set(template+"capacity", queues[0].capacity)
+	set(template+"capacity", queues[0].Capacity)
 	set(template+"maximum-capacity", "100")
 	set(template+"user-limit-factor", "10")
 	set(template+"auto-queue-creation-v2.queue-auto-removal.enable", "false")
-	for _, label := range nodeLabels {
+	for _, label := range Labels {
 		set(m+"accessible-node-labels."+label.Name+".capacity", strconv.Itoa(managedCapacity))
-		set(template+"accessible-node-labels."+label.Name+".capacity", queues[0].capacity)
+		set(template+"accessible-node-labels."+label.Name+".capacity", queues[0].Capacity)
 	}
 	set("yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval", "1000")
 	set(prefix+"queue-mappings", "u:%user:root."+managedName+".%user")
 	queues = slices.Clone(queues)
 	largest, capacity := 0, 0
 	for i, q := range queues {
-		if c, err := strconv.Atoi(q.capacity); err == nil && c > capacity {
+		if c, err := strconv.Atoi(q.Capacity); err == nil && c > capacity {
 			largest, capacity = i, c
 		}
 	}
-	queues[largest].capacity = strconv.Itoa(capacity - managedCapacity)
+	queues[largest].Capacity = strconv.Itoa(capacity - managedCapacity)
 	return queues
 }
 
-// destination returns the queue that a client names: a configured one, one that the submission
+// Destination returns the queue that a client names: a configured one, one that the submission
 // creates if it does not exist, or "". With "", the placement rule chooses the user's leaf of the
 // managed parent.
-func (o settings) destination(rng *rand.Rand, user string) string {
-	q := o.queues[rng.Intn(len(o.queues))].name
-	if o.users {
+func (o Cluster) Destination(rng *rand.Rand, user string) string {
+	q := o.Queues[rng.Intn(len(o.Queues))].Name
+	if o.Users {
 		q = userQueue(rng, q, user)
 	}
-	if o.managed && rng.Intn(3) == 0 {
+	if o.Managed && rng.Intn(3) == 0 {
 		return ""
 	}
 	return q

@@ -1,4 +1,4 @@
-package sim
+package settings
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 
 // Containers that borrow the free room of reserved nodes.
 
-// lifetime returns the tag in which two of three applications declare how long their containers
+// LifetimeTag returns the tag in which two of three applications declare how long their containers
 // run. Many of these declarations are wrong.
-func (o settings) lifetime(n int) []string {
-	if o.backfill == "" || n%3 == 0 {
+func (o Cluster) LifetimeTag(n int) []string {
+	if o.Backfill == "" || n%3 == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, 1+n%9)}
