@@ -57,6 +57,18 @@ func (n *agent) sleeps() bool {
 	return time.Now().Before(n.asleep)
 }
 
+// retire says that an operator begins to drain the node. It returns false if one does so already.
+func (n *agent) retire() bool {
+	if !n.retired.CompareAndSwap(false, true) {
+		return false
+	}
+	n.drains.Add(1)
+	return true
+}
+
+// serve says that the operator has taken the node back.
+func (n *agent) serve() { n.retired.Store(false) }
+
 // sleep makes the node silent for a while.
 func (n *agent) sleep(d time.Duration) {
 	n.mu.Lock()
@@ -81,7 +93,7 @@ func (n *agent) register() bool {
 	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && (retired || n.drains.Load() != drains) {
 		return false
 	} else if f != nil {
-		n.l.w.check.Fail("registration of %s is refused: %v", n.id, f)
+		n.l.check.Fail("registration of %s is refused: %v", n.id, f)
 		return false
 	}
 	r := reply.(*input.RegisterNodeReply)

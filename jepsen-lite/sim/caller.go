@@ -10,18 +10,37 @@ import (
 	"rmd/scheduler/input"
 )
 
+// Cluster is what a caller asks. at is the number of a member, modulo the number of members.
+type Cluster interface {
+	// Try makes a call once at a member. It returns false if the outcome is unknown.
+	Try(ctx context.Context, at int, req input.Request) (input.Reply, bool)
+	// Read makes a linearizable read at a member. It returns the index of the state, or 0 if the read
+	// failed.
+	Read(ctx context.Context, at int) uint64
+	// ReadStale reads the state of a member as soon as it is not older than an index.
+	ReadStale(ctx context.Context, at int, session uint64) uint64
+}
+
 // caller is a client of the cluster. It calls the same replica as long as that one answers. If the
 // outcome of a call is unknown, it repeats the same call at another replica.
 type caller struct {
-	w    *world
-	name string
-	rng  *rand.Rand
-	at   int // number of its replica, modulo the number of members
-	seq  int // number of calls with an idempotency key
+	cluster Cluster
+	name    string
+	rng     *rand.Rand
+	at      int // number of its replica, modulo the number of members
+	seq     int // number of calls with an idempotency key
 }
 
-// callTimeout is how long a caller waits for the answer of one replica.
-const callTimeout = 8 * time.Second
+// newCaller returns a client that begins with the first member.
+func newCaller(c Cluster, name string, rng *rand.Rand) *caller {
+	return &caller{cluster: c, name: name, rng: rng}
+}
+
+// startAt lets a caller begin with another member.
+func (c *caller) startAt(n int) *caller {
+	c.at = n
+	return c
+}
 
 // keyed returns a request with a new idempotency key of this caller.
 func (c *caller) keyed(in input.Input) input.Request {
@@ -48,33 +67,8 @@ func (c *caller) call(ctx context.Context, req input.Request) (input.Reply, bool
 
 // try makes a call once. It returns false if the outcome is unknown.
 func (c *caller) try(ctx context.Context, req input.Request) (input.Reply, bool) {
-	members := c.w.members()
-	r := members[c.at%len(members)]
-	l, up := r.currentProcess()
-	if !up {
-		return nil, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
-	l.host.Wake()
-	// The replica works on a copy, as if the call had come over a wire.
-	copied, err := input.DecodeRequest(input.EncodeRequest(nil, req))
-	if err != nil {
-		c.w.check.Fail("request of %T: %v", req.Input, err)
-		return nil, false
-	}
-	reply, index, err := l.forwarder.Do(ctx, copied)
-	l.host.Wake()
-	if l.ctx.Err() != nil || err != nil {
-		c.w.check.Unknown()
-		return nil, false
-	}
-	applied, _ := l.machine.Applied()
-	c.w.check.Acked(r.id, applied, req.Input, reply, index)
-	if reply, err = input.DecodeReply(req.Input, input.EncodeReply(nil, reply)); err != nil {
-		c.w.check.Fail("reply to %T: %v", req.Input, err)
-		return nil, false
-	}
-	return reply, true
+	return c.cluster.Try(ctx, c.at, req)
 }
+
+// read makes a linearizable read at the caller's replica.
+func (c *caller) read(ctx context.Context) uint64 { return c.cluster.Read(ctx, c.at) }

@@ -271,7 +271,7 @@ func (d *driver) reconfigure() {
 		queues[i].Capacity = pick[i]
 	}
 	d.changes++
-	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	c := newCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
 	preempt := w.opt.Preempt && !d.oneIn(3)
 	req := c.keyed(&input.SetQueues{Properties: w.opt.Properties(queues, preempt), Author: c.name})
 	d.note("the queues get the shares %v, preemption: %v", pick, preempt)

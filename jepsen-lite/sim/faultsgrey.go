@@ -134,7 +134,7 @@ func (d *driver) readyLeader() *replica {
 // with them no leader may be elected in time, whatever the product does.
 func (d *driver) writesGoOn(why string) bool {
 	defer d.w.yield.With(yield.Off)()
-	c := &caller{w: d.w, name: "grey", rng: d.rng, at: max(slices.Index(d.w.members(), d.w.leading()), 0)}
+	c := newCaller(d.w, "grey", d.rng).startAt(max(slices.Index(d.w.members(), d.w.leading()), 0))
 	ctx, cancel := context.WithTimeout(d.w.ctx, greyMax())
 	defer cancel()
 	for ; sleep.For(ctx, election/5); c.at++ {

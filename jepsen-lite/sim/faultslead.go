@@ -34,7 +34,7 @@ func (d *driver) staleLeader() {
 	w.net.Isolate(r.id, true, true)
 	ctx, cancel := context.WithTimeout(w.ctx, lease+stands)
 	defer cancel()
-	c := &caller{w: w, name: "stale", rng: rand.New(rand.NewSource(d.rng.Int63())), at: slices.Index(w.members(), r)}
+	c := newCaller(w, "stale", rand.New(rand.NewSource(d.rng.Int63()))).startAt(slices.Index(w.members(), r))
 	for sleep.For(ctx, time.Duration(20+d.rng.Intn(100))*time.Millisecond) {
 		c.read(ctx)
 	}

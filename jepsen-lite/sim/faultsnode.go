@@ -71,7 +71,7 @@ func (d *driver) unlabelNodes() bool {
 func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 	w := d.w
 	d.changes++
-	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	c := newCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
 	w.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()
@@ -103,18 +103,17 @@ func (d *driver) crashLeading() {
 // drain has begun.
 func (d *driver) retire(what string, then func(context.Context, *caller, *agent) bool) {
 	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
-	if !n.retired.CompareAndSwap(false, true) {
+	if !n.retire() {
 		return
 	}
-	n.drains.Add(1)
 	w := d.w
 	d.changes++
-	c := &caller{w: w, name: fmt.Sprintf("operator%d", d.changes), rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	c := newCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
 	in := &input.DrainNode{ID: n.id, Now: what == "forgotten" || d.oneIn(4), DeadlineMillis: time.Now().UnixMilli() + d.rng.Int63n(30_000)}
 	kill := d.oneIn(3)
 	d.note("node %s is to be %s", n.id, what)
 	w.ops.Go(func() {
-		defer n.retired.Store(false)
+		defer n.serve()
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()
 		if _, ok := c.call(ctx, c.keyed(in)); ok {

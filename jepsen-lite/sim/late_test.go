@@ -27,7 +27,7 @@ func TestLateAllocate(t *testing.T) {
 		pull()
 		pull()
 		s.beat("n1") // the container is allocated, and the AM does not know yet
-		c := &caller{w: s.world, name: "late", rng: rand.New(rand.NewSource(1))}
+		c := newCaller(s.world, "late", rand.New(rand.NewSource(1)))
 		if r, ok := c.call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil || r.Refused().Reason != input.WrongResponse {
 			t.Errorf("the late copy is answered %+v, %v", r, ok)
 		}

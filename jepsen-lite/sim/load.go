@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	workload "rmd/workload/agent"
@@ -16,12 +17,14 @@ import (
 
 // load has the simulated nodes, AMs and clients of one run.
 type load struct {
-	w      *world
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	nodes  []*agent
-	rng    *rand.Rand
+	cluster Cluster
+	check   *checker.Checker
+	opt     settings.Cluster
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	nodes   []*agent
+	rng     *rand.Rand
 
 	mu      sync.Mutex
 	masters map[yarn.AttemptID]*master
@@ -37,8 +40,9 @@ type job struct {
 	seed      int64
 }
 
-func newLoad(w *world, seed int64) *load {
-	l := &load{w: w, rng: rand.New(rand.NewSource(seed)), masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
+// newLoad returns a load that has not begun.
+func newLoad(c Cluster, check *checker.Checker, opt settings.Cluster, seed int64) *load {
+	l := &load{cluster: c, check: check, opt: opt, rng: rand.New(rand.NewSource(seed)), masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -47,7 +51,7 @@ func newLoad(w *world, seed int64) *load {
 func (l *load) caller(name string) *caller {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &caller{w: l.w, name: name, rng: rand.New(rand.NewSource(l.rng.Int63())), at: l.rng.Intn(64)}
+	return newCaller(l.cluster, name, rand.New(rand.NewSource(l.rng.Int63()))).startAt(l.rng.Intn(64))
 }
 
 // loadSize has the numbers of simulated nodes and clients.
@@ -114,7 +118,7 @@ func (l *load) client(c *caller) {
 		l.mu.Unlock()
 	}()
 	for n := 1; !l.demandStopped(); n++ {
-		if l.w.check.Running() > backlogMax {
+		if l.check.Running() > backlogMax {
 			n--
 			if !sleep.For(l.ctx, time.Second) {
 				return
@@ -127,9 +131,9 @@ func (l *load) client(c *caller) {
 		l.jobs[name] = j
 		l.mu.Unlock()
 		user := "u" + c.name[6:]
-		q := l.w.opt.Destination(c.rng, user)
+		q := l.opt.Destination(c.rng, user)
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
-		in.Tags = append(j.gang(n), l.w.opt.LifetimeTag(n)...)
+		in.Tags = append(j.gang(n), l.opt.LifetimeTag(n)...)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
 		}
@@ -150,7 +154,7 @@ func (l *load) client(c *caller) {
 		case f.Reason == input.NeverFits && in.Tags != nil:
 			continue // too few nodes are left for its gang
 		default:
-			l.w.check.Fail("submission of %s is refused: %v", name, f)
+			l.check.Fail("submission of %s is refused: %v", name, f)
 			return
 		}
 		id := reply.(*input.SubmitApplicationReply).ID
@@ -174,12 +178,12 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 		return false
 	}
 	if r, same := reply.(*input.SubmitApplicationReply); reply.Refused() != nil || !same || r.ID != id {
-		l.w.check.Fail("S5: the submission of %s under the same key is answered %+v, it was %s", in.Name, reply, id)
+		l.check.Fail("S5: the submission of %s under the same key is answered %+v, it was %s", in.Name, reply, id)
 	}
 	in.Name += "-other"
 	req.Input, req.BodyHash = &in, req.BodyHash+1
 	if reply, ok = c.call(l.ctx, req); ok && reply.Refused() == nil {
-		l.w.check.Fail("S5: another submission under the key of %s is taken", in.Name)
+		l.check.Fail("S5: another submission under the key of %s is taken", in.Name)
 	}
 	return ok
 }
@@ -198,8 +202,8 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
-	if l.w.opt.Preempt && c.rng.Intn(5) == 0 {
-		to := l.w.opt.Queues[c.rng.Intn(len(l.w.opt.Queues))].Name
+	if l.opt.Preempt && c.rng.Intn(5) == 0 {
+		to := l.opt.Queues[c.rng.Intn(len(l.opt.Queues))].Name
 		if _, ok := c.call(l.ctx, c.keyed(&input.MoveApplication{ID: id, Queue: to})); !ok {
 			return false
 		}
@@ -242,6 +246,13 @@ func (j *job) gang(n int) []string {
 	return []string{fmt.Sprintf("%spriority=%d,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].Priority, j.groups[0].Count, shape, 3+n%20)}
 }
 
+// add adds an unmanaged application that a caller submits under a name.
+func (l *load) add(name string, groups ...workload.Group) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.jobs[name] = job{unmanaged: true, groups: groups}
+}
+
 // startMaster starts an application's AM. node is the node of its container.
 func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 	l.mu.Lock()
@@ -262,7 +273,7 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 // nameOf returns the name of an application by its id, from the ledger. A real AM gets it in its
 // launch context.
 func (l *load) nameOf(id yarn.ApplicationID) string {
-	a, _ := l.w.check.App(id.Seq)
+	a, _ := l.check.App(id.Seq)
 	return a.Name
 }
 

@@ -51,7 +51,7 @@ func TestManyQueues(t *testing.T) {
 	opt.SnapshotAfter, opt.Trailing, opt.Users, opt.Managed = 200, 0, true, true
 	opt.Queues = []settings.Queue{{"a", "50"}, {"b", "50"}}
 	tellStory(t, opt, func(s *story) {
-		q := &manyQueues{story: s, load: newLoad(s.world, 1)}
+		q := &manyQueues{story: s, load: newLoad(s.world, s.check, s.opt, 1)}
 		q.load.begin(loadSize{nodes: 2})
 		for q.users < users && !t.Failed() && !s.check.Broken() {
 			q.wave(min(queuesAtOnce, users-q.users))
@@ -151,7 +151,7 @@ func (q *manyQueues) underFire(calls int, call func(c *caller, i int)) {
 	shot := make(chan *replica, 1)
 	for k := range queueCallers {
 		wg.Go(func() {
-			c := &caller{w: q.world, name: fmt.Sprintf("caller%d", k), rng: rand.New(rand.NewSource(int64(100*q.waves + k))), at: k}
+			c := newCaller(q.world, fmt.Sprintf("caller%d", k), rand.New(rand.NewSource(int64(100*q.waves+k)))).startAt(k)
 			for i := next.Add(1) - 1; i < int64(calls); i = next.Add(1) - 1 {
 				call(c, int(i))
 				if done.Add(1) == int64(calls/2) {
@@ -212,9 +212,7 @@ func (q *manyQueues) regulars() {
 		if i < regulars {
 			queue = ""
 		}
-		q.load.mu.Lock()
-		q.load.jobs[name] = job{unmanaged: true, groups: []workload.Group{{Priority: 1, Count: 2, Size: yarn.NewResource(1024, 1)}}}
-		q.load.mu.Unlock()
+		q.load.add(name, workload.Group{Priority: 1, Count: 2, Size: yarn.NewResource(1024, 1)})
 		q.load.startMaster(name, yarn.AttemptID{App: q.submitAs(c, name, user, queue), Attempt: 1}, nil)
 	}
 }

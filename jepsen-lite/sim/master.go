@@ -41,7 +41,7 @@ func (m *master) run() {
 	}
 	reply, ok := m.c.call(m.ctx, input.Request{Input: &input.FinishAttempt{Attempt: m.id, Final: yarn.FinalSucceeded}})
 	if ok && reply.Refused() != nil && !m.attemptEnded() {
-		m.l.w.check.Fail("the end of %s is refused: %v", m.id, reply.Refused())
+		m.l.check.Fail("the end of %s is refused: %v", m.id, reply.Refused())
 	}
 	if ok && reply.Refused() == nil && m.node != nil {
 		m.node.finished(m)
@@ -52,7 +52,7 @@ func (m *master) run() {
 func (m *master) succeed() {
 	var name string
 	next := yarn.AttemptID{App: m.id.App}
-	if a, ok := m.l.w.check.App(m.id.App.Seq); ok && !a.State.Ended() {
+	if a, ok := m.l.check.App(m.id.App.Seq); ok && !a.State.Ended() {
 		name, next.Attempt = a.Name, a.Attempt
 	}
 	if m.node == nil && m.ctx.Err() == nil && next.Attempt > m.id.Attempt {
@@ -63,7 +63,7 @@ func (m *master) succeed() {
 // register repeats the call until the AM is registered. It returns false if the attempt is over.
 func (m *master) register() bool {
 	for {
-		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.w.check.Entropy(m.id)}})
+		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.check.Entropy(m.id)}})
 		switch {
 		case !ok:
 			return false
@@ -81,7 +81,7 @@ func (m *master) register() bool {
 // attemptEnded reports whether the attempt has ended, according to the ledger. A real AM learns
 // this from its client or node.
 func (m *master) attemptEnded() bool {
-	a, ok := m.l.w.check.App(m.id.App.Seq)
+	a, ok := m.l.check.App(m.id.App.Seq)
 	return ok && (a.State.Ended() || a.Attempt != m.id.Attempt)
 }
 
@@ -92,7 +92,7 @@ func (m *master) allocate() bool {
 	}
 	in := m.am.Allocate()
 	in.FromAM = true
-	since := m.l.w.check.Terms()
+	since := m.l.check.Terms()
 	reply, ok := m.c.call(m.ctx, input.Request{Input: in})
 	if !ok {
 		return false
@@ -105,12 +105,12 @@ func (m *master) allocate() bool {
 		if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") { // no node is large enough at the moment
 			return true
 		}
-		if m.l.w.check.RegistersAgain(in, f, m.since) {
+		if m.l.check.RegistersAgain(in, f, m.since) {
 			m.again = true
 			return m.register()
 		}
 		if !m.attemptEnded() {
-			m.l.w.check.Fail("allocate %d of %s is refused: %v", in.Response, m.id, f)
+			m.l.check.Fail("allocate %d of %s is refused: %v", in.Response, m.id, f)
 		}
 		return false
 	}
@@ -142,7 +142,7 @@ func (m *master) granted(g input.Granted) {
 	}
 	if n := m.l.agent(g.Node); n != nil {
 		most := 6000
-		if m.l.w.opt.Preempt { // long enough to block others
+		if m.l.opt.Preempt { // long enough to block others
 			most = 40_000
 		}
 		n.start(g.Container, time.Duration(500+m.c.rng.Intn(most))*time.Millisecond)
@@ -151,6 +151,6 @@ func (m *master) granted(g input.Granted) {
 
 func (m *master) completed(s input.ContainerStatus) {
 	if !m.am.Completed(s) && s.ExitStatus != yarn.ExitSuccess && !m.again {
-		m.l.w.check.Fail("S12: %s is told of the end of %s, whose grant it never heard of: %+v", m.id, s.Container, s)
+		m.l.check.Fail("S12: %s is told of the end of %s, whose grant it never heard of: %+v", m.id, s.Container, s)
 	}
 }

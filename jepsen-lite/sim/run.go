@@ -82,7 +82,7 @@ func executeInBubble(t *testing.T, p plan) result.Result {
 	begin := time.Now()
 	w := newWorld(t, p.seed, p.settings)
 	w.boot()
-	l := newLoad(w, p.seed+20)
+	l := newLoad(w, w.check, w.opt, p.seed+20)
 	l.begin(p.load)
 	d := newDriver(w, l)
 	d.execute(p)

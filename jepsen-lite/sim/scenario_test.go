@@ -214,7 +214,7 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 				l, _ := old.currentProcess()
 				ctx, cancel := context.WithTimeout(l.ctx, 5*time.Second)
 				defer cancel()
-				c := &caller{w: s.world, name: "n1", rng: rand.New(rand.NewSource(1)), at: slices.Index(s.rs, old)}
+				c := newCaller(s.world, "n1", rand.New(rand.NewSource(1))).startAt(slices.Index(s.rs, old))
 				ended := []input.ContainerStatus{{Container: yarn.ContainerID{App: s.apps["app1"], Attempt: 1, Number: 2}, State: yarn.ContainerCompleted}}
 				if _, ok := c.try(ctx, input.Request{Input: &input.NodeHeartbeat{ID: node("n1"), Statuses: ended}}); ok {
 					t.Error("a leader that was killed before the commit has answered")
@@ -435,7 +435,7 @@ func TestFence(t *testing.T) {
 		})
 		done := make(chan bool)
 		go func() {
-			c := &caller{w: s.world, name: "late", rng: rand.New(rand.NewSource(1)), at: slices.Index(s.rs, a)}
+			c := newCaller(s.world, "late", rand.New(rand.NewSource(1))).startAt(slices.Index(s.rs, a))
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			in := &input.SubmitApplication{Name: "late", User: "u", Queue: "a", Unmanaged: true}

@@ -216,7 +216,7 @@ func TestTrapCommit(t *testing.T) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		s.leader(10 * election)
-		d := newDriver(s.world, newLoad(s.world, 1))
+		d := newDriver(s.world, newLoad(s.world, s.check, s.opt, 1))
 		d.rng = s.rng
 		d.lateFirstEntry()
 		if s.check.Outcome().Achieved["late first entry"] == 0 {

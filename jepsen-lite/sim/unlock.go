@@ -21,7 +21,7 @@ func (d *driver) unlock(patience time.Duration) bool {
 		return false
 	}
 	d.note("%s is killed: nothing that is asked for fits beside all the AMs", id)
-	c := &caller{w: d.w, name: "unlock", rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	c := newCaller(d.w, "unlock", rand.New(rand.NewSource(d.rng.Int63())))
 	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
 	defer cancel()
 	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})

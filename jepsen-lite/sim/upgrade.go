@@ -51,7 +51,7 @@ func (d *driver) restartAs(r *replica, level uint32) {
 func (d *driver) finalize() {
 	d.note("the upgrade is made final")
 	d.raising = true
-	c := &caller{w: d.w, name: "upgrade", rng: rand.New(rand.NewSource(d.rng.Int63()))}
+	c := newCaller(d.w, "upgrade", rand.New(rand.NewSource(d.rng.Int63())))
 	ctx, cancel := context.WithTimeout(d.w.ctx, 20*time.Second)
 	defer cancel()
 	if reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}}); ok && reply.Refused() == nil {

@@ -29,7 +29,7 @@ func (s *story) restartAs(r *replica, level uint32) {
 // raise asks to raise the level. It returns the refusal, or nil if the level was raised.
 func (s *story) raise() *input.Fault {
 	s.t.Helper()
-	c := &caller{w: s.world, name: "upgrade", rng: rand.New(rand.NewSource(1))}
+	c := newCaller(s.world, "upgrade", rand.New(rand.NewSource(1)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}})

@@ -119,7 +119,7 @@ func (w *world) boot() {
 func (w *world) plan(in input.Input) input.Reply {
 	w.t.Helper()
 	w.calls++
-	c := &caller{w: w, name: fmt.Sprintf("test%d", w.calls), rng: rand.New(rand.NewSource(1))}
+	c := newCaller(w, fmt.Sprintf("test%d", w.calls), rand.New(rand.NewSource(1)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	req := input.Request{Input: in}
