@@ -10,6 +10,7 @@ import (
 	"rmd/cluster"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 )
 
@@ -61,7 +62,7 @@ func TestNoInodes(t *testing.T) {
 	tellStory(t, settings.Plain(), func(s *story) {
 		s.nine()
 		l, _ := s.follower().currentProcess()
-		newDriver(s.world, newLoad(s.world, s.check, s.opt, 1)).crowd(l)
+		newDriver(s.world, load.New(s.world, s.check, s.opt, 1)).crowd(l)
 		if s.check.Outcome().Achieved["snapshot without an inode"] == 0 {
 			t.Fatal("no snapshot has failed")
 		}

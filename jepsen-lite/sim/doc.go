@@ -12,14 +12,30 @@
 //		faults ─▶ network, disks, clocks, processes, membership
 //
 // The seed of a run determines the cluster, the load, the kinds of faults and their severity
-// (driver.go), and where goroutines are delayed: where raft writes logs and metrics, and at the
+// (plan.go), and where goroutines are delayed: where raft writes logs and metrics, and at the
 // failpoints of internal/failpoint (hooks.go). After the faults comes the calm, a phase without
 // faults, in which all work must end.
 //
-// The checker (package checker) is called for everything that happens. It checks what each replica applied (S1 to
-// S3), the answers to callers (S4 to S6, S11, S12, S19), the log by package ledger (S3 to S10, S12,
-// S17, S18, S20), reads (S13), votes and memberships (S14), snapshots (S15), and the effects of
-// damage (S16). In the calm it checks L1 to L6.
+// The checker (package checker) is called for everything that happens. It checks what each replica
+// applied (S1 to S3), the answers to callers (S4 to S6, S11, S12, S19), the log by package ledger (S3
+// to S10, S12, S17, S18, S20), reads (S13), votes and memberships (S14), snapshots (S15), and the
+// effects of damage (S16). In the calm it checks L1 to L6.
+//
+// This package has the world with its replicas, and the driver, which injects faults. Begin with
+// world.go, replica.go, plan.go and driver.go. What stands alone is in the folders below:
+//
+//	bubble      a test in virtual time
+//	owner       which simulated process a goroutine belongs to
+//	network     the network between replicas
+//	disk        the disk of a replica, and its faults
+//	logpipe     the pipe of a process's log
+//	yield       delays where goroutines race
+//	settings    what a seed determines of a cluster, and its queues
+//	load        nodes, AMs and clients
+//	checker     the judgment of a run while it goes on
+//	clientkeys  the keys of attempts for the tokens of their clients (S21)
+//	gridlock    whether a cluster can progress
+//	result      results of seeds, summaries and totals
 //
 // # Choosing what runs
 //

@@ -10,6 +10,7 @@ import (
 	"rmd/jepsen-lite/history"
 	"rmd/jepsen-lite/ledger/statediff"
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/result"
 	"rmd/jepsen-lite/sim/yield"
 )
@@ -75,7 +76,7 @@ func (p Profile) has(k faultKind) bool {
 // driver injects faults.
 type driver struct {
 	w        *world
-	l        *load
+	l        *load.Load
 	rng      *rand.Rand // of the current fault
 	done     map[string]int
 	stuck    uint32 // an application that does not end
@@ -88,7 +89,7 @@ type driver struct {
 	lateSince time.Time
 }
 
-func newDriver(w *world, l *load) *driver {
+func newDriver(w *world, l *load.Load) *driver {
 	return &driver{w: w, l: l, rng: rand.New(rand.NewSource(w.seed)), done: map[string]int{}}
 }
 
@@ -157,7 +158,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		return 0, 0
 	}
 	leads = time.Since(begin)
-	d.l.stopDemand()
+	d.l.StopDemand()
 	w.check.Mark(history.Demand)
 	if !d.w.operatorsDone() || !d.unlabelNodes() || !w.inStep(stepTime) {
 		return leads, 0
@@ -180,8 +181,8 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 			continue
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
-			d.l.stop() // so that the load does not change what is read now
-			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.describe(d.stuck), d.w.waiting())
+			d.l.Stop() // so that the load does not change what is read now
+			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.Describe(d.stuck), d.w.waiting())
 			return leads, step
 		}
 	}
@@ -233,7 +234,7 @@ func (w *world) checkCalm(terms, installs int) {
 
 // unfinished describes the unfinished operations; empty if there are none.
 func (d *driver) unfinished() string {
-	if n := d.l.clientsLeft(); n > 0 {
+	if n := d.l.ClientsLeft(); n > 0 {
 		return fmt.Sprintf("%d clients wait for an answer; %s", n, d.w.describeProgress())
 	}
 	what, app := d.w.check.Unfinished()

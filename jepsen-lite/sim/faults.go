@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/failpoint"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/network"
 	"rmd/scheduler/input"
 )
@@ -252,9 +253,9 @@ func (d *driver) snapshot() {
 }
 
 func (d *driver) silence() {
-	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
-	d.note("node %s is silent", n.id)
-	n.sleep(time.Duration(1+d.rng.Intn(30)) * time.Second)
+	n := d.l.Nodes[d.rng.Intn(len(d.l.Nodes))]
+	d.note("node %s is silent", n.Id)
+	n.Sleep(time.Duration(1+d.rng.Intn(30)) * time.Second)
 }
 
 // reconfigure changes the capacities of the queues while they are in use, and turns preemption on
@@ -271,14 +272,14 @@ func (d *driver) reconfigure() {
 		queues[i].Capacity = pick[i]
 	}
 	d.changes++
-	c := newCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
+	c := load.NewCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
 	preempt := w.opt.Preempt && !d.oneIn(3)
-	req := c.keyed(&input.SetQueues{Properties: w.opt.Properties(queues, preempt), Author: c.name})
+	req := c.Keyed(&input.SetQueues{Properties: w.opt.Properties(queues, preempt), Author: c.Name})
 	d.note("the queues get the shares %v, preemption: %v", pick, preempt)
 	w.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()
-		if reply, ok := c.call(ctx, req); ok && reply.Refused() != nil {
+		if reply, ok := c.Call(ctx, req); ok && reply.Refused() != nil {
 			w.check.Fail("the shares %v are refused: %v", pick, reply.Refused())
 		} else if ok {
 			w.check.Achieved("reconfigured")

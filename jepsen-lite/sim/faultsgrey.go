@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/failpoint"
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/yield"
 	"rmd/scheduler/input"
 )
@@ -134,11 +135,11 @@ func (d *driver) readyLeader() *replica {
 // with them no leader may be elected in time, whatever the product does.
 func (d *driver) writesGoOn(why string) bool {
 	defer d.w.yield.With(yield.Off)()
-	c := newCaller(d.w, "grey", d.rng).startAt(max(slices.Index(d.w.members(), d.w.leading()), 0))
+	c := load.NewCaller(d.w, "grey", d.rng).StartAt(max(slices.Index(d.w.members(), d.w.leading()), 0))
 	ctx, cancel := context.WithTimeout(d.w.ctx, greyMax())
 	defer cancel()
-	for ; sleep.For(ctx, election/5); c.at++ {
-		if _, ok := c.try(ctx, input.Request{Input: &input.Audit{Who: c.name, Action: "write"}}); ok {
+	for ; sleep.For(ctx, election/5); c.At++ {
+		if _, ok := c.Try(ctx, input.Request{Input: &input.Audit{Who: c.Name, Action: "write"}}); ok {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/sleep"
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/load"
 )
 
 // Faults with leaders that do not know that they are deposed, with diverging logs, and with
@@ -34,9 +35,9 @@ func (d *driver) staleLeader() {
 	w.net.Isolate(r.id, true, true)
 	ctx, cancel := context.WithTimeout(w.ctx, lease+stands)
 	defer cancel()
-	c := newCaller(w, "stale", rand.New(rand.NewSource(d.rng.Int63()))).startAt(slices.Index(w.members(), r))
+	c := load.NewCaller(w, "stale", rand.New(rand.NewSource(d.rng.Int63()))).StartAt(slices.Index(w.members(), r))
 	for sleep.For(ctx, time.Duration(20+d.rng.Intn(100))*time.Millisecond) {
-		c.read(ctx)
+		c.Read(ctx)
 	}
 	w.atLog.Store(nil)
 	w.net.Heal()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rmd/internal/sleep"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 )
@@ -15,16 +16,16 @@ import (
 // drainNode drains a node with containers, with a deadline or at once. Some time later it ends the
 // drain, or takes the node back.
 func (d *driver) drainNode() {
-	d.retire("drained", func(ctx context.Context, c *caller, n *agent) bool {
-		return sleep.For(ctx, time.Duration(c.rng.Intn(40))*time.Second)
+	d.retire("drained", func(ctx context.Context, c *load.Caller, n *load.Node) bool {
+		return sleep.For(ctx, time.Duration(c.Rng.Intn(40))*time.Second)
 	})
 }
 
 // forgetNode drains a node and forgets it. The node registers again, possibly under another number.
 func (d *driver) forgetNode() {
-	d.retire("forgotten", func(ctx context.Context, c *caller, n *agent) bool {
+	d.retire("forgotten", func(ctx context.Context, c *load.Caller, n *load.Node) bool {
 		for range 20 { // AMs must first receive the ends of their containers on this node
-			reply, ok := c.call(ctx, c.keyed(&input.ForgetNode{ID: n.id}))
+			reply, ok := c.Call(ctx, c.Keyed(&input.ForgetNode{ID: n.Id}))
 			if ok && reply.Refused() == nil {
 				return true
 			}
@@ -41,7 +42,7 @@ func (d *driver) forgetNode() {
 func (d *driver) labelNodes() {
 	in := &input.LabelNodes{}
 	for range 1 + d.rng.Intn(3) {
-		n := input.LabelledNode{ID: d.l.nodes[d.rng.Intn(len(d.l.nodes))].id}
+		n := input.LabelledNode{ID: d.l.Nodes[d.rng.Intn(len(d.l.Nodes))].Id}
 		if i := d.rng.Intn(1 + len(settings.Labels)); i > 0 {
 			n.Labels = []string{settings.Labels[i-1].Name}
 		}
@@ -59,8 +60,8 @@ func (d *driver) labelNodes() {
 // unlabelNodes removes the labels of all nodes, so that they can serve the remaining asks.
 func (d *driver) unlabelNodes() bool {
 	in := &input.LabelNodes{}
-	for _, n := range d.l.nodes {
-		in.Nodes = append(in.Nodes, input.LabelledNode{ID: n.id})
+	for _, n := range d.l.Nodes {
+		in.Nodes = append(in.Nodes, input.LabelledNode{ID: n.Id})
 	}
 	d.operate("unlabelled", false, in)
 	return d.w.operatorsDone()
@@ -71,12 +72,12 @@ func (d *driver) unlabelNodes() bool {
 func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 	w := d.w
 	d.changes++
-	c := newCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
+	c := load.NewCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
 	w.ops.Go(func() {
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()
 		for _, in := range ins {
-			reply, ok := c.call(ctx, c.keyed(in))
+			reply, ok := c.Call(ctx, c.Keyed(in))
 			if !ok {
 				return
 			}
@@ -94,29 +95,29 @@ func (d *driver) operate(what string, kill bool, ins ...input.Input) {
 // crashLeading crashes the leader, except in the calm, for which the driver has started all
 // replicas.
 func (d *driver) crashLeading() {
-	if !d.l.demandStopped() {
+	if !d.l.DemandStopped() {
 		d.leading().crash()
 	}
 }
 
 // retire drains a node, calls then, and takes the node back. The leader may crash right after the
 // drain has begun.
-func (d *driver) retire(what string, then func(context.Context, *caller, *agent) bool) {
-	n := d.l.nodes[d.rng.Intn(len(d.l.nodes))]
-	if !n.retire() {
+func (d *driver) retire(what string, then func(context.Context, *load.Caller, *load.Node) bool) {
+	n := d.l.Nodes[d.rng.Intn(len(d.l.Nodes))]
+	if !n.Retire() {
 		return
 	}
 	w := d.w
 	d.changes++
-	c := newCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
-	in := &input.DrainNode{ID: n.id, Now: what == "forgotten" || d.oneIn(4), DeadlineMillis: time.Now().UnixMilli() + d.rng.Int63n(30_000)}
+	c := load.NewCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
+	in := &input.DrainNode{ID: n.Id, Now: what == "forgotten" || d.oneIn(4), DeadlineMillis: time.Now().UnixMilli() + d.rng.Int63n(30_000)}
 	kill := d.oneIn(3)
-	d.note("node %s is to be %s", n.id, what)
+	d.note("node %s is to be %s", n.Id, what)
 	w.ops.Go(func() {
-		defer n.serve()
+		defer n.Serve()
 		ctx, cancel := context.WithTimeout(w.ctx, operatorTime)
 		defer cancel()
-		if _, ok := c.call(ctx, c.keyed(in)); ok {
+		if _, ok := c.Call(ctx, c.Keyed(in)); ok {
 			if kill {
 				d.crashLeading()
 			}
@@ -124,6 +125,6 @@ func (d *driver) retire(what string, then func(context.Context, *caller, *agent)
 				w.check.Achieved(what)
 			}
 		}
-		c.call(w.ctx, c.keyed(&input.DrainNode{ID: n.id, Back: true})) // refused if it is in service or unknown
+		c.Call(w.ctx, c.Keyed(&input.DrainNode{ID: n.Id, Back: true})) // refused if it is in service or unknown
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 )
 
@@ -17,7 +18,7 @@ func TestHungLeader(t *testing.T) {
 			tellStory(t, settings.Plain(), func(s *story) {
 				s.nine()
 				old := s.leader(10 * election)
-				d := newDriver(s.world, newLoad(s.world, s.check, s.opt, 1))
+				d := newDriver(s.world, load.New(s.world, s.check, s.opt, 1))
 				d.hangAt(at)
 				if s.check.Outcome().Achieved["leader hung at "+string(at)] == 0 {
 					t.Error("writes do not go on")
@@ -37,7 +38,7 @@ func TestHungLeader(t *testing.T) {
 func TestRefusedEntry(t *testing.T) {
 	tellStory(t, settings.Plain(), func(s *story) {
 		s.nine()
-		d := newDriver(s.world, newLoad(s.world, s.check, s.opt, 1))
+		d := newDriver(s.world, load.New(s.world, s.check, s.opt, 1))
 		d.refuseEntry()
 		if s.check.Outcome().Achieved["entry refused"] == 0 {
 			t.Error("writes do not go on")
@@ -57,7 +58,7 @@ func TestUnreadLog(t *testing.T) {
 			tellStory(t, settings.Plain(), func(s *story) {
 				s.nine()
 				old := s.leader(10 * election)
-				newDriver(s.world, newLoad(s.world, s.check, s.opt, 1)).breakLog(stalled)
+				newDriver(s.world, load.New(s.world, s.check, s.opt, 1)).breakLog(stalled)
 				if s.check.Outcome().Achieved["log not read"] == 0 {
 					t.Error("writes do not go on")
 				}

@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -27,8 +28,8 @@ func TestLateAllocate(t *testing.T) {
 		pull()
 		pull()
 		s.beat("n1") // the container is allocated, and the AM does not know yet
-		c := newCaller(s.world, "late", rand.New(rand.NewSource(1)))
-		if r, ok := c.call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil || r.Refused().Reason != input.WrongResponse {
+		c := load.NewCaller(s.world, "late", rand.New(rand.NewSource(1)))
+		if r, ok := c.Call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil || r.Refused().Reason != input.WrongResponse {
 			t.Errorf("the late copy is answered %+v, %v", r, ok)
 		}
 		told := 0

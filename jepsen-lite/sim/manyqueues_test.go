@@ -15,6 +15,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/codec"
 	"rmd/jepsen-lite/sim/checker"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/result"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/capacity"
@@ -51,12 +52,12 @@ func TestManyQueues(t *testing.T) {
 	opt.SnapshotAfter, opt.Trailing, opt.Users, opt.Managed = 200, 0, true, true
 	opt.Queues = []settings.Queue{{"a", "50"}, {"b", "50"}}
 	tellStory(t, opt, func(s *story) {
-		q := &manyQueues{story: s, load: newLoad(s.world, s.check, s.opt, 1)}
-		q.load.begin(loadSize{nodes: 2})
+		q := &manyQueues{story: s, load: load.New(s.world, s.check, s.opt, 1)}
+		q.load.Begin(load.Size{Nodes: 2})
 		for q.users < users && !t.Failed() && !s.check.Broken() {
 			q.wave(min(queuesAtOnce, users-q.users))
 		}
-		q.load.stop()
+		q.load.Stop()
 		t.Log(q.summary())
 		c := s.check.Outcome().Counts
 		if n := users + q.waves*(regulars+1); c.Created != n+regulars || c.Removed != n {
@@ -71,7 +72,7 @@ func TestManyQueues(t *testing.T) {
 // manyQueues plays the waves.
 type manyQueues struct {
 	*story
-	load         *load
+	load         *load.Load
 	waves, users int // so far
 
 	records map[string]int // number of records by table, after the first wave
@@ -94,7 +95,7 @@ func (q *manyQueues) wave(users int) {
 	q.waves, q.users = q.waves+1, q.users+users
 	q.configure()
 	ids := make([]yarn.ApplicationID, users)
-	q.underFire(users, func(c *caller, i int) {
+	q.underFire(users, func(c *load.Caller, i int) {
 		user := fmt.Sprintf("u%05d", first+i)
 		path := "root.users." + user
 		if i%2 == 0 {
@@ -113,8 +114,8 @@ func (q *manyQueues) wave(users int) {
 	q.configure()
 	q.regulars()
 	q.restoreAndLead(behind)
-	q.underFire(users, func(c *caller, i int) {
-		reply, ok := c.call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
+	q.underFire(users, func(c *load.Caller, i int) {
+		reply, ok := c.Call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
 		if f := failure(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // an earlier try succeeded
 			q.check.Fail("the end of %s: %s", ids[i], f)
 		}
@@ -145,13 +146,13 @@ func (q *manyQueues) configure() {
 }
 
 // underFire makes calls from several callers and kills the leader after half of them.
-func (q *manyQueues) underFire(calls int, call func(c *caller, i int)) {
+func (q *manyQueues) underFire(calls int, call func(c *load.Caller, i int)) {
 	var next, done atomic.Int64
 	var wg sync.WaitGroup
 	shot := make(chan *replica, 1)
 	for k := range queueCallers {
 		wg.Go(func() {
-			c := newCaller(q.world, fmt.Sprintf("caller%d", k), rand.New(rand.NewSource(int64(100*q.waves+k)))).startAt(k)
+			c := load.NewCaller(q.world, fmt.Sprintf("caller%d", k), rand.New(rand.NewSource(int64(100*q.waves+k)))).StartAt(k)
 			for i := next.Add(1) - 1; i < int64(calls); i = next.Add(1) - 1 {
 				call(c, int(i))
 				if done.Add(1) == int64(calls/2) {
@@ -174,14 +175,14 @@ func (q *manyQueues) restart(r *replica) {
 }
 
 // submitAs submits an unmanaged application as Hadoop's clients do: it asks for an id first.
-func (q *manyQueues) submitAs(c *caller, name, user, queue string) yarn.ApplicationID {
-	reply, ok := c.call(q.ctx, input.Request{Input: &input.NewApplication{}})
+func (q *manyQueues) submitAs(c *load.Caller, name, user, queue string) yarn.ApplicationID {
+	reply, ok := c.Call(q.ctx, input.Request{Input: &input.NewApplication{}})
 	if f := failure(reply, ok); f != "" {
 		q.check.Fail("an id for %s: %s", name, f)
 		return yarn.ApplicationID{}
 	}
 	id := reply.(*input.NewApplicationReply).ID
-	reply, ok = c.call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
+	reply, ok = c.Call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
 	if f := failure(reply, ok); f != "" {
 		_, known := q.check.App(id.Seq) // an earlier try succeeded
 		if !known {
@@ -205,15 +206,15 @@ func failure(reply input.Reply, answered bool) string {
 // regulars runs the applications of the regular users: half of them in queues of their own, half in
 // leaves of the managed parent, of which two are active at a time.
 func (q *manyQueues) regulars() {
-	c := q.load.caller("regular")
+	c := q.load.Caller("regular")
 	for i := range 2 * regulars {
 		user := fmt.Sprintf("regular%d", i)
 		name, queue := fmt.Sprintf("%s-%d", user, q.waves), "root.users."+user
 		if i < regulars {
 			queue = ""
 		}
-		q.load.add(name, workload.Group{Priority: 1, Count: 2, Size: yarn.NewResource(1024, 1)})
-		q.load.startMaster(name, yarn.AttemptID{App: q.submitAs(c, name, user, queue), Attempt: 1}, nil)
+		q.load.Add(name, workload.Group{Priority: 1, Count: 2, Size: yarn.NewResource(1024, 1)})
+		q.load.StartMaster(name, yarn.AttemptID{App: q.submitAs(c, name, user, queue), Attempt: 1}, nil)
 	}
 }
 

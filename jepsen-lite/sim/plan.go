@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/sim/bubble"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/result"
 	"rmd/jepsen-lite/sim/settings"
 )
@@ -15,7 +16,7 @@ import (
 type plan struct {
 	seed     int64 // of the random decisions of network, disks and load
 	settings settings.Cluster
-	load     loadSize
+	load     load.Size
 	length   time.Duration // time of load and faults, before the calm
 	steps    []planStep
 }
@@ -34,7 +35,7 @@ const healStep = "heal"
 // drawPlan returns the plan of a seed.
 func drawPlan(seed int64, opt Options) plan {
 	rng := rand.New(rand.NewSource(seed))
-	p := plan{seed: seed, settings: settings.Draw(rng), load: loadSize{nodes: 4, clients: 4, readers: readers}, length: opt.Faults}
+	p := plan{seed: seed, settings: settings.Draw(rng), load: load.Size{Nodes: 4, Clients: 4, Readers: load.Readers}, length: opt.Faults}
 	p.settings.Vary(seed)
 	between := func(least, more time.Duration) time.Duration {
 		return least + time.Duration(rng.Int63n(int64(more)))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/result"
 )
 
@@ -82,15 +83,15 @@ func executeInBubble(t *testing.T, p plan) result.Result {
 	begin := time.Now()
 	w := newWorld(t, p.seed, p.settings)
 	w.boot()
-	l := newLoad(w, w.check, w.opt, p.seed+20)
-	l.begin(p.load)
+	l := load.New(w, w.check, w.opt, p.seed+20)
+	l.Begin(p.load)
 	d := newDriver(w, l)
 	d.execute(p)
 	res := result.Result{Seed: p.seed, Settings: fmt.Sprintf("%+v", w.opt), Installs: w.net.CountInstalls()}
 	if !w.check.Broken() {
 		res.Leader, res.Step = d.awaitRecovery()
 	}
-	l.stop()
+	l.Stop()
 	res.Virtual = time.Since(begin)
 	if w.check.Broken() {
 		w.stop()

@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/jepsen-lite/sim/bubble"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -214,9 +215,9 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 				l, _ := old.currentProcess()
 				ctx, cancel := context.WithTimeout(l.ctx, 5*time.Second)
 				defer cancel()
-				c := newCaller(s.world, "n1", rand.New(rand.NewSource(1))).startAt(slices.Index(s.rs, old))
+				c := load.NewCaller(s.world, "n1", rand.New(rand.NewSource(1))).StartAt(slices.Index(s.rs, old))
 				ended := []input.ContainerStatus{{Container: yarn.ContainerID{App: s.apps["app1"], Attempt: 1, Number: 2}, State: yarn.ContainerCompleted}}
-				if _, ok := c.try(ctx, input.Request{Input: &input.NodeHeartbeat{ID: node("n1"), Statuses: ended}}); ok {
+				if _, ok := c.Try(ctx, input.Request{Input: &input.NodeHeartbeat{ID: node("n1"), Statuses: ended}}); ok {
 					t.Error("a leader that was killed before the commit has answered")
 				}
 				<-sprung
@@ -435,11 +436,11 @@ func TestFence(t *testing.T) {
 		})
 		done := make(chan bool)
 		go func() {
-			c := newCaller(s.world, "late", rand.New(rand.NewSource(1))).startAt(slices.Index(s.rs, a))
+			c := load.NewCaller(s.world, "late", rand.New(rand.NewSource(1))).StartAt(slices.Index(s.rs, a))
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			in := &input.SubmitApplication{Name: "late", User: "u", Queue: "a", Unmanaged: true}
-			_, ok := c.call(ctx, c.keyed(in))
+			_, ok := c.Call(ctx, c.Keyed(in))
 			done <- ok
 		}()
 		<-held

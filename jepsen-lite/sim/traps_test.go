@@ -13,6 +13,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/internal/exitcode"
 	"rmd/jepsen-lite/sim/bubble"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 )
 
@@ -216,7 +217,7 @@ func TestTrapCommit(t *testing.T) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		s.leader(10 * election)
-		d := newDriver(s.world, newLoad(s.world, s.check, s.opt, 1))
+		d := newDriver(s.world, load.New(s.world, s.check, s.opt, 1))
 		d.rng = s.rng
 		d.lateFirstEntry()
 		if s.check.Outcome().Achieved["late first entry"] == 0 {

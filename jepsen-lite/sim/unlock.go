@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/jepsen-lite/sim/gridlock"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/scheduler/input"
 )
 
@@ -21,10 +22,10 @@ func (d *driver) unlock(patience time.Duration) bool {
 		return false
 	}
 	d.note("%s is killed: nothing that is asked for fits beside all the AMs", id)
-	c := newCaller(d.w, "unlock", rand.New(rand.NewSource(d.rng.Int63())))
+	c := load.NewCaller(d.w, "unlock", rand.New(rand.NewSource(d.rng.Int63())))
 	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
 	defer cancel()
-	reply, ok := c.call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
+	reply, ok := c.Call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
 	killed := ok && reply.Refused() == nil
 	if killed {
 		d.movedAt = time.Now()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/scheduler/input"
 )
 
@@ -51,10 +52,10 @@ func (d *driver) restartAs(r *replica, level uint32) {
 func (d *driver) finalize() {
 	d.note("the upgrade is made final")
 	d.raising = true
-	c := newCaller(d.w, "upgrade", rand.New(rand.NewSource(d.rng.Int63())))
+	c := load.NewCaller(d.w, "upgrade", rand.New(rand.NewSource(d.rng.Int63())))
 	ctx, cancel := context.WithTimeout(d.w.ctx, 20*time.Second)
 	defer cancel()
-	if reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}}); ok && reply.Refused() == nil {
+	if reply, ok := c.Call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}}); ok && reply.Refused() == nil {
 		d.w.check.Achieved("upgraded")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"rmd/cluster/refusal"
 	"rmd/fsm/event"
 	"rmd/internal/exitcode"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/scheduler/input"
 )
@@ -29,10 +30,10 @@ func (s *story) restartAs(r *replica, level uint32) {
 // raise asks to raise the level. It returns the refusal, or nil if the level was raised.
 func (s *story) raise() *input.Fault {
 	s.t.Helper()
-	c := newCaller(s.world, "upgrade", rand.New(rand.NewSource(1)))
+	c := load.NewCaller(s.world, "upgrade", rand.New(rand.NewSource(1)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	reply, ok := c.call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}})
+	reply, ok := c.Call(ctx, input.Request{Input: &input.RaiseLevel{Level: nextLevel}})
 	if !ok {
 		s.t.Fatal("no answer")
 	}

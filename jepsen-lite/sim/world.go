@@ -18,6 +18,7 @@ import (
 	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/disk"
+	"rmd/jepsen-lite/sim/load"
 	"rmd/jepsen-lite/sim/network"
 	"rmd/jepsen-lite/sim/settings"
 	"rmd/jepsen-lite/sim/yield"
@@ -119,14 +120,14 @@ func (w *world) boot() {
 func (w *world) plan(in input.Input) input.Reply {
 	w.t.Helper()
 	w.calls++
-	c := newCaller(w, fmt.Sprintf("test%d", w.calls), rand.New(rand.NewSource(1)))
+	c := load.NewCaller(w, fmt.Sprintf("test%d", w.calls), rand.New(rand.NewSource(1)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	req := input.Request{Input: in}
 	if _, ok := in.(*input.SubmitApplication); ok {
-		req = c.keyed(in)
+		req = c.Keyed(in)
 	}
-	reply, ok := c.call(ctx, req)
+	reply, ok := c.Call(ctx, req)
 	if !ok {
 		w.t.Fatalf("%T is not answered within a minute\n%s", in, w.check.Report())
 	}

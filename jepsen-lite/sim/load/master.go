@@ -1,4 +1,4 @@
-package sim
+package load
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 // master is a simulated AM. It asks for its groups, runs the containers that it gets, and finishes
 // when all have run.
 type master struct {
-	l      *load
-	c      *caller
+	l      *Load
+	c      *Caller
 	id     yarn.AttemptID
 	am     *workload.ApplicationMaster
-	node   *agent // nil if unmanaged
+	node   *Node // nil if unmanaged
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -35,11 +35,11 @@ func (m *master) run() {
 		return
 	}
 	for !m.am.Done() {
-		if !m.allocate() || !sleep.For(m.ctx, time.Duration(200+m.c.rng.Intn(600))*time.Millisecond) {
+		if !m.allocate() || !sleep.For(m.ctx, time.Duration(200+m.c.Rng.Intn(600))*time.Millisecond) {
 			return
 		}
 	}
-	reply, ok := m.c.call(m.ctx, input.Request{Input: &input.FinishAttempt{Attempt: m.id, Final: yarn.FinalSucceeded}})
+	reply, ok := m.c.Call(m.ctx, input.Request{Input: &input.FinishAttempt{Attempt: m.id, Final: yarn.FinalSucceeded}})
 	if ok && reply.Refused() != nil && !m.attemptEnded() {
 		m.l.check.Fail("the end of %s is refused: %v", m.id, reply.Refused())
 	}
@@ -56,14 +56,14 @@ func (m *master) succeed() {
 		name, next.Attempt = a.Name, a.Attempt
 	}
 	if m.node == nil && m.ctx.Err() == nil && next.Attempt > m.id.Attempt {
-		m.l.startMaster(name, next, nil)
+		m.l.StartMaster(name, next, nil)
 	}
 }
 
 // register repeats the call until the AM is registered. It returns false if the attempt is over.
 func (m *master) register() bool {
 	for {
-		reply, ok := m.c.call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.check.Entropy(m.id)}})
+		reply, ok := m.c.Call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.check.Entropy(m.id)}})
 		switch {
 		case !ok:
 			return false
@@ -87,13 +87,13 @@ func (m *master) attemptEnded() bool {
 
 // allocate sends the AM's heartbeat. It returns false if the attempt is over.
 func (m *master) allocate() bool {
-	if m.l.demandStopped() && !m.unlabelled { // no node has a label any more
+	if m.l.DemandStopped() && !m.unlabelled { // no node has a label any more
 		m.unlabel()
 	}
 	in := m.am.Allocate()
 	in.FromAM = true
 	since := m.l.check.Terms()
-	reply, ok := m.c.call(m.ctx, input.Request{Input: in})
+	reply, ok := m.c.Call(m.ctx, input.Request{Input: in})
 	if !ok {
 		return false
 	}
@@ -136,16 +136,16 @@ func (m *master) granted(g input.Granted) {
 	if m.am.Granted(g) != workload.Taken {
 		return // the checker checks repeated answers
 	}
-	if m.c.rng.Intn(8) == 0 && !m.l.demandStopped() {
+	if m.c.Rng.Intn(8) == 0 && !m.l.DemandStopped() {
 		m.am.Release(g.Container)
 		return
 	}
-	if n := m.l.agent(g.Node); n != nil {
+	if n := m.l.node(g.Node); n != nil {
 		most := 6000
 		if m.l.opt.Preempt { // long enough to block others
 			most = 40_000
 		}
-		n.start(g.Container, time.Duration(500+m.c.rng.Intn(most))*time.Millisecond)
+		n.start(g.Container, time.Duration(500+m.c.Rng.Intn(most))*time.Millisecond)
 	}
 }
 

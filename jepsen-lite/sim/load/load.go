@@ -1,4 +1,14 @@
-package sim
+// Package load has the simulated nodes, AMs and clients of a run.
+//
+//	l := load.New(cluster, checker, settings, seed)
+//	l.Begin(load.Size{Nodes: 4, Clients: 4, Readers: load.Readers})
+//	l.StopDemand() // what runs goes on
+//	l.Stop()
+//
+// Begin with load.go: what clients do. caller.go has the client that all of them are, and Cluster, which
+// they ask; reader.go only reads. node.go has NodeManagers and master.go AMs, both on package
+// workload/agent. The package knows no replicas.
+package load
 
 import (
 	"context"
@@ -15,15 +25,15 @@ import (
 	"rmd/yarn"
 )
 
-// load has the simulated nodes, AMs and clients of one run.
-type load struct {
+// Load has the simulated nodes, AMs and clients of one run.
+type Load struct {
 	cluster Cluster
 	check   *checker.Checker
 	opt     settings.Cluster
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	nodes   []*agent
+	Nodes   []*Node
 	rng     *rand.Rand
 
 	mu      sync.Mutex
@@ -40,66 +50,68 @@ type job struct {
 	seed      int64
 }
 
-// newLoad returns a load that has not begun.
-func newLoad(c Cluster, check *checker.Checker, opt settings.Cluster, seed int64) *load {
-	l := &load{cluster: c, check: check, opt: opt, rng: rand.New(rand.NewSource(seed)), masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
+// New returns a load that has not begun.
+func New(c Cluster, check *checker.Checker, opt settings.Cluster, seed int64) *Load {
+	l := &Load{cluster: c, check: check, opt: opt, rng: rand.New(rand.NewSource(seed)), masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
-// caller returns a new client.
-func (l *load) caller(name string) *caller {
+// Caller returns a new client.
+func (l *Load) Caller(name string) *Caller {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return newCaller(l.cluster, name, rand.New(rand.NewSource(l.rng.Int63()))).startAt(l.rng.Intn(64))
+	return NewCaller(l.cluster, name, rand.New(rand.NewSource(l.rng.Int63()))).StartAt(l.rng.Intn(64))
 }
 
-// loadSize has the numbers of simulated nodes and clients.
-type loadSize struct{ nodes, clients, readers int }
+// Size has the numbers of simulated nodes and clients.
+type Size struct{ Nodes, Clients, Readers int }
 
-// begin starts nodes and clients.
-func (l *load) begin(of loadSize) {
-	for i := range of.nodes {
+// Begin starts nodes and clients.
+func (l *Load) Begin(of Size) {
+	for i := range of.Nodes {
 		host := fmt.Sprintf("n%d", i+1)
-		n := &agent{l: l, c: l.caller(host), id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8)}
-		l.nodes = append(l.nodes, n)
+		n := &Node{l: l, c: l.Caller(host), Id: yarn.NodeID{Host: host, Port: 45454}, total: yarn.NewResource(8192, 8)}
+		l.Nodes = append(l.Nodes, n)
 		l.wg.Go(n.run)
 	}
-	for i := range of.readers {
-		c := l.caller(fmt.Sprintf("reader%d", i+1))
+	for i := range of.Readers {
+		c := l.Caller(fmt.Sprintf("reader%d", i+1))
 		l.wg.Go(func() { l.reader(c) })
 	}
-	l.clients = of.clients
-	for i := range of.clients {
-		c := l.caller(fmt.Sprintf("client%d", i+1))
+	l.clients = of.Clients
+	for i := range of.Clients {
+		c := l.Caller(fmt.Sprintf("client%d", i+1))
 		l.wg.Go(func() { l.client(c) })
 	}
 }
 
-// stopDemand stops new work. Work in progress continues.
-func (l *load) stopDemand() {
+// StopDemand stops new work. Work in progress continues.
+func (l *Load) StopDemand() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calm = true
-	for _, n := range l.nodes {
+	for _, n := range l.Nodes {
 		n.awake()
 	}
 }
 
-func (l *load) demandStopped() bool {
+// DemandStopped reports whether new work has stopped.
+func (l *Load) DemandStopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calm
 }
 
-func (l *load) clientsLeft() int {
+// ClientsLeft returns how many clients are still working.
+func (l *Load) ClientsLeft() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.clients
 }
 
-// stop stops all nodes, AMs and clients.
-func (l *load) stop() {
+// Stop stops all nodes, AMs and clients.
+func (l *Load) Stop() {
 	l.cancel()
 	l.wg.Wait()
 }
@@ -111,13 +123,13 @@ const backlogMax = 30
 const lifetime = 20 * time.Second
 
 // client submits applications one after another, changes priorities and kills.
-func (l *load) client(c *caller) {
+func (l *Load) client(c *Caller) {
 	defer func() {
 		l.mu.Lock()
 		l.clients--
 		l.mu.Unlock()
 	}()
-	for n := 1; !l.demandStopped(); n++ {
+	for n := 1; !l.DemandStopped(); n++ {
 		if l.check.Running() > backlogMax {
 			n--
 			if !sleep.For(l.ctx, time.Second) {
@@ -125,27 +137,27 @@ func (l *load) client(c *caller) {
 			}
 			continue
 		}
-		name := fmt.Sprintf("%s-%d", c.name, n)
-		j := l.draw(c.rng)
+		name := fmt.Sprintf("%s-%d", c.Name, n)
+		j := l.draw(c.Rng)
 		l.mu.Lock()
 		l.jobs[name] = j
 		l.mu.Unlock()
-		user := "u" + c.name[6:]
-		q := l.opt.Destination(c.rng, user)
+		user := "u" + c.Name[6:]
+		q := l.opt.Destination(c.Rng, user)
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
 		in.Tags = append(j.gang(n), l.opt.LifetimeTag(n)...)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
 		}
 		if n%2 == 0 { // as Hadoop's clients do
-			reply, ok := c.call(l.ctx, input.Request{Input: &input.NewApplication{}})
+			reply, ok := c.Call(l.ctx, input.Request{Input: &input.NewApplication{}})
 			if !ok {
 				return
 			}
 			in.ID = reply.(*input.NewApplicationReply).ID
 		}
-		req := c.keyed(in)
-		reply, ok := c.call(l.ctx, req)
+		req := c.Keyed(in)
+		reply, ok := c.Call(l.ctx, req)
 		if !ok {
 			return
 		}
@@ -158,11 +170,11 @@ func (l *load) client(c *caller) {
 			return
 		}
 		id := reply.(*input.SubmitApplicationReply).ID
-		if c.rng.Intn(6) == 0 && !l.repeat(c, req, *in, id) {
+		if c.Rng.Intn(6) == 0 && !l.repeat(c, req, *in, id) {
 			return
 		}
 		if j.unmanaged {
-			l.startMaster(name, yarn.AttemptID{App: id, Attempt: 1}, nil)
+			l.StartMaster(name, yarn.AttemptID{App: id, Attempt: 1}, nil)
 		}
 		if !l.attend(c, id) {
 			return
@@ -172,8 +184,8 @@ func (l *load) client(c *caller) {
 
 // repeat sends a call again with its key: the same call must get the same answer, and another call
 // must be refused (S5).
-func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, id yarn.ApplicationID) bool {
-	reply, ok := c.call(l.ctx, req)
+func (l *Load) repeat(c *Caller, req input.Request, in input.SubmitApplication, id yarn.ApplicationID) bool {
+	reply, ok := c.Call(l.ctx, req)
 	if !ok {
 		return false
 	}
@@ -182,7 +194,7 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 	}
 	in.Name += "-other"
 	req.Input, req.BodyHash = &in, req.BodyHash+1
-	if reply, ok = c.call(l.ctx, req); ok && reply.Refused() == nil {
+	if reply, ok = c.Call(l.ctx, req); ok && reply.Refused() == nil {
 		l.check.Fail("S5: another submission under the key of %s is taken", in.Name)
 	}
 	return ok
@@ -190,26 +202,26 @@ func (l *load) repeat(c *caller, req input.Request, in input.SubmitApplication, 
 
 // attend does what a client does with a running application. It returns false if the load has
 // stopped.
-func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
-	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
+func (l *Load) attend(c *Caller, id yarn.ApplicationID) bool {
+	if !sleep.For(l.ctx, time.Duration(1000+c.Rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
-	if c.rng.Intn(3) == 0 {
-		if _, ok := c.call(l.ctx, c.keyed(&input.SetPriority{ID: id, Priority: int32(c.rng.Intn(5))})); !ok {
+	if c.Rng.Intn(3) == 0 {
+		if _, ok := c.Call(l.ctx, c.Keyed(&input.SetPriority{ID: id, Priority: int32(c.Rng.Intn(5))})); !ok {
 			return false
 		}
 	}
-	if !sleep.For(l.ctx, time.Duration(1000+c.rng.Intn(5000))*time.Millisecond) {
+	if !sleep.For(l.ctx, time.Duration(1000+c.Rng.Intn(5000))*time.Millisecond) {
 		return false
 	}
-	if l.opt.Preempt && c.rng.Intn(5) == 0 {
-		to := l.opt.Queues[c.rng.Intn(len(l.opt.Queues))].Name
-		if _, ok := c.call(l.ctx, c.keyed(&input.MoveApplication{ID: id, Queue: to})); !ok {
+	if l.opt.Preempt && c.Rng.Intn(5) == 0 {
+		to := l.opt.Queues[c.Rng.Intn(len(l.opt.Queues))].Name
+		if _, ok := c.Call(l.ctx, c.Keyed(&input.MoveApplication{ID: id, Queue: to})); !ok {
 			return false
 		}
 	}
-	if c.rng.Intn(5) == 0 {
-		if _, ok := c.call(l.ctx, input.Request{Input: &input.KillApplication{ID: id, User: c.name}}); !ok {
+	if c.Rng.Intn(5) == 0 {
+		if _, ok := c.Call(l.ctx, input.Request{Input: &input.KillApplication{ID: id, User: c.Name}}); !ok {
 			return false
 		}
 	}
@@ -218,7 +230,7 @@ func (l *load) attend(c *caller, id yarn.ApplicationID) bool {
 
 // draw returns a random job: a few keys with small sizes, and sometimes one that fits only an empty
 // node, which leads to reservations.
-func (l *load) draw(rng *rand.Rand) job {
+func (l *Load) draw(rng *rand.Rand) job {
 	j := job{unmanaged: rng.Intn(2) == 0, seed: rng.Int63()}
 	for p := range 1 + rng.Intn(3) {
 		g := workload.Group{Priority: int32(1 + p), Count: int64(1 + rng.Intn(5)), Size: yarn.NewResource(int64(1+rng.Intn(3))*1024, 1)}
@@ -246,15 +258,15 @@ func (j *job) gang(n int) []string {
 	return []string{fmt.Sprintf("%spriority=%d,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].Priority, j.groups[0].Count, shape, 3+n%20)}
 }
 
-// add adds an unmanaged application that a caller submits under a name.
-func (l *load) add(name string, groups ...workload.Group) {
+// Add adds an unmanaged application that a caller submits under a name.
+func (l *Load) Add(name string, groups ...workload.Group) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.jobs[name] = job{unmanaged: true, groups: groups}
 }
 
-// startMaster starts an application's AM. node is the node of its container.
-func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
+// StartMaster starts an application's AM. node is the node of its container.
+func (l *Load) StartMaster(name string, id yarn.AttemptID, node *Node) {
 	l.mu.Lock()
 	j, known := l.jobs[name]
 	_, runs := l.masters[id]
@@ -265,29 +277,29 @@ func (l *load) startMaster(name string, id yarn.AttemptID, node *agent) {
 	m := &master{l: l, id: id, am: workload.NewApplicationMaster(id, j.groups), node: node}
 	l.masters[id] = m
 	l.mu.Unlock()
-	m.c = l.caller("am-" + name)
+	m.c = l.Caller("am-" + name)
 	m.ctx, m.cancel = context.WithCancel(l.ctx)
 	l.wg.Go(m.run)
 }
 
 // nameOf returns the name of an application by its id, from the ledger. A real AM gets it in its
 // launch context.
-func (l *load) nameOf(id yarn.ApplicationID) string {
+func (l *Load) nameOf(id yarn.ApplicationID) string {
 	a, _ := l.check.App(id.Seq)
 	return a.Name
 }
 
-func (l *load) agent(id yarn.NodeID) *agent {
-	for _, n := range l.nodes {
-		if n.id == id {
+func (l *Load) node(id yarn.NodeID) *Node {
+	for _, n := range l.Nodes {
+		if n.Id == id {
 			return n
 		}
 	}
 	return nil
 }
 
-// describe reports what the AMs of an application and the nodes believe.
-func (l *load) describe(seq uint32) string {
+// Describe reports what the AMs of an application and the nodes believe.
+func (l *Load) Describe(seq uint32) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := ""
@@ -296,16 +308,16 @@ func (l *load) describe(seq uint32) string {
 			out += fmt.Sprintf("AM of attempt %d (over %v): response %d, %d left, waits for %v, holds %v; ", id.Attempt, m.ctx.Err() != nil, m.am.Response(), m.am.Left(), m.am.Waiting(), m.am.Held())
 		}
 	}
-	for _, n := range l.nodes {
+	for _, n := range l.Nodes {
 		n.mu.Lock()
 		for _, id := range n.manager.Running() {
 			if id.App.Seq == seq {
-				out += fmt.Sprintf("%s runs %s; ", n.id, id)
+				out += fmt.Sprintf("%s runs %s; ", n.Id, id)
 			}
 		}
 		for _, s := range n.manager.Pending() {
 			if s.Container.App.Seq == seq {
-				out += fmt.Sprintf("%s is to report %s as %s; ", n.id, s.Container, s.State)
+				out += fmt.Sprintf("%s is to report %s as %s; ", n.Id, s.Container, s.State)
 			}
 		}
 		n.mu.Unlock()

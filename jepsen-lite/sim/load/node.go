@@ -1,4 +1,4 @@
-package sim
+package load
 
 import (
 	"sync"
@@ -11,11 +11,11 @@ import (
 	"rmd/yarn"
 )
 
-// agent is a simulated NodeManager.
-type agent struct {
-	l     *load
-	c     *caller
-	id    yarn.NodeID
+// Node is a simulated NodeManager.
+type Node struct {
+	l     *Load
+	c     *Caller
+	Id    yarn.NodeID
 	total yarn.Resource
 
 	number  yarn.NodeSlot // assigned at registration; 0 before
@@ -34,7 +34,7 @@ type container struct {
 }
 
 // run registers the node and sends its heartbeats.
-func (n *agent) run() {
+func (n *Node) run() {
 	defer n.killAll()
 	up := false
 	for n.l.ctx.Err() == nil {
@@ -45,20 +45,20 @@ func (n *agent) run() {
 		default:
 			up = n.beat()
 		}
-		if !sleep.For(n.l.ctx, time.Duration(700+n.c.rng.Intn(600))*time.Millisecond) {
+		if !sleep.For(n.l.ctx, time.Duration(700+n.c.Rng.Intn(600))*time.Millisecond) {
 			return
 		}
 	}
 }
 
-func (n *agent) sleeps() bool {
+func (n *Node) sleeps() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return time.Now().Before(n.asleep)
 }
 
-// retire says that an operator begins to drain the node. It returns false if one does so already.
-func (n *agent) retire() bool {
+// Retire says that an operator begins to drain the node. It returns false if one does so already.
+func (n *Node) Retire() bool {
 	if !n.retired.CompareAndSwap(false, true) {
 		return false
 	}
@@ -66,34 +66,34 @@ func (n *agent) retire() bool {
 	return true
 }
 
-// serve says that the operator has taken the node back.
-func (n *agent) serve() { n.retired.Store(false) }
+// Serve says that the operator has taken the node back.
+func (n *Node) Serve() { n.retired.Store(false) }
 
-// sleep makes the node silent for a while.
-func (n *agent) sleep(d time.Duration) {
+// Sleep makes the node silent for a while.
+func (n *Node) Sleep(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asleep = time.Now().Add(d)
 }
 
-func (n *agent) awake() { n.sleep(0) }
+func (n *Node) awake() { n.Sleep(0) }
 
 // register reports all running containers, and all ended containers that were not reported yet.
-func (n *agent) register() bool {
-	in := &input.RegisterNode{ID: n.id, HTTPPort: 8042, Rack: "/rack", Total: n.total, Version: "virtual"}
+func (n *Node) register() bool {
+	in := &input.RegisterNode{ID: n.Id, HTTPPort: 8042, Rack: "/rack", Total: n.total, Version: "virtual"}
 	n.mu.Lock()
 	in.Containers = n.manager.Registration(n.manager.Report())
 	n.mu.Unlock()
 	// A whole drain may begin and end between this call and its refusal.
 	retired, drains := n.retired.Load(), n.drains.Load()
-	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})
+	reply, ok := n.c.Call(n.l.ctx, input.Request{Input: in})
 	if !ok {
 		return false
 	}
 	if f := reply.Refused(); f != nil && f.Reason == input.NotAllowed && (retired || n.drains.Load() != drains) {
 		return false
 	} else if f != nil {
-		n.l.check.Fail("registration of %s is refused: %v", n.id, f)
+		n.l.check.Fail("registration of %s is refused: %v", n.Id, f)
 		return false
 	}
 	r := reply.(*input.RegisterNodeReply)
@@ -106,18 +106,18 @@ func (n *agent) register() bool {
 
 // beat sends one heartbeat and repeats it until a replica answers. One heartbeat in four reports
 // all containers. One in three of those without news arrives in a batch of idle heartbeats.
-func (n *agent) beat() bool {
-	in := &input.NodeHeartbeat{ID: n.id, Full: n.c.rng.Intn(4) == 0}
+func (n *Node) beat() bool {
+	in := &input.NodeHeartbeat{ID: n.Id, Full: n.c.Rng.Intn(4) == 0}
 	n.mu.Lock()
 	if in.Statuses = n.manager.Report(); in.Full {
 		in.Statuses = append(in.Statuses, n.manager.All()...)
 	}
 	n.mu.Unlock()
-	if len(in.Statuses) == 0 && n.c.rng.Intn(3) == 0 {
-		_, ok := n.c.call(n.l.ctx, input.Request{Input: &input.NodesHeard{Nodes: []yarn.NodeSlot{n.number}}})
+	if len(in.Statuses) == 0 && n.c.Rng.Intn(3) == 0 {
+		_, ok := n.c.Call(n.l.ctx, input.Request{Input: &input.NodesHeard{Nodes: []yarn.NodeSlot{n.number}}})
 		return ok
 	}
-	reply, ok := n.c.call(n.l.ctx, input.Request{Input: in})
+	reply, ok := n.c.Call(n.l.ctx, input.Request{Input: in})
 	if !ok || reply.Refused() != nil {
 		return ok
 	}
@@ -138,7 +138,7 @@ func (n *agent) beat() bool {
 }
 
 // launch starts an AM's container unless it runs already.
-func (n *agent) launch(o input.Launch) {
+func (n *Node) launch(o input.Launch) {
 	n.mu.Lock()
 	fresh := n.manager.Start(o.Container, &container{})
 	n.mu.Unlock()
@@ -146,7 +146,7 @@ func (n *agent) launch(o input.Launch) {
 		return
 	}
 	id := yarn.AttemptID{App: o.Container.App, Attempt: o.Container.Attempt}
-	n.l.startMaster(n.l.nameOf(id.App), id, n)
+	n.l.StartMaster(n.l.nameOf(id.App), id, n)
 	n.l.mu.Lock()
 	m := n.l.masters[id]
 	n.l.mu.Unlock()
@@ -158,7 +158,7 @@ func (n *agent) launch(o input.Launch) {
 }
 
 // start starts a task's container, which ends after d.
-func (n *agent) start(id yarn.ContainerID, d time.Duration) {
+func (n *Node) start(id yarn.ContainerID, d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p := new(container); n.manager.Start(id, p) {
@@ -167,7 +167,7 @@ func (n *agent) start(id yarn.ContainerID, d time.Duration) {
 }
 
 // exit ends a container.
-func (n *agent) exit(id yarn.ContainerID, code int32) {
+func (n *Node) exit(id yarn.ContainerID, code int32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p, ran := n.manager.Exit(id, code, ""); ran {
@@ -176,7 +176,7 @@ func (n *agent) exit(id yarn.ContainerID, code int32) {
 }
 
 // finished ends the container of an AM that has unregistered.
-func (n *agent) finished(m *master) {
+func (n *Node) finished(m *master) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, id := range n.manager.Running() {
@@ -199,7 +199,7 @@ func (p *container) stop() {
 
 // kill obeys an order to kill a container. If the container does not run, its end is reported
 // again.
-func (n *agent) kill(id yarn.ContainerID) {
+func (n *Node) kill(id yarn.ContainerID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p, ran := n.manager.Kill(id); ran {
@@ -207,7 +207,7 @@ func (n *agent) kill(id yarn.ContainerID) {
 	}
 }
 
-func (n *agent) killAll() {
+func (n *Node) killAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, id := range n.manager.Running() {
