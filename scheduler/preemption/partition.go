@@ -2,7 +2,6 @@ package preemption
 
 import (
 	"rmd/fsm/state"
-	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/order"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/views"
