@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -104,7 +105,7 @@ func (k *AccessTokens) set(m *Meta, e *event.AccessTokenSet) error {
 	}
 	*k = next
 	for _, text := range []string{e.Name, string(e.Hash), e.By} {
-		m.fold(hashString(text))
+		m.fold(table.Hash(text))
 	}
 	m.fold(uint64(e.Role))
 	m.fold(uint64(e.ExpiresMillis))
@@ -122,7 +123,7 @@ func (k *AccessTokens) revoked(m *Meta, e *event.AccessTokenRevoked) error {
 	if len(*k) == 0 {
 		*k = nil
 	}
-	m.fold(hashString(e.Name))
+	m.fold(table.Hash(e.Name))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -156,11 +157,13 @@ func (a *App) codeAttempt(c *codec.Coder, d *AppDetails) {
 }
 
 // Apps is the table of applications.
-type Apps struct{ Keyed[AppSlot, App, *App] }
+type Apps struct {
+	table.Keyed[AppSlot, App, *App]
+}
 
 // Find returns the slot of the application with the given sequence number, or 0 if there is none.
 func (t *Apps) Find(seq uint32) AppSlot {
-	return t.find(hash64(uint64(seq)), func(r *App) bool { return r.ID.Seq == seq })
+	return t.Lookup(table.Mix(uint64(seq)), func(r *App) bool { return r.ID.Seq == seq })
 }
 
 // ByID returns the slot of an application, or 0 if there is none.
@@ -172,8 +175,8 @@ func (t *Apps) ByID(id yarn.ApplicationID) AppSlot {
 	return slot
 }
 
-func (a *App) hash() uint64         { return hash64(uint64(a.ID.Seq)) }
-func (a *App) same(other *App) bool { return a.ID.Seq == other.ID.Seq }
+func (a *App) Hash() uint64         { return table.Mix(uint64(a.ID.Seq)) }
+func (a *App) Same(other *App) bool { return a.ID.Seq == other.ID.Seq }
 
 // of returns the application of an event, ready for writing.
 func (t *Apps) of(e event.Event, seq uint32) (AppSlot, *App, error) {
@@ -181,7 +184,7 @@ func (t *Apps) of(e event.Event, seq uint32) (AppSlot, *App, error) {
 	if slot == 0 {
 		return 0, nil, broken(e, "no application %d", seq)
 	}
-	return slot, t.mut(slot), nil
+	return slot, t.Mut(slot), nil
 }
 
 var _ = applies((*State).applicationSubmitted)
@@ -197,7 +200,7 @@ func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	s.Meta.NextApp = max(s.Meta.NextApp, e.App+1)
 	s.Meta.Submitted++
 	user := s.Names.intern(&s.Meta, e.User)
-	slot, a := s.Apps.alloc()
+	slot, a := s.Apps.Alloc()
 	*a = App{
 		ID:       yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
 		details:  pack(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces}),
@@ -208,13 +211,13 @@ func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	}
 	a.UserSlot = s.joinUser(queue, user)
 	s.changes.app(AppPhase, slot, a).AppState = a.State
-	s.Apps.insert(slot)
+	s.Apps.Insert(slot)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
 	s.foldResource(e.AM)
 	s.fold(uint64(count(e.AMStrict)))
 	for _, p := range e.AMPlaces {
-		s.fold(hashString(p.Name) ^ uint64(count(p.Relax)))
+		s.fold(table.Hash(p.Name) ^ uint64(count(p.Relax)))
 	}
 	return nil
 }
@@ -313,16 +316,16 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	s.Placements.drop(slot)
 	s.FormerQueues.drop(slot)
 	if s.Preempted.Has(slot) {
-		s.Preempted.release(slot)
+		s.Preempted.Release(slot)
 	}
 	s.Attempts.forget(a.History)
 	s.setBlacklist(a, nil)
 	s.Names.unretain(&s.Meta, a.User)
-	s.Apps.release(slot)
+	s.Apps.Release(slot)
 	s.Meta.EndedApps--
 	s.fold(uint64(slot))
 	return nil
 }
 
-var appPart = derived{part: keyedTable(8, "applications", func(s *State) *Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).code),
+var appPart = derived{part: keyedRows(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).code),
 	agrees: (*State).checkApps}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -53,7 +54,7 @@ func (k *Ask) code(c *codec.Coder) {
 }
 
 // Asks is the table of asks.
-type Asks struct{ Table[AskSlot, Ask] }
+type Asks struct{ table.Table[AskSlot, Ask] }
 
 // Find returns the slot of an application's ask for new containers under a key, or 0 if there is
 // none. Hidden asks for increases come after all others in the list.
@@ -106,7 +107,7 @@ func (s *Demand) askChanged(e *event.AskChanged) error {
 	}
 	s.changes.ask(slot, a, ask, e, s.Asks.Get(ask).Count)
 	s.setAsk(ask, a, e.Count, e.Size)
-	k := s.Asks.mut(ask)
+	k := s.Asks.Mut(ask)
 	k.Relax = e.Relax
 	if e.Count == 0 {
 		s.dropLocations(k)
@@ -125,7 +126,7 @@ func (s *Accounts) foldAsk(ask AskSlot, name NameSlot, e *event.AskChanged) {
 
 // addAsk adds an ask with count 0 at its position in key order.
 func (s *Demand) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Resource) AskSlot {
-	slot, k := s.Asks.alloc()
+	slot, k := s.Asks.Alloc()
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
 		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
 	s.enterAsk(slot, k, a)
@@ -142,13 +143,13 @@ func (s *Demand) enterAsk(slot AskSlot, k *Ask, a *App) {
 	if prev == 0 {
 		a.Asks = slot
 	} else {
-		s.Asks.mut(prev).Next = slot
+		s.Asks.Mut(prev).Next = slot
 	}
 }
 
 // setAsk sets the count and size of an ask and updates the pending resources.
 func (s *Demand) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
-	k := s.Asks.mut(slot)
+	k := s.Asks.Mut(slot)
 	delta := size.Times(count).Sub(k.Size.Times(k.Count))
 	before := a.Outstanding
 	a.Outstanding += count - k.Count
@@ -189,11 +190,11 @@ func (s *Demand) dropAskIfIdle(slot AskSlot, a *App) {
 		for s.Asks.Get(p).Next != slot {
 			p = s.Asks.Get(p).Next
 		}
-		s.Asks.mut(p).Next = k.Next
+		s.Asks.Mut(p).Next = k.Next
 	}
 	s.leaveResize(s.Asks.Get(slot))
-	s.dropLocations(s.Asks.mut(slot))
-	s.Asks.release(slot)
+	s.dropLocations(s.Asks.Mut(slot))
+	s.Asks.Release(slot)
 }
 
 // dropAsks removes all asks of an application.
@@ -208,12 +209,12 @@ func (s *Demand) dropAsks(a *App) {
 	a.Outstanding = 0
 	s.demandChanged(a, before)
 	for slot := range s.Asks.Of(a) {
-		k := s.Asks.mut(slot)
+		k := s.Asks.Mut(slot)
 		k.Count = 0
 		s.Gangs.follow(&s.Meta, k)
 		s.leaveResize(k)
 		s.dropLocations(k)
-		s.Asks.release(slot)
+		s.Asks.Release(slot)
 	}
 	a.Asks = 0
 }
@@ -221,7 +222,7 @@ func (s *Demand) dropAsks(a *App) {
 // consume subtracts one container at the given locality from an ask. Node-local counts against the
 // host, the rack and "*"; rack-local against the rack and "*"; off-switch against "*" only.
 func (s *Demand) consume(slot AskSlot, a *App, n *Node, l yarn.Locality) {
-	k := s.Asks.mut(slot)
+	k := s.Asks.Mut(slot)
 	if l == yarn.NodeLocal {
 		s.takeLocation(k, n.Host)
 	}
@@ -239,7 +240,7 @@ func (s *State) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
 	slot := s.Asks.Find(a, c.Key)
 	if slot == 0 {
 		slot = s.addAsk(app, a, c.Key, c.Size)
-		s.Asks.mut(slot).Label = label
+		s.Asks.Mut(slot).Label = label
 	}
 	k := s.Asks.Get(slot)
 	s.setAsk(slot, a, k.Count+1, k.Size)
@@ -264,7 +265,7 @@ func (s *Demand) askCountersUpdated(e *event.AskCountersUpdated) error {
 	if slot == 0 {
 		return broken(e, "nothing is asked under the key")
 	}
-	k := s.Asks.mut(slot)
+	k := s.Asks.Mut(slot)
 	k.Opportunities, k.ReReservations = e.Opportunities, e.ReReservations
 	s.fold(uint64(slot))
 	s.fold(uint64(e.Opportunities)<<32 | uint64(e.ReReservations))

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -74,7 +75,7 @@ func (s *Accounts) countAttempt(a *App, sign int32) {
 	if a.UserSlot == 0 || a.AttemptState == AttemptNone || a.AttemptState == AttemptEnded {
 		return
 	}
-	q := s.Queues.mut(a.Queue)
+	q := s.Queues.Mut(a.Queue)
 	switch a.AttemptState {
 	case AttemptNonRunnable:
 		q.NonRunnableApps += sign
@@ -172,7 +173,7 @@ func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
 	key := MasterKey{Bytes: e.ClientKey, Algorithm: e.ClientAlgorithm}
 	a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL, d.ClientKey = e.Host, e.TrackingURL, key })
 	if len(e.ClientKey) > 0 {
-		s.fold(hashString(string(e.ClientKey)) ^ uint64(e.ClientAlgorithm))
+		s.fold(table.Hash(string(e.ClientKey)) ^ uint64(e.ClientAlgorithm))
 	}
 	return nil
 }
@@ -208,7 +209,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 // dropUndelivered clears the undelivered list of an attempt that has ended.
 func (s *State) dropUndelivered(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
-		c := s.Containers.mut(slot)
+		c := s.Containers.Mut(slot)
 		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 		s.Resizes.forgetChange(c)
 		if c.State == yarn.ContainerCompleted {
@@ -240,7 +241,7 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 // next response has acknowledged the earlier ones.
 func (s *State) deliver(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
-		c := s.Containers.mut(slot)
+		c := s.Containers.Mut(slot)
 		if !s.deliverContainer(slot, c, a.Response) {
 			s.Containers.removeUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {

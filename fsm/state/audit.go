@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
 // Audit is the table of audit entries.
 type Audit struct {
-	Table[AuditSlot, AuditEntry]
+	table.Table[AuditSlot, AuditEntry]
 	newest            uint64 // number of the newest entry
 	changes, refusals auditList
 }
@@ -77,7 +78,7 @@ var _ = applies(func(s *State, e *event.Audited) error { return s.Audit.record(&
 // record adds an entry and drops the oldest entry of the same kind if there are too many.
 func (t *Audit) record(m *Meta, e *event.Audited) error {
 	t.newest++
-	slot, a := t.alloc()
+	slot, a := t.Alloc()
 	*a = AuditEntry{Number: t.newest, AtMillis: m.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target, Result: e.Result}
 	t.link(slot)
 	m.fold(t.newest)
@@ -88,7 +89,7 @@ func (t *Audit) record(m *Meta, e *event.Audited) error {
 func (t *Audit) link(slot AuditSlot) {
 	l := t.list(t.Get(slot))
 	if l.newest != 0 {
-		t.mut(l.newest).next = slot
+		t.Mut(l.newest).next = slot
 	} else {
 		l.oldest = slot
 	}
@@ -97,7 +98,7 @@ func (t *Audit) link(slot AuditSlot) {
 		first := l.oldest
 		l.oldest = t.Get(first).next
 		l.count--
-		t.release(first)
+		t.Release(first)
 	}
 }
 
@@ -137,10 +138,10 @@ func (t *Audit) Keep(running *Audit) {
 	}
 	*t = newAudit()
 	running.Each(func(slot AuditSlot, a *AuditEntry) bool {
-		*t.place(slot) = *a
+		*t.Place(slot) = *a
 		return true
 	})
-	t.Each(func(slot AuditSlot, _ *AuditEntry) bool { t.mut(slot).next = 0; return true })
+	t.Each(func(slot AuditSlot, _ *AuditEntry) bool { t.Mut(slot).next = 0; return true })
 	t.linkAll()
 }
 
@@ -156,5 +157,5 @@ func (a *AuditEntry) code(c *codec.Coder) {
 	}
 }
 
-var auditPart = derived{part: table(24, "audit", func(s *State) *Table[AuditSlot, AuditEntry] { return &s.Audit.Table }, (*AuditEntry).code),
+var auditPart = derived{part: rows(24, "audit", func(s *State) *table.Table[AuditSlot, AuditEntry] { return &s.Audit.Table }, (*AuditEntry).code),
 	links: func(s *State) { s.Audit.linkAll() }, agrees: func(s *State) error { return s.Audit.checkEntries() }}

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -39,9 +40,9 @@ func (s *State) checkReferences() error {
 		}
 		return false
 	}
-	label := func(l LabelSlot) bool { return s.Labels.valid(l) }
+	label := func(l LabelSlot) bool { return s.Labels.Valid(l) }
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
-		ok := s.Queues.valid(q.Parent)
+		ok := s.Queues.Valid(q.Parent)
 		for _, c := range q.Children {
 			ok = ok && s.Queues.Has(c)
 		}
@@ -51,42 +52,42 @@ func (s *State) checkReferences() error {
 		return (s.Queues.Has(u.Queue) && s.Names.Has(u.Name)) || fail("user", slot)
 	})
 	s.Apps.Each(func(slot AppSlot, a *App) bool {
-		ok := label(a.AMLabel) && s.Names.Has(a.User) && s.Queues.valid(a.Queue) && (a.State.Ended() == (a.UserSlot == 0)) &&
+		ok := label(a.AMLabel) && s.Names.Has(a.User) && s.Queues.Valid(a.Queue) && (a.State.Ended() == (a.UserSlot == 0)) &&
 			(a.State.Ended() || (a.Queue != 0 && s.Users.Has(a.UserSlot) && s.Users.Get(a.UserSlot).Queue == a.Queue)) &&
-			s.Asks.valid(a.Asks) && s.Containers.valid(a.Containers) &&
-			s.Containers.valid(a.Undelivered) && s.Reservations.valid(a.Reservations) &&
-			s.NodeApplications.valid(a.NodeApplications) && s.Attempts.valid(a.History) && s.Nodes.valid(a.MasterNode)
+			s.Asks.Valid(a.Asks) && s.Containers.Valid(a.Containers) &&
+			s.Containers.Valid(a.Undelivered) && s.Reservations.Valid(a.Reservations) &&
+			s.NodeApplications.Valid(a.NodeApplications) && s.Attempts.Valid(a.History) && s.Nodes.Valid(a.MasterNode)
 		for _, id := range a.Blacklist {
 			ok = ok && s.Names.Has(id)
 		}
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot AskSlot, k *Ask) bool {
-		return (label(k.Label) && s.Apps.Has(k.App) && s.Asks.valid(k.Next) && s.Locations.valid(k.Locations)) || fail("ask", slot)
+		return (label(k.Label) && s.Apps.Has(k.App) && s.Asks.Valid(k.Next) && s.Locations.Valid(k.Locations)) || fail("ask", slot)
 	})
 	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
-		return (s.Containers.Has(r.Container) && s.Asks.valid(r.Ask) && s.Reservations.valid(r.Reservation)) || fail("resize", slot)
+		return (s.Containers.Has(r.Container) && s.Asks.Valid(r.Ask) && s.Reservations.Valid(r.Reservation)) || fail("resize", slot)
 	})
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
-		return (s.Names.Has(l.Name) && s.Locations.valid(l.Next)) || fail("location", slot)
+		return (s.Names.Has(l.Name) && s.Locations.Valid(l.Next)) || fail("location", slot)
 	})
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
-		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && s.Containers.valid(n.Containers) &&
-			s.Reservations.valid(n.Reservation) && s.ReservationBans.valid(n.ReservationBans) &&
-			s.NodeApplications.valid(n.NodeApplications)) || fail("node", slot)
+		return (s.Names.Has(n.Host) && s.Names.Has(n.RackID) && s.Containers.Valid(n.Containers) &&
+			s.Reservations.Valid(n.Reservation) && s.ReservationBans.Valid(n.ReservationBans) &&
+			s.NodeApplications.Valid(n.NodeApplications)) || fail("node", slot)
 	})
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		return label(h.Label) || fail("labelled host", slot)
 	})
 	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
-		ok := u.Label != 0 && label(u.Label) && s.Queues.valid(u.Queue) && s.Users.valid(u.User)
+		ok := u.Label != 0 && label(u.Label) && s.Queues.Valid(u.Queue) && s.Users.Valid(u.User)
 		return ok || fail("use of a label", slot)
 	})
 	s.AskedLabels.Each(func(slot ContainerSlot, l *LabelSlot) bool {
 		return s.Containers.Has(slot) && *l != 0 && label(*l) || fail("label of a container", slot)
 	})
 	s.LargeContainers.Each(func(slot LargeSlot, l *LargeContainer) bool {
-		return s.Labels.valid(LabelSlot(slot-1)) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
+		return s.Labels.Valid(LabelSlot(slot-1)) && l.AtMillis <= s.Meta.NowMillis || fail("large container", slot)
 	})
 	s.Preemptions.Each(func(slot ContainerSlot, _ *Preemption) bool {
 		return s.Containers.Has(slot) || fail("preemption", slot)
@@ -103,50 +104,36 @@ func (s *State) checkReferences() error {
 	s.Placements.Each(func(slot AppSlot, _ *Placement) bool { return s.Apps.Has(slot) || fail("placement", slot) })
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
 	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
-		ok := s.Nodes.Has(p.Node) && s.Apps.valid(p.Slot)
+		ok := s.Nodes.Has(p.Node) && s.Apps.Valid(p.Slot)
 		for _, l := range []NodeApplicationSlot{p.prevNode, p.nextNode, p.nextApp} {
-			ok = ok && s.NodeApplications.valid(l)
+			ok = ok && s.NodeApplications.Valid(l)
 		}
 		return ok || fail("node application", slot)
 	})
 	s.Attempts.Each(func(slot AttemptSlot, h *Attempt) bool {
-		return (s.Apps.Has(h.App) && s.Attempts.valid(h.Next) && s.Nodes.valid(h.MasterNode)) || fail("attempt", slot)
+		return (s.Apps.Has(h.App) && s.Attempts.Valid(h.Next) && s.Nodes.Valid(h.MasterNode)) || fail("attempt", slot)
 	})
 	s.ReservationBans.Each(func(slot ReservationBanSlot, b *ReservationBan) bool {
-		return (s.Apps.Has(b.App) && s.ReservationBans.valid(b.Next)) || fail("reservation ban", slot)
+		return (s.Apps.Has(b.App) && s.ReservationBans.Valid(b.Next)) || fail("reservation ban", slot)
 	})
 	s.Requests.Each(func(slot RequestSlot, r *Request) bool {
-		return s.Requests.valid(r.Next) || fail("request", slot)
+		return s.Requests.Valid(r.Next) || fail("request", slot)
 	})
-	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !s.Requests.valid(o) || !s.Requests.valid(n) {
+	if o, n := s.Meta.OldestRequest, s.Meta.NewestRequest; !s.Requests.Valid(o) || !s.Requests.Valid(n) {
 		fail("oldest or newest request", o)
 	}
 	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
-		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && s.Diagnostics.valid(c.Diagnostics)
+		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && s.Diagnostics.Valid(c.Diagnostics)
 		for _, l := range []ContainerSlot{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
-			ok = ok && s.Containers.valid(l)
+			ok = ok && s.Containers.Valid(l)
 		}
 		return ok || fail("container", slot)
 	})
 	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
-		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && s.Reservations.valid(r.prevApp) &&
-			s.Reservations.valid(r.nextApp)) || fail("reservation", slot)
+		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && s.Reservations.Valid(r.prevApp) &&
+			s.Reservations.Valid(r.nextApp)) || fail("reservation", slot)
 	})
 	return err
-}
-
-// scratch holds a value per slot. It allocates pages on demand, because slots may lie far apart.
-type scratch[S slot, T any] struct{ pages []*[pageSize]T }
-
-func (x *scratch[S, T]) at(slot S) *T {
-	p := int(slot / pageSize)
-	for len(x.pages) <= p {
-		x.pages = append(x.pages, nil)
-	}
-	if x.pages[p] == nil {
-		x.pages[p] = new([pageSize]T)
-	}
-	return &x.pages[p][slot%pageSize]
 }
 
 // nodeSums has the sums over the containers on a node.
@@ -156,9 +143,9 @@ type nodeSums struct {
 }
 
 func (s *State) checkNodes() error {
-	var sums scratch[NodeSlot, nodeSums]
+	var sums table.Scratch[NodeSlot, nodeSums]
 	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
-		w := sums.at(c.Node)
+		w := sums.At(c.Node)
 		if c.OnNode {
 			w.size = w.size.Add(c.Size)
 			w.count++
@@ -169,7 +156,7 @@ func (s *State) checkNodes() error {
 	var err error
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		got := nodeSums{n.Allocated, n.Count, n.PendingCommands}
-		switch w := *sums.at(slot); {
+		switch w := *sums.At(slot); {
 		case got != w:
 			err = fmt.Errorf("node %s says %s in %d containers, %d pending commands; its containers sum to %s in %d, %d pending commands",
 				n.ID, n.Allocated, n.Count, n.PendingCommands, w.size, w.count, w.commands)
@@ -196,24 +183,24 @@ type appSums struct {
 	outstanding             int64
 }
 
-func (s *State) sumApps() *scratch[AppSlot, appSums] {
-	sums := new(scratch[AppSlot, appSums])
+func (s *State) sumApps() *table.Scratch[AppSlot, appSums] {
+	sums := new(table.Scratch[AppSlot, appSums])
 	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
 		if c.State.Live() {
-			w := sums.at(c.App)
+			w := sums.At(c.App)
 			w.used = w.used.Add(c.Size)
 			w.live++
 		}
 		return true
 	})
 	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
-		w := sums.at(r.App)
+		w := sums.At(r.App)
 		w.reserved = w.reserved.Add(r.Size)
 		w.reserving++
 		return true
 	})
 	s.Asks.Each(func(_ AskSlot, k *Ask) bool {
-		w := sums.at(k.App)
+		w := sums.At(k.App)
 		w.pending = w.pending.Add(k.Size.Times(k.Count))
 		w.outstanding += k.Count
 		return true
@@ -226,7 +213,7 @@ func (s *State) checkApps() error {
 	sums := s.sumApps()
 	s.Apps.Each(func(slot AppSlot, a *App) bool {
 		got := appSums{a.Used, a.Reserved, a.Pending, a.Live, a.Reserving, a.Outstanding}
-		if w := *sums.at(slot); got != w {
+		if w := *sums.At(slot); got != w {
 			err = fmt.Errorf("%s says %+v; its records sum to %+v", a.ID, got, w)
 			return false
 		}
@@ -242,7 +229,7 @@ func (s *State) checkApps() error {
 	if err != nil {
 		return err
 	}
-	var held scratch[AskSlot, int32]
+	var held table.Scratch[AskSlot, int32]
 	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		a := s.Apps.Get(r.App)
 		ask := s.AskFor(a, r.Key, r.IncreaseOf)
@@ -250,12 +237,12 @@ func (s *State) checkApps() error {
 			err = fmt.Errorf("reservation r%d belongs to no ask of the current attempt of %s", r.Number, a.ID)
 			return false
 		}
-		*held.at(ask)++
+		*held.At(ask)++
 		return true
 	})
 	s.Asks.Each(func(slot AskSlot, k *Ask) bool {
-		if err == nil && (*held.at(slot) != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
-			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, *held.at(slot))
+		if err == nil && (*held.At(slot) != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
+			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, *held.At(slot))
 		}
 		return err == nil
 	})
@@ -263,12 +250,12 @@ func (s *State) checkApps() error {
 }
 
 func (s *State) checkUsers() error {
-	var sums scratch[UserSlot, User]
+	var sums table.Scratch[UserSlot, User]
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if a.UserSlot == 0 {
 			return true
 		}
-		u := sums.at(a.UserSlot)
+		u := sums.At(a.UserSlot)
 		u.Apps++
 		u.Used = u.Used.Add(a.Used).Add(a.Reserved)
 		u.Demanding += count(a.Outstanding > 0)
@@ -282,7 +269,7 @@ func (s *State) checkUsers() error {
 	s.withoutLabels(&sums, nil)
 	var err error
 	s.Users.Each(func(slot UserSlot, u *User) bool {
-		want := *sums.at(slot)
+		want := *sums.At(slot)
 		want.Queue, want.Name = u.Queue, u.Name
 		if *u != want {
 			err = fmt.Errorf("user %s of %s says %+v; the applications sum to %+v", s.Names.Text(u.Name), s.Queues.Get(u.Queue).Path, *u, want)
@@ -294,12 +281,12 @@ func (s *State) checkUsers() error {
 
 // checkTree computes the sums of every queue again from applications and users.
 func (s *State) checkTree() error {
-	var sums scratch[QueueSlot, Queue]
+	var sums table.Scratch[QueueSlot, Queue]
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if a.UserSlot == 0 {
 			return true
 		}
-		leaf := sums.at(a.Queue)
+		leaf := sums.At(a.Queue)
 		leaf.NonRunnableApps += count(a.AttemptState == AttemptNonRunnable)
 		leaf.PendingApps += count(a.AttemptState == AttemptPending)
 		if a.Charged() {
@@ -307,7 +294,7 @@ func (s *State) checkTree() error {
 			leaf.AMUsed = leaf.AMUsed.Add(a.amCharge())
 		}
 		for slot := a.Queue; slot != 0; slot = s.Queues.Get(slot).Parent {
-			q := sums.at(slot)
+			q := sums.At(slot)
 			q.Used = q.Used.Add(a.Used).Add(a.Reserved)
 			q.Reserved = q.Reserved.Add(a.Reserved)
 			q.Pending = q.Pending.Add(a.Pending)
@@ -318,7 +305,7 @@ func (s *State) checkTree() error {
 	})
 	s.withoutLabels(nil, &sums)
 	s.Users.Each(func(_ UserSlot, u *User) bool {
-		q := sums.at(u.Queue)
+		q := sums.At(u.Queue)
 		if u.IsActive() {
 			q.ActiveUsers++
 			q.ActiveUsed = q.ActiveUsed.Add(u.Used)
@@ -328,7 +315,7 @@ func (s *State) checkTree() error {
 	})
 	var err error
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
-		err = q.differs(sums.at(slot))
+		err = q.differs(sums.At(slot))
 		return err == nil
 	})
 	return err

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -37,20 +38,20 @@ func (s *State) checkLabelTotals() error {
 		total yarn.Resource
 		nodes int32
 	}
-	var want scratch[LabelSlot, sums]
+	var want table.Scratch[LabelSlot, sums]
 	var err error
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if to := s.LabelledHosts.LabelOf(n.ID); n.Label != to {
 			err = fmt.Errorf("node %s has label %d and is mapped to %d", n.ID, n.Label, to)
 		}
 		if n.State.Usable() {
-			w := want.at(n.Label)
+			w := want.At(n.Label)
 			w.total, w.nodes = w.total.Add(n.Total), w.nodes+1
 		}
 		return err == nil
 	})
 	s.Labels.Each(func(slot LabelSlot, l *Label) bool {
-		w := *want.at(slot)
+		w := *want.At(slot)
 		switch {
 		case l.Name == "" || s.Labels.Find(l.Name) != slot:
 			err = fmt.Errorf("label %d has no name, or that of another one", slot)
@@ -137,14 +138,14 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 
 // withoutLabels subtracts the use of labels' partitions from sums over all partitions. The sums of
 // the default partition remain.
-func (s *State) withoutLabels(users *scratch[UserSlot, User], queues *scratch[QueueSlot, Queue]) {
+func (s *State) withoutLabels(users *table.Scratch[UserSlot, User], queues *table.Scratch[QueueSlot, Queue]) {
 	for k, u := range s.sumLabelUses() { // order is harmless: sums
 		if k.User != 0 && users != nil {
-			w := users.at(k.User)
+			w := users.At(k.User)
 			w.Used, w.AMUsed = w.Used.Sub(u.Used), w.AMUsed.Sub(u.AMUsed)
 		}
 		if k.Queue != 0 && queues != nil {
-			w := queues.at(k.Queue)
+			w := queues.At(k.Queue)
 			w.Used, w.Reserved, w.Pending, w.AMUsed = w.Used.Sub(u.Used), w.Reserved.Sub(u.Reserved), w.Pending.Sub(u.Pending), w.AMUsed.Sub(u.AMUsed)
 		}
 	}

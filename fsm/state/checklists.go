@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -44,7 +45,7 @@ type walker struct {
 
 // follow calls step for each record of a list. step returns the next record, and whether this one is
 // in its place.
-func follow[S slot](w *walker, first S, step func(slot S) (next S, ok bool)) error {
+func follow[S table.Slot](w *walker, first S, step func(slot S) (next S, ok bool)) error {
 	for slot := first; slot != 0; {
 		if w.left--; w.left < 0 {
 			return fmt.Errorf("the lists of %s hold more than there are", w.what)

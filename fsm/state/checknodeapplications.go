@@ -1,16 +1,20 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+
+	"rmd/fsm/state/table"
+)
 
 // checkNodeApplications checks that there is a NodeApplication for every application with
 // containers on a NodeManager, and that a node that takes no commands has no pending cleanups.
 func (s *State) checkNodeApplications() error {
-	var over scratch[NodeSlot, int32]
+	var over table.Scratch[NodeSlot, int32]
 	var err error
 	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
 		switch {
 		case p.Slot == 0:
-			*over.at(p.Node)++
+			*over.At(p.Node)++
 			if p.nextApp != 0 {
 				err = fmt.Errorf("the node application of %s, which has ended, is in an application's list", p.App)
 			}
@@ -23,7 +27,7 @@ func (s *State) checkNodeApplications() error {
 		return err
 	}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
-		switch o := *over.at(slot); {
+		switch o := *over.At(slot); {
 		case o != n.PendingCleanups:
 			err = fmt.Errorf("node %s counts %d pending cleanups and has %d", n.ID, n.PendingCleanups, o)
 		case o > 0 && !n.takesCommands():

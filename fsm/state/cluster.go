@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 )
 
 var _ = applies(func(s *State, e *event.TimeAdvanced) error { return s.Meta.timeAdvanced(e) })
@@ -26,7 +27,7 @@ func (m *Meta) clusterInitialized(e *event.ClusterInitialized) error {
 	m.ClusterID = e.ClusterID
 	m.ClusterTimestamp = e.ClusterTimestamp
 	m.Level = e.Level
-	m.fold(hashString(e.ClusterID))
+	m.fold(table.Hash(e.ClusterID))
 	m.fold(uint64(e.ClusterTimestamp))
 	m.fold(uint64(e.Level))
 	return nil
@@ -79,7 +80,7 @@ func (j *JoinTokens) created(m *Meta, e *event.JoinTokenCreated) error {
 	}
 	t := JoinToken{Hash: e.Hash, Voter: e.Voter, ExpiresMillis: e.ExpiresMillis, CreatedBy: e.CreatedBy}
 	*j = append(append(JoinTokens(nil), *j...), t)
-	m.fold(hashString(string(e.Hash)))
+	m.fold(table.Hash(string(e.Hash)))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -68,7 +69,7 @@ func (k *Container) code(c *codec.Coder) {
 
 // Containers is the table of containers.
 type Containers struct {
-	Keyed[ContainerSlot, Container, *Container]
+	table.Keyed[ContainerSlot, Container, *Container]
 }
 
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
@@ -77,7 +78,7 @@ func (s *Demand) Container(r event.ContainerRef) ContainerSlot {
 	if app == 0 {
 		return 0
 	}
-	return s.Containers.find(hashContainer(app, r.Attempt, r.Number), func(c *Container) bool {
+	return s.Containers.Lookup(hashContainer(app, r.Attempt, r.Number), func(c *Container) bool {
 		return c.App == app && c.Attempt == r.Attempt && c.Number == r.Number
 	})
 }
@@ -91,12 +92,12 @@ func (s *Demand) ContainerByID(id yarn.ContainerID) ContainerSlot {
 }
 
 func hashContainer(app AppSlot, attempt uint32, number uint64) uint64 {
-	return hash64(hash64(uint64(app)<<32|uint64(attempt)) ^ number)
+	return table.Mix(table.Mix(uint64(app)<<32|uint64(attempt)) ^ number)
 }
 
-func (c *Container) hash() uint64 { return hashContainer(c.App, c.Attempt, c.Number) }
+func (c *Container) Hash() uint64 { return hashContainer(c.App, c.Attempt, c.Number) }
 
-func (c *Container) same(other *Container) bool {
+func (c *Container) Same(other *Container) bool {
 	return c.App == other.App && c.Attempt == other.Attempt && c.Number == other.Number
 }
 
@@ -187,17 +188,17 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 
 // addContainer adds a container to the tables and lists. The caller updates the sums.
 func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) ContainerSlot {
-	slot, r := s.Containers.alloc()
+	slot, r := s.Containers.Alloc()
 	if label != 0 {
-		*s.AskedLabels.place(slot) = label
+		*s.AskedLabels.Place(slot) = label
 	}
 	*r = c
 	r.App = app
 	r.State, r.AllocatedMillis = yarn.ContainerAllocated, s.Meta.NowMillis
-	s.Containers.insert(slot)
+	s.Containers.Insert(slot)
 	r.nextApp = a.Containers
 	if a.Containers != 0 {
-		s.Containers.mut(a.Containers).prevApp = slot
+		s.Containers.Mut(a.Containers).prevApp = slot
 	}
 	a.Containers = slot
 	if !c.AM && c.GrantedIn == 0 {
@@ -211,54 +212,54 @@ func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) 
 // addUndelivered puts a container at the front of its application's undelivered list, unless the
 // list has it.
 func (t *Containers) addUndelivered(slot ContainerSlot, a *App) {
-	c := t.mut(slot)
+	c := t.Mut(slot)
 	if c.undelivered {
 		return
 	}
 	c.undelivered, c.nextUndelivered = true, a.Undelivered
 	if c.nextUndelivered != 0 {
-		t.mut(c.nextUndelivered).prevUndelivered = slot
+		t.Mut(c.nextUndelivered).prevUndelivered = slot
 	}
 	a.Undelivered = slot
 }
 
 // occupy adds a container to its node's list and sums.
 func (s *State) occupy(node NodeSlot, slot ContainerSlot) {
-	n, c := s.Nodes.mut(node), s.Containers.mut(slot)
+	n, c := s.Nodes.Mut(node), s.Containers.Mut(slot)
 	n.Allocated = n.Allocated.Add(c.Size)
 	n.Count++
 	c.OnNode = true
 	c.nextNode = n.Containers
 	if n.Containers != 0 {
-		s.Containers.mut(n.Containers).prevNode = slot
+		s.Containers.Mut(n.Containers).prevNode = slot
 	}
 	n.Containers = slot
 	if c.hasPendingCommand() {
 		n.PendingCommands++
 	}
 	if n.NodeManager {
-		s.NodeApplications.track(&s.Meta, c.App, s.Apps.mut(c.App), node, n)
+		s.NodeApplications.track(&s.Meta, c.App, s.Apps.Mut(c.App), node, n)
 	}
 	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 }
 
 // vacate removes a container from its node's list and sums.
 func (s *State) vacate(slot ContainerSlot) {
-	c := s.Containers.mut(slot)
+	c := s.Containers.Mut(slot)
 	if !c.OnNode {
 		return
 	}
-	n := s.Nodes.mut(c.Node)
+	n := s.Nodes.Mut(c.Node)
 	n.Allocated = n.Allocated.Sub(c.Size)
 	n.Count--
 	c.OnNode = false
 	if c.prevNode != 0 {
-		s.Containers.mut(c.prevNode).nextNode = c.nextNode
+		s.Containers.Mut(c.prevNode).nextNode = c.nextNode
 	} else {
 		n.Containers = c.nextNode
 	}
 	if c.nextNode != 0 {
-		s.Containers.mut(c.nextNode).prevNode = c.prevNode
+		s.Containers.Mut(c.nextNode).prevNode = c.prevNode
 	}
 	c.prevNode, c.nextNode, c.Signal = 0, 0, 0
 	s.ReservationBans.freeRoomChanged(&s.Meta, n)
@@ -286,7 +287,7 @@ func (s *Demand) containerOf(e event.Event, r event.ContainerRef) (ContainerSlot
 	if slot == 0 {
 		return 0, nil, broken(e, "no such container")
 	}
-	return slot, s.Containers.mut(slot), nil
+	return slot, s.Containers.Mut(slot), nil
 }
 
 var _ = applies((*State).containerLaunched)
@@ -309,7 +310,7 @@ func (s *State) containerLaunched(e *event.ContainerLaunched) error {
 		s.changeContainer(MasterLaunched, slot, c)
 	}
 	if a := s.Apps.Get(c.App); c.AM && a.LaunchedMillis == 0 && a.MasterNumber == c.Number && a.Attempt == c.Attempt {
-		s.Apps.mut(c.App).LaunchedMillis = s.Meta.NowMillis
+		s.Apps.Mut(c.App).LaunchedMillis = s.Meta.NowMillis
 	}
 	s.fold(uint64(slot)<<8 | uint64(c.State))
 	return nil
@@ -320,7 +321,7 @@ func (t *Nodes) changeCommand(c *Container, f func()) {
 	before := c.hasPendingCommand()
 	f()
 	if after := c.hasPendingCommand(); before != after {
-		t.mut(c.Node).PendingCommands += count(after) - count(before)
+		t.Mut(c.Node).PendingCommands += count(after) - count(before)
 	}
 }
 
@@ -346,7 +347,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 
 // uncharge subtracts a live container from the sums of its application, user and queues.
 func (s *State) uncharge(c *Container) {
-	a := s.Apps.mut(c.App)
+	a := s.Apps.Mut(c.App)
 	a.Used = a.Used.Sub(c.Size)
 	a.Live--
 	s.charge(a, s.Nodes.Get(c.Node).Label, yarn.Resource{}.Sub(c.Size), yarn.Resource{}, -1)
@@ -357,10 +358,10 @@ func (s *State) uncharge(c *Container) {
 func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text string) {
 	c.ExitStatus = exit
 	if text != "" {
-		id, n := s.Diagnostics.alloc()
+		id, n := s.Diagnostics.Alloc()
 		n.Text, c.Diagnostics = text, id
 	}
-	a := s.Apps.mut(c.App)
+	a := s.Apps.Mut(c.App)
 	s.endPreemption(slot, c, exit)
 	s.noteEnd(c, exit)
 	s.Leases.end(slot)
@@ -390,7 +391,7 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 	if c.State == yarn.ContainerCompleted || s.Resizes.reserved(c) {
 		return broken(e, "it is %s", c.State)
 	}
-	a := s.Apps.mut(c.App)
+	a := s.Apps.Mut(c.App)
 	live := c.State.Live()
 	if e.Restore && (!live || c.GrantedIn != 0 || !a.Open() || c.Attempt != a.Attempt) {
 		return broken(e, "it is %s; its ask cannot be put back", c.State)
@@ -424,18 +425,18 @@ func (s *State) containerCompleted(e *event.ContainerCompleted) error {
 
 // removeUndelivered removes a container from its application's undelivered list.
 func (t *Containers) removeUndelivered(slot ContainerSlot, a *App) {
-	c := t.mut(slot)
+	c := t.Mut(slot)
 	if !c.undelivered {
 		return
 	}
 	prev, next := c.prevUndelivered, c.nextUndelivered
 	if prev != 0 {
-		t.mut(prev).nextUndelivered = next
+		t.Mut(prev).nextUndelivered = next
 	} else {
 		a.Undelivered = next
 	}
 	if next != 0 {
-		t.mut(next).prevUndelivered = prev
+		t.Mut(next).prevUndelivered = prev
 	}
 	c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
 }
@@ -447,7 +448,7 @@ func (s *Demand) linkUndelivered() {
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		prev := ContainerSlot(0)
 		for slot := a.Undelivered; left > 0 && s.Containers.Has(slot); left-- {
-			c := s.Containers.mut(slot)
+			c := s.Containers.Mut(slot)
 			c.prevUndelivered, prev = prev, slot
 			slot = c.nextUndelivered
 		}
@@ -458,26 +459,26 @@ func (s *Demand) linkUndelivered() {
 // freeContainer removes a completed container from the state.
 func (s *State) freeContainer(slot ContainerSlot, a *App) {
 	s.listRemoval(s.Containers.Get(slot), a)
-	c := s.Containers.mut(slot)
+	c := s.Containers.Mut(slot)
 	if c.prevApp != 0 {
-		s.Containers.mut(c.prevApp).nextApp = c.nextApp
+		s.Containers.Mut(c.prevApp).nextApp = c.nextApp
 	} else {
 		a.Containers = c.nextApp
 	}
 	if c.nextApp != 0 {
-		s.Containers.mut(c.nextApp).prevApp = c.prevApp
+		s.Containers.Mut(c.nextApp).prevApp = c.prevApp
 	}
 	if c.Diagnostics != 0 {
-		s.Diagnostics.release(c.Diagnostics)
+		s.Diagnostics.Release(c.Diagnostics)
 	}
 	if c.resize != 0 {
-		s.Resizes.release(c.resize)
+		s.Resizes.Release(c.resize)
 	}
 	if s.AskedLabels.Has(slot) {
-		s.AskedLabels.release(slot)
+		s.AskedLabels.Release(slot)
 	}
-	s.Containers.release(slot)
+	s.Containers.Release(slot)
 }
 
-var containerPart = derived{part: keyedTable(11, "containers", func(s *State) *Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).code),
+var containerPart = derived{part: keyedRows(11, "containers", func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).code),
 	links: (*State).linkUndelivered}

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // QueueDebts has the debts to leaves, by the slot of the Queue.
-type QueueDebts struct{ Table[QueueSlot, Debts] }
+type QueueDebts struct{ table.Table[QueueSlot, Debts] }
 
 // Debt says since when a leaf waits for containers within its guarantee of the nodes of a label.
 // The time is that of the queue, not that of an ask: it goes on while some containers start, until
@@ -77,10 +78,10 @@ func (t *QueueDebts) set(queue QueueSlot, debt Debt, owed bool) {
 	}
 	switch {
 	case len(list) == 0:
-		t.release(queue)
+		t.Release(queue)
 	case t.Has(queue):
-		*t.mut(queue) = list
+		*t.Mut(queue) = list
 	default:
-		*t.place(queue) = list
+		*t.Place(queue) = list
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // DynamicQueues is the table of dynamic queues, by the slot of the Queue.
 type DynamicQueues struct {
-	Table[QueueSlot, DynamicQueue]
+	table.Table[QueueSlot, DynamicQueue]
 	newest uint64 // the highest DynamicQueue.Number
 	set    uint64 // see Set
 }
@@ -72,22 +73,22 @@ func (s *Demand) queueCreated(e *event.QueueCreated) error {
 		return broken(e, "no such state")
 	}
 	slot := s.Queues.define(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
-	above := s.Queues.mut(parent)
+	above := s.Queues.Mut(parent)
 	above.Children = append(slices.Clip(above.Children), slot)
 	s.DynamicQueues.setIdle(&s.Meta, parent, 0)
-	d := s.DynamicQueues.place(slot)
+	d := s.DynamicQueues.Place(slot)
 	s.DynamicQueues.newest++
 	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.newest, s.Meta.NowMillis, s.Meta.idleNow()
 	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 	s.changes.add(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
-	s.fold(s.Queues.hashOf(slot))
+	s.fold(s.Queues.HashOf(slot))
 	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
 	return nil
 }
 
 func (s *Accounts) hashOfDynamic(slot QueueSlot) uint64 {
-	return hash64(s.Queues.hashOf(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
+	return table.Mix(s.Queues.HashOf(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
 }
 
 var _ = applies((*State).queuesActivated)
@@ -113,7 +114,7 @@ func (s *Demand) queuesActivated(e *event.QueuesActivated) error {
 	s.changes.add(QueuesChanged)
 	for _, slot := range slots {
 		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
-		d := s.DynamicQueues.mut(slot)
+		d := s.DynamicQueues.Mut(slot)
 		d.Active = !d.Active
 		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
 		s.fold(uint64(slot)<<1 | uint64(count(d.Active)))
@@ -124,7 +125,7 @@ func (s *Demand) queuesActivated(e *event.QueuesActivated) error {
 // setIdle sets IdleMillis of a dynamic queue. It does nothing for other queues.
 func (t *DynamicQueues) setIdle(m *Meta, slot QueueSlot, millis int64) {
 	if t.Has(slot) && t.Get(slot).IdleMillis != millis {
-		t.mut(slot).IdleMillis = millis
+		t.Mut(slot).IdleMillis = millis
 		m.fold(uint64(slot)<<32 ^ uint64(millis))
 	}
 }
@@ -138,7 +139,7 @@ func (t *DynamicQueues) countUsers(m *Meta, slot QueueSlot, by int32) {
 	if !t.Has(slot) {
 		return
 	}
-	d := t.mut(slot)
+	d := t.Mut(slot)
 	d.users += by
 	idle := int64(0)
 	if d.users == 0 {
@@ -184,7 +185,7 @@ func (s *State) removeDynamic(gone []bool) {
 		if !parents[slot] || gone[slot] {
 			continue
 		}
-		q := s.Queues.mut(QueueSlot(slot))
+		q := s.Queues.Mut(QueueSlot(slot))
 		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c QueueSlot) bool { return gone[c] })
 		if len(q.Children) == 0 {
 			s.DynamicQueues.setIdle(&s.Meta, QueueSlot(slot), s.Meta.idleNow())
@@ -201,7 +202,7 @@ func (s *State) removeDynamic(gone []bool) {
 // now lists it. The caller must call findNewest afterwards.
 func (s *Accounts) endDynamic(slot QueueSlot) {
 	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
-	s.DynamicQueues.release(slot)
+	s.DynamicQueues.Release(slot)
 }
 
 func (t *DynamicQueues) findNewest() {
@@ -221,7 +222,7 @@ func (s *Accounts) linkDynamicQueues() {
 	})
 	s.Users.Each(func(_ UserSlot, u *User) bool {
 		if s.DynamicQueues.Has(u.Queue) {
-			s.DynamicQueues.mut(u.Queue).users++
+			s.DynamicQueues.Mut(u.Queue).users++
 		}
 		return true
 	})
@@ -234,5 +235,5 @@ func (d *DynamicQueue) code(c *codec.Coder) {
 	c.Bool(&d.Active)
 }
 
-var dynamicQueuePart = derived{part: table(34, "dynamic-queues", func(s *State) *Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).code),
+var dynamicQueuePart = derived{part: rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).code),
 	links: (*State).linkDynamicQueues, agrees: (*State).checkDynamicQueues}

@@ -1,6 +1,9 @@
 package state
 
-import "rmd/fsm/event"
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state/table"
+)
 
 // rmd forgets a node that has left for good, so that the state of a cluster whose hosts come and go
 // does not grow. The node's slot and the numbers of its host and rack are then reused. Only idle
@@ -30,10 +33,10 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	if !s.Nodes.Has(e.Node) || s.Nodes.Get(e.Node).ID != e.ID || !s.Forgettable(e.Node) {
 		return broken(e, "no such node, or it is still needed")
 	}
-	n := s.Nodes.mut(e.Node)
+	n := s.Nodes.Mut(e.Node)
 	s.dropNodeApplications(n)
 	if n.removals != 0 {
-		s.Removable.release(n.removals)
+		s.Removable.Release(n.removals)
 	}
 	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 	s.forgetMasters(e.Node)
@@ -41,10 +44,10 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.Names.unretain(&s.Meta, n.Host)
 	s.Names.unretain(&s.Meta, n.RackID)
 	s.changes.node(NodeChanged, e.Node)
-	s.Nodes.release(e.Node)
+	s.Nodes.Release(e.Node)
 	s.Meta.NodeChanges++
 	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))
-	s.fold(hashString(e.ID.Host))
+	s.fold(table.Hash(e.ID.Host))
 	return nil
 }
 
@@ -54,7 +57,7 @@ func (s *State) dropNodeApplications(n *Node) {
 	for slot := n.NodeApplications; slot != 0; {
 		p := *s.NodeApplications.Get(slot)
 		if p.Slot != 0 {
-			s.NodeApplications.leaveNode(s.Apps.mut(p.Slot), slot)
+			s.NodeApplications.leaveNode(s.Apps.Mut(p.Slot), slot)
 			n.PendingCleanups++ // drop subtracts it again
 		}
 		s.NodeApplications.drop(&s.Meta, slot, n)
@@ -73,20 +76,20 @@ func (t *NodeApplications) leaveNode(a *App, slot NodeApplicationSlot) {
 	for t.Get(at).nextApp != slot {
 		at = t.Get(at).nextApp
 	}
-	t.mut(at).nextApp = next
+	t.Mut(at).nextApp = next
 }
 
 // forgetMasters clears MasterNode of all applications and attempts whose AM ran on a node.
 func (s *State) forgetMasters(node NodeSlot) {
 	s.Apps.Each(func(slot AppSlot, a *App) bool {
 		if a.MasterNode == node {
-			s.Apps.mut(slot).MasterNode = 0
+			s.Apps.Mut(slot).MasterNode = 0
 		}
 		return true
 	})
 	s.Attempts.Each(func(slot AttemptSlot, a *Attempt) bool {
 		if a.MasterNode == node {
-			s.Attempts.mut(slot).MasterNode = 0
+			s.Attempts.Mut(slot).MasterNode = 0
 		}
 		return true
 	})

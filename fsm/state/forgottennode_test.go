@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -95,7 +96,7 @@ func TestHostChurnStateSize(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if now := len(encode(s)); now > size+8 || s.Nodes.Cap() > 3*pageSize || s.Names.Cap() > 3*pageSize {
+	if now := len(encode(s)); now > size+8 || s.Nodes.Cap() > 3*table.PageSize || s.Names.Cap() > 3*table.PageSize {
 		t.Errorf("%d bytes before, %d after; room for %d nodes and %d names", size, now, s.Nodes.Cap(), s.Names.Cap())
 	}
 }

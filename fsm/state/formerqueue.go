@@ -3,11 +3,14 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
 // FormerQueues has the paths of removed queues, by the slot of the App that ended there.
-type FormerQueues struct{ Table[AppSlot, FormerQueue] }
+type FormerQueues struct {
+	table.Table[AppSlot, FormerQueue]
+}
 
 // FormerQueue is the path of the queue in which an application ended, if that queue was removed
 // later. Idle dynamic queues are removed, for instance. Its slot is the slot of its App.
@@ -27,16 +30,16 @@ func (s *State) QueueOf(a *App) string {
 // leaveQueue stores the path of an ended application's queue before the queue is removed. Another
 // queue may get its slot.
 func (s *State) leaveQueue(slot AppSlot) {
-	a := s.Apps.mut(slot)
+	a := s.Apps.Mut(slot)
 	q := s.Queues.Get(a.Queue)
-	s.FormerQueues.place(slot).Path = q.Path
+	s.FormerQueues.Place(slot).Path = q.Path
 	s.Queues.tallyGone(q.Parent, a)
 	a.Queue = 0
 }
 
 func (t *FormerQueues) drop(app AppSlot) {
 	if t.Has(app) {
-		t.release(app)
+		t.Release(app)
 	}
 }
 
@@ -52,5 +55,5 @@ func (s *State) checkFormerQueues() (err error) {
 
 func (f *FormerQueue) code(c *codec.Coder) { c.String(&f.Path) }
 
-var formerQueuePart = derived{part: table(37, "former-queues", func(s *State) *Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
+var formerQueuePart = derived{part: rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
 	agrees: (*State).checkFormerQueues}

@@ -4,12 +4,13 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // Gangs has the gangs of applications that have not ended, by the slot of the App.
-type Gangs struct{ Table[AppSlot, Gang] }
+type Gangs struct{ table.Table[AppSlot, Gang] }
 
 // GangState is the state of an application's gang.
 type GangState uint8
@@ -64,7 +65,7 @@ func (t *Gangs) follow(m *Meta, k *Ask) {
 		return
 	}
 	if g := t.Get(k.App); g.Spec.IsOf(k.Key) && (!g.Bound || g.Key == k.Key) {
-		g = t.mut(k.App)
+		g = t.Mut(k.App)
 		g.follow(k, m.NowMillis)
 		m.fold(uint64(k.App)<<8 | uint64(g.State))
 		m.fold(uint64(g.SinceMillis))
@@ -101,7 +102,7 @@ func (s *Demand) gangAttemptEnded(app AppSlot, a *App) {
 	if !s.Gangs.Has(app) {
 		return
 	}
-	g := s.Gangs.mut(app)
+	g := s.Gangs.Mut(app)
 	for _, c := range s.Containers.Of(a) {
 		if g.State == GangServed && c.Key == g.Key && c.State.Live() && !c.AM {
 			return
@@ -114,7 +115,7 @@ func (s *Demand) gangAttemptEnded(app AppSlot, a *App) {
 // drop removes the gang of an application.
 func (t *Gangs) drop(app AppSlot) {
 	if t.Has(app) {
-		t.release(app)
+		t.Release(app)
 	}
 }
 
@@ -157,10 +158,10 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 		}
 	}
 	s.Gangs.drop(slot)
-	*s.Gangs.place(slot) = Gang{Spec: e.Gang}
+	*s.Gangs.Place(slot) = Gang{Spec: e.Gang}
 	s.changes.app(GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
-	s.fold(hashString(e.Gang.String()))
+	s.fold(table.Hash(e.Gang.String()))
 	for _, k := range s.Asks.Of(a) {
 		s.Gangs.follow(&s.Meta, k)
 	}
@@ -204,16 +205,16 @@ func (s *State) gangReserved(e *event.GangReserved) error {
 	case e.Reservation != s.Meta.NextReservation+1 || e.Number != s.Meta.NextNumber(a):
 		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
 	}
-	n := s.Nodes.mut(e.Node)
+	n := s.Nodes.Mut(e.Node)
 	if !n.State.Usable() || n.Reservation != 0 || !s.Versions.fits(size, n.Total) {
 		return broken(e, "node %s is %s, is reserved, or is smaller than %s", n.ID, n.State, size)
 	}
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
-	slot, r := s.Reservations.alloc()
+	slot, r := s.Reservations.Alloc()
 	*r = Reservation{Number: e.Reservation, App: app, Key: k.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, MadeMillis: s.Meta.NowMillis, Members: e.Members}
-	s.Gangs.mut(app).ExpectedMillis = e.ExpectedMillis
+	s.Gangs.Mut(app).ExpectedMillis = e.ExpectedMillis
 	s.changeReservation(ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	s.fold(uint64(e.ExpectedMillis)<<16 ^ uint64(e.Members))
@@ -231,7 +232,7 @@ func (s *State) gangStarted(e *event.GangStarted) error {
 		return broken(e, "it has reservations")
 	}
 	s.changes.app(GangPhase, app, a).GangState = GangStarting
-	g := s.Gangs.mut(app)
+	g := s.Gangs.Mut(app)
 	g.State, g.Left, g.ExpectedMillis = GangStarting, g.Spec.Count, 0
 	s.fold(uint64(app)<<32 | uint64(g.Left))
 	return nil
@@ -251,7 +252,7 @@ func (s *State) gangEnded(e *event.GangEnded) error {
 	if e.Cause == yarn.GangWithdrawn {
 		s.Gangs.drop(slot)
 	} else {
-		g := s.Gangs.mut(slot)
+		g := s.Gangs.Mut(slot)
 		g.State, g.SinceMillis, g.ExpectedMillis = GangOver, 0, 0
 	}
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
@@ -269,5 +270,5 @@ func (g *Gang) code(c *codec.Coder) {
 	c.I64(&g.Left)
 }
 
-var gangPart = derived{part: table(35, "gangs", func(s *State) *Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).code),
+var gangPart = derived{part: rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).code),
 	agrees: (*State).checkGangs}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -85,7 +86,7 @@ func (h *HostLists) set(m *Meta, e *event.NodeListsSet) error {
 	m.fold(uint64(len(e.Include))<<32 | uint64(len(e.Exclude)))
 	for _, list := range [][]string{e.Include, e.Exclude} {
 		for _, host := range list {
-			m.fold(hashString(host))
+			m.fold(table.Hash(host))
 		}
 	}
 	return nil

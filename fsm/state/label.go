@@ -4,23 +4,24 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // Labels is the table of labels, including removed ones.
 type Labels struct {
-	Keyed[LabelSlot, Label, *Label]
+	table.Keyed[LabelSlot, Label, *Label]
 }
 
 // LabelledHosts maps hosts and NodeManagers to labels.
 type LabelledHosts struct {
-	Keyed[LabelledHostSlot, LabelledHost, *LabelledHost]
+	table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost]
 }
 
 // AskedLabels has the label of the ask of a container, by the slot of the container.
 type AskedLabels struct {
-	Table[ContainerSlot, LabelSlot]
+	table.Table[ContainerSlot, LabelSlot]
 }
 
 // The nodes with one label form a partition. Nodes without a label form the default partition,
@@ -64,7 +65,7 @@ func (t *Labels) Find(name string) LabelSlot {
 	if name == "" {
 		return 0
 	}
-	return t.find(hashString(name), func(r *Label) bool { return r.Name == name })
+	return t.Lookup(table.Hash(name), func(r *Label) bool { return r.Name == name })
 }
 
 // Listed returns the number of a label. ok is false if the label is not in the cluster's
@@ -102,11 +103,11 @@ func (s *State) LabelledNodes() []LabelledHost {
 	return slices.Compact(out)
 }
 
-func (l *Label) hash() uint64           { return hashString(l.Name) }
-func (l *Label) same(other *Label) bool { return l.Name == other.Name }
+func (l *Label) Hash() uint64           { return table.Hash(l.Name) }
+func (l *Label) Same(other *Label) bool { return l.Name == other.Name }
 
-func (h *LabelledHost) hash() uint64                  { return hashString(h.ID.Host) }
-func (h *LabelledHost) same(other *LabelledHost) bool { return h.ID == other.ID }
+func (h *LabelledHost) Hash() uint64                  { return table.Hash(h.ID.Host) }
+func (h *LabelledHost) Same(other *LabelledHost) bool { return h.ID == other.ID }
 
 // PartitionTotal returns the sum of the resources of a partition's usable nodes.
 func (s *Accounts) PartitionTotal(label LabelSlot) yarn.Resource {
@@ -164,14 +165,14 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 	for _, l := range e.Labels {
 		slot := s.Labels.Find(l.Name)
 		if slot == 0 {
-			slot, _ = s.Labels.alloc()
-			s.Labels.mut(slot).Name = l.Name
-			s.Labels.insert(slot)
+			slot, _ = s.Labels.Alloc()
+			s.Labels.Mut(slot).Name = l.Name
+			s.Labels.Insert(slot)
 		}
-		r := s.Labels.mut(slot)
+		r := s.Labels.Mut(slot)
 		r.Listed, r.Exclusive = true, l.Exclusive
 		s.fold(uint64(slot)<<1 | uint64(count(l.Exclusive)))
-		s.fold(hashString(l.Name))
+		s.fold(table.Hash(l.Name))
 	}
 	s.relabelGrowth()
 	s.changes.add(LabelsChanged)
@@ -188,7 +189,7 @@ func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 	}
 	for _, name := range e.Names {
 		id := s.Labels.Find(name)
-		s.Labels.mut(id).Listed = false
+		s.Labels.Mut(id).Listed = false
 		s.fold(uint64(id))
 	}
 	s.dropUnlisted()
@@ -207,7 +208,7 @@ func (s *State) dropUnlisted() {
 		return true
 	})
 	for _, slot := range unlisted {
-		s.LabelledHosts.mut(slot).Label = 0
+		s.LabelledHosts.Mut(slot).Label = 0
 	}
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		if h.ID.Port != 0 && h.Label == s.LabelledHosts.hostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
@@ -232,7 +233,7 @@ func (s *State) nodesLabelled(e *event.NodesLabelled) error {
 		label := s.Labels.Find(n.Label)
 		s.LabelledHosts.put(n.ID, label)
 		s.fold(uint64(n.ID.Port)<<16 | uint64(label))
-		s.fold(hashString(n.ID.Host))
+		s.fold(table.Hash(n.ID.Host))
 	}
 	s.relabelNodes()
 	return nil
@@ -253,24 +254,24 @@ func (t *LabelledHosts) put(id yarn.NodeID, label LabelSlot) {
 		usual = t.hostLabel(id.Host)
 	}
 	if label != usual {
-		slot, h := t.alloc()
+		slot, h := t.Alloc()
 		*h = LabelledHost{ID: id, Label: label}
-		t.insert(slot)
+		t.Insert(slot)
 	}
 }
 
 func (t *LabelledHosts) drop(slot LabelledHostSlot) {
-	t.release(slot)
+	t.Release(slot)
 }
 
 // at returns the slot of the entry for exactly this host or NodeManager, or 0.
 func (t *LabelledHosts) at(id yarn.NodeID) LabelledHostSlot {
-	return t.find(hashString(id.Host), func(r *LabelledHost) bool { return r.ID == id })
+	return t.Lookup(table.Hash(id.Host), func(r *LabelledHost) bool { return r.ID == id })
 }
 
 // anyOfHost returns the slot of an entry for a host or one of its NodeManagers, or 0.
 func (t *LabelledHosts) anyOfHost(host string) LabelledHostSlot {
-	return t.find(hashString(host), func(r *LabelledHost) bool { return r.ID.Host == host })
+	return t.Lookup(table.Hash(host), func(r *LabelledHost) bool { return r.ID.Host == host })
 }
 
 // hostLabel returns the label of a host's NodeManagers that have no entry of their own.
@@ -298,7 +299,7 @@ func (t *LabelledHosts) Mapped(id yarn.NodeID, label LabelSlot) bool {
 	if id.Port != 0 {
 		return t.LabelOf(id) == label
 	}
-	others := t.find(hashString(id.Host), func(h *LabelledHost) bool {
+	others := t.Lookup(table.Hash(id.Host), func(h *LabelledHost) bool {
 		return h.ID.Host == id.Host && h.ID.Port != 0
 	})
 	return t.hostLabel(id.Host) == label && others == 0
@@ -316,7 +317,7 @@ func (s *State) relabelNodes() {
 	})
 	none := yarn.Resource{}
 	for _, m := range r.moves {
-		a := s.Apps.mut(m.app)
+		a := s.Apps.Mut(m.app)
 		s.charge(a, m.from, none.Sub(m.used), none.Sub(m.reserved), 0)
 		s.charge(a, m.to, m.used, m.reserved, 0)
 	}
@@ -353,7 +354,7 @@ func (r *relabelling) add(k relabelled, used, reserved yarn.Resource) {
 // relabel moves a node to another partition, with all that is charged for it: live containers, AMs,
 // the reservation, and hidden asks for increases.
 func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
-	n := s.Nodes.mut(slot)
+	n := s.Nodes.Mut(slot)
 	from := n.Label
 	if n.State.Usable() {
 		s.countNode(n, -1)
@@ -373,7 +374,7 @@ func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 			s.relabelMaster(c, to)
 		}
 		if r := s.Resizes.Of(c); r != nil && r.Ask != 0 {
-			s.labelAsk(r.Ask, s.Apps.mut(c.App), s.growthLabel(r.Container, to))
+			s.labelAsk(r.Ask, s.Apps.Mut(c.App), s.growthLabel(r.Container, to))
 		}
 	}
 	if n.Reservation != 0 {
@@ -396,7 +397,7 @@ func (s *State) relabelGrowth() {
 	s.Resizes.Each(func(_ ResizeSlot, r *Resize) bool {
 		if r.Ask != 0 {
 			c := s.Containers.Get(r.Container)
-			s.labelAsk(r.Ask, s.Apps.mut(c.App), s.growthLabel(r.Container, s.Nodes.Get(c.Node).Label))
+			s.labelAsk(r.Ask, s.Apps.Mut(c.App), s.growthLabel(r.Container, s.Nodes.Get(c.Node).Label))
 		}
 		return true
 	})
@@ -405,7 +406,7 @@ func (s *State) relabelGrowth() {
 // relabelMaster moves an AM container's charge to another partition if it is its application's
 // current AM.
 func (s *Demand) relabelMaster(c *Container, to LabelSlot) {
-	a := s.Apps.mut(c.App)
+	a := s.Apps.Mut(c.App)
 	if c.Attempt != a.Attempt || c.Number != a.MasterNumber {
 		return
 	}
@@ -444,14 +445,14 @@ func (s *Demand) askMissesUpdated(e *event.AskMissesUpdated) error {
 	if ask == 0 {
 		return broken(e, "nothing is asked under the key")
 	}
-	s.Asks.mut(ask).Missed = e.Missed
+	s.Asks.Mut(ask).Missed = e.Missed
 	s.fold(uint64(ask)<<32 | uint64(e.Missed))
 	return nil
 }
 
 // labelAsk changes the label of an ask.
 func (s *Demand) labelAsk(slot AskSlot, a *App, to LabelSlot) {
-	k := s.Asks.mut(slot)
+	k := s.Asks.Mut(slot)
 	pending := k.Size.Times(k.Count)
 	s.addPending(a, k.Label, yarn.Resource{}.Sub(pending))
 	k.Label = to
@@ -474,7 +475,7 @@ func (s *Demand) applicationLabelled(e *event.ApplicationLabelled) error {
 	a.labelled = e.Label != "" || e.AMLabel != ""
 	a.changeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })
 	s.fold(uint64(slot)<<32 | uint64(am))
-	s.fold(hashString(e.Label))
+	s.fold(table.Hash(e.Label))
 	return nil
 }
 
@@ -485,11 +486,13 @@ func (s *State) linkLabels() {
 	}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		if to := s.LabelledHosts.LabelOf(n.ID); to != 0 {
-			s.Nodes.mut(slot).Label = to
+			s.Nodes.Mut(slot).Label = to
 		}
 		return true
 	})
 }
 
-var labelledHostPart = derived{part: keyedTable(26, "labelled-hosts", func(s *State) *Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] { return &s.LabelledHosts.Keyed }, (*LabelledHost).code),
+var labelledHostPart = derived{part: keyedRows(26, "labelled-hosts", func(s *State) *table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] {
+	return &s.LabelledHosts.Keyed
+}, (*LabelledHost).code),
 	links: (*State).linkLabels}

@@ -241,15 +241,15 @@ func TestLabelDigests(t *testing.T) {
 // TestCheckSeesLabels damages each record about labels.
 func TestCheckSeesLabels(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
-		"a label's total":         func(s *State) { s.Labels.mut(1).Total = gb(1) },
-		"a label's nodes":         func(s *State) { s.Labels.mut(1).Nodes++ },
-		"a node's label":          func(s *State) { s.Nodes.mut(1).Label = 2 },
-		"a use":                   func(s *State) { s.LabelUses.mut(1).Pending = gb(7) },
-		"an ask's label":          func(s *State) { s.Asks.mut(s.Apps.Get(1).Asks).Label = 2 },
-		"a label not there":       func(s *State) { s.Asks.mut(s.Apps.Get(1).Asks).Label = 9 },
-		"a removed label":         func(s *State) { s.Labels.mut(1).Listed = false },
-		"a superfluous host":      func(s *State) { s.LabelledHosts.put(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.mut(2).Label = 0 },
-		"a label of no container": func(s *State) { *s.AskedLabels.place(40) = 1 },
+		"a label's total":         func(s *State) { s.Labels.Mut(1).Total = gb(1) },
+		"a label's nodes":         func(s *State) { s.Labels.Mut(1).Nodes++ },
+		"a node's label":          func(s *State) { s.Nodes.Mut(1).Label = 2 },
+		"a use":                   func(s *State) { s.LabelUses.Mut(1).Pending = gb(7) },
+		"an ask's label":          func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 2 },
+		"a label not there":       func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 9 },
+		"a removed label":         func(s *State) { s.Labels.Mut(1).Listed = false },
+		"a superfluous host":      func(s *State) { s.LabelledHosts.put(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.Mut(2).Label = 0 },
+		"a label of no container": func(s *State) { *s.AskedLabels.Place(40) = 1 },
 	} {
 		s := labelled(t)
 		apply(t, s, on("h1", "gpu"), ask(1, k1, 2, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1))

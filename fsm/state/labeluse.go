@@ -2,13 +2,14 @@ package state
 
 import (
 	"rmd/fsm/state/index"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // LabelUses has what queues and users use and want of labels' partitions.
 type LabelUses struct {
-	Keyed[LabelUseSlot, LabelUse, *LabelUse]
+	table.Keyed[LabelUseSlot, LabelUse, *LabelUse]
 	changed uint64 // see Changed
 }
 
@@ -49,14 +50,14 @@ type labelUseKey struct {
 	User  UserSlot
 }
 
-func (k labelUseKey) hash() uint64 {
-	return hash64(uint64(k.Label)<<(2*index.SlotBits) | uint64(k.Queue)<<index.SlotBits | uint64(k.User))
+func (k labelUseKey) Hash() uint64 {
+	return table.Mix(uint64(k.Label)<<(2*index.SlotBits) | uint64(k.Queue)<<index.SlotBits | uint64(k.User))
 }
 
-func (u *LabelUse) same(other *LabelUse) bool { return u.labelUseKey == other.labelUseKey }
+func (u *LabelUse) Same(other *LabelUse) bool { return u.labelUseKey == other.labelUseKey }
 
 func (t *LabelUses) at(k labelUseKey) LabelUseSlot {
-	return t.find(k.hash(), func(r *LabelUse) bool { return r.labelUseKey == k })
+	return t.Lookup(k.Hash(), func(r *LabelUse) bool { return r.labelUseKey == k })
 }
 
 func (t *LabelUses) of(k labelUseKey) Use {
@@ -123,15 +124,15 @@ func (t *LabelUses) change(k labelUseKey, f func(u *Use)) {
 	slot := t.at(k)
 	if slot == 0 {
 		var r *LabelUse
-		slot, r = t.alloc()
+		slot, r = t.Alloc()
 		r.labelUseKey = k
-		t.insert(slot)
+		t.Insert(slot)
 	}
 	t.changed |= 1 << (k.Label % 64)
-	r := t.mut(slot)
+	r := t.Mut(slot)
 	f(&r.Use)
 	if r.Used.IsZero() && r.Use == (Use{}) {
-		t.release(slot)
+		t.Release(slot)
 	}
 }
 
@@ -150,7 +151,7 @@ func (s *Accounts) chargeLabel(a *App, label LabelSlot, used, reserved yarn.Reso
 		ofActive = used
 	}
 	for slot := a.Queue; slot != 0; slot = s.Queues.Get(slot).Parent {
-		s.Queues.mut(slot).Containers += containers
+		s.Queues.Mut(slot).Containers += containers
 		s.LabelUses.change(labelUseKey{Label: label, Queue: slot}, func(u *Use) {
 			u.Used = u.Used.Add(used)
 			u.Reserved = u.Reserved.Add(reserved)
@@ -220,5 +221,5 @@ func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	return all, containers
 }
 
-var labelUsePart = derived{part: keyedTable(27, "label-uses", func(s *State) *Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).code),
+var labelUsePart = derived{part: keyedRows(27, "label-uses", func(s *State) *table.Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).code),
 	agrees: (*State).checkLabels}

@@ -1,13 +1,14 @@
 package state
 
 import (
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // LargeContainers has a record for each label; its slot is the label plus 1.
 type LargeContainers struct {
-	Table[LargeSlot, LargeContainer]
+	table.Table[LargeSlot, LargeContainer]
 }
 
 // LargeContainer says when a large container was last allocated or reserved on a node of a label.
@@ -37,9 +38,9 @@ func (s *Accounts) recordLarge(label LabelSlot, size yarn.Resource) {
 	}
 	slot := LargeSlot(label) + 1
 	if !s.LargeContainers.Has(slot) {
-		s.LargeContainers.place(slot)
+		s.LargeContainers.Place(slot)
 	}
-	s.LargeContainers.mut(slot).AtMillis = s.Meta.NowMillis
+	s.LargeContainers.Mut(slot).AtMillis = s.Meta.NowMillis
 	s.fold(uint64(slot)<<48 ^ uint64(s.Meta.NowMillis))
 }
 

@@ -144,7 +144,7 @@ func TestLargeIsInTheDigest(t *testing.T) {
 	a := roomy(t, true)
 	apply(t, a, asked(gb(4)))
 	b := a.Fork()
-	b.LargeContainers.place(1).AtMillis = b.Meta.NowMillis
+	b.LargeContainers.Place(1).AtMillis = b.Meta.NowMillis
 	apply(t, a, allocated(1, 1, k1, 1))
 	apply(t, b, allocated(1, 1, k1, 1))
 	if a.LargeContainers.AllocatedAt(0) != b.LargeContainers.AllocatedAt(0) || a.Digest() == b.Digest() {
@@ -156,8 +156,8 @@ func TestLargeIsInTheDigest(t *testing.T) {
 // allocated for a label that does not exist, or in the future.
 func TestDamagedLargeIsRefused(t *testing.T) {
 	for name, damage := range map[string]func(s *State){
-		"unknown label": func(s *State) { s.LargeContainers.place(4).AtMillis = 1 },
-		"future":        func(s *State) { s.LargeContainers.place(3).AtMillis = 5001 },
+		"unknown label": func(s *State) { s.LargeContainers.Place(4).AtMillis = 1 },
+		"future":        func(s *State) { s.LargeContainers.Place(3).AtMillis = 5001 },
 	} {
 		s := roomy(t, true)
 		damage(s)

@@ -20,7 +20,7 @@ func TestMaximumAllocation(t *testing.T) {
 	nodes := map[string]*Node{}
 	set := func(name string, now yarn.NodeState, mb, vcores int64) {
 		if nodes[name] == nil {
-			slot, n := s.Nodes.alloc()
+			slot, n := s.Nodes.Alloc()
 			_, nodes[name] = slot, n
 		}
 		n := nodes[name]

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -17,7 +18,9 @@ type Lease struct {
 }
 
 // Leases has the leases of containers, by the slot of the Container.
-type Leases struct{ Table[ContainerSlot, Lease] }
+type Leases struct {
+	table.Table[ContainerSlot, Lease]
+}
 
 // A reservation may lend the idle room of its node. A container that runs there has a Lease as long
 // as the reservation exists. When the reservation ends, its leases end too, and their containers
@@ -40,7 +43,7 @@ func (s *State) containerLent(e *event.ContainerLent) error {
 		return err
 	}
 	if e.DeadlineMillis != event.NoLease {
-		*s.Leases.place(slot) = Lease{Reservation: e.Reservation, DeadlineMillis: e.DeadlineMillis}
+		*s.Leases.Place(slot) = Lease{Reservation: e.Reservation, DeadlineMillis: e.DeadlineMillis}
 	}
 	s.fold(e.Reservation)
 	s.fold(uint64(e.DeadlineMillis))
@@ -50,7 +53,7 @@ func (s *State) containerLent(e *event.ContainerLent) error {
 // end removes the lease of a container that ends.
 func (t *Leases) end(slot ContainerSlot) {
 	if t.Has(slot) {
-		t.release(slot)
+		t.Release(slot)
 	}
 }
 
@@ -61,7 +64,7 @@ func (s *State) endLeases(r *Reservation) {
 		ended = append(ended, slot)
 	}
 	for _, slot := range ended {
-		s.Leases.release(slot)
+		s.Leases.Release(slot)
 	}
 }
 
@@ -133,5 +136,5 @@ func (l *Lease) code(c *codec.Coder) {
 	c.I64(&l.DeadlineMillis)
 }
 
-var leasePart = derived{part: table(36, "leases", func(s *State) *Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
+var leasePart = derived{part: rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
 	agrees: (*State).checkLeases}

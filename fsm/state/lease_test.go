@@ -131,10 +131,10 @@ func TestDigestTellsLeasesApart(t *testing.T) {
 // TestDamagedLeasesAreSeen damages a lease for every rule of checkLeases.
 func TestDamagedLeasesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot ContainerSlot, l *Lease){
-		"no container":       func(s *State, _ ContainerSlot, l *Lease) { *s.Leases.place(99) = *l },
+		"no container":       func(s *State, _ ContainerSlot, l *Lease) { *s.Leases.Place(99) = *l },
 		"reservation":        func(_ *State, _ ContainerSlot, l *Lease) { l.Reservation = 7 },
 		"deadline":           func(_ *State, _ ContainerSlot, l *Lease) { l.DeadlineMillis = event.NoLease },
-		"recalled, no lease": func(s *State, slot ContainerSlot, _ *Lease) { s.Leases.release(slot) },
+		"recalled, no lease": func(s *State, slot ContainerSlot, _ *Lease) { s.Leases.Release(slot) },
 	} {
 		s := lending(t)
 		apply(t, s, lent(3, 9000), recall(3))
@@ -142,7 +142,7 @@ func TestDamagedLeasesAreSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		slot := s.Container(ref(1, 3))
-		spoil(s, slot, s.Leases.mut(slot))
+		spoil(s, slot, s.Leases.Mut(slot))
 		if s.Check() == nil {
 			t.Errorf("%s: nothing is seen", name)
 		}

@@ -2,12 +2,15 @@ package state
 
 import (
 	"rmd/fsm/state/length"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
 
 // Histories is the table of histories of lengths.
-type Histories struct{ Table[LengthsSlot, Lengths] }
+type Histories struct {
+	table.Table[LengthsSlot, Lengths]
+}
 
 // The state records how long containers ran, so that any replica can estimate when running
 // containers will end. A history covers all containers, those of a queue, of a user in a queue, or
@@ -55,9 +58,9 @@ const lengthsOfAll = 1
 
 // lengthKeys returns the keys of an application's histories, widest first.
 func (s *Accounts) lengthKeys(a *App) [4]uint64 {
-	queue := hash64(s.Queues.hashOf(a.Queue))
-	user := hash64(queue ^ hashString(s.Names.Text(a.User))) // its number may become that of another user
-	return [...]uint64{lengthsOfAll, queue, user, hash64(user ^ a.nameHash)}
+	queue := table.Mix(s.Queues.HashOf(a.Queue))
+	user := table.Mix(queue ^ table.Hash(s.Names.Text(a.User))) // its number may become that of another user
+	return [...]uint64{lengthsOfAll, queue, user, table.Mix(user ^ a.nameHash)}
 }
 
 // Alike returns a hash that is equal for applications of one name of a user in a queue, as in the
@@ -102,7 +105,7 @@ func (s *State) recordLength(a *App, c *Container) {
 		if slot == 0 {
 			slot = s.Lengths.add(key)
 		}
-		l := s.Lengths.mut(slot)
+		l := s.Lengths.Mut(slot)
 		l.Used = s.Meta.Completed
 		l.Add(bucket)
 		s.fold(uint64(slot)<<32 | uint64(bucket)<<8 | uint64(l.Counts[bucket]))
@@ -115,14 +118,14 @@ func (h *Histories) add(key uint64) LengthsSlot {
 	oldest := first
 	for slot := first; slot < first+lengthWays; slot++ {
 		if !h.Has(slot) {
-			h.place(slot).Key = key
+			h.Place(slot).Key = key
 			return slot
 		}
 		if h.Get(slot).Used < h.Get(oldest).Used {
 			oldest = slot
 		}
 	}
-	*h.mut(oldest) = Lengths{Key: key}
+	*h.Mut(oldest) = Lengths{Key: key}
 	return oldest
 }
 

@@ -1,6 +1,10 @@
 package state
 
-import "iter"
+import (
+	"iter"
+
+	"rmd/fsm/state/table"
+)
 
 // Lists are linked through the records. The owner has the slot of the first record, each record
 // the slot of the next, and of the previous one where records leave from the middle:
@@ -18,56 +22,38 @@ import "iter"
 //	Node     ReservationBans   ReservationBan.Next, newest    reservation.go
 //	Meta     OldestRequest     Request.Next, oldest first     request.go
 
-// The iterators yield each record with its slot, in list order. The compiler inlines them, so they
-// cost as little as a hand-written loop and allocate nothing.
-
-// list yields the records of a list of a table. It reads the next slot before it yields a record,
-// so the loop body may remove this record, but no other.
-func list[S slot, T any](t *Table[S, T], first S, next func(*T) S) iter.Seq2[S, *T] {
-	return func(yield func(S, *T) bool) {
-		for slot := first; slot != 0; {
-			r := t.Get(slot)
-			after := next(r)
-			if !yield(slot, r) {
-				return
-			}
-			slot = after
-		}
-	}
-}
-
 // Of returns an application's asks in key order. Hidden asks for increases come last.
 func (t *Asks) Of(a *App) iter.Seq2[AskSlot, *Ask] {
-	return list(&t.Table, a.Asks, func(k *Ask) AskSlot { return k.Next })
+	return table.List(&t.Table, a.Asks, func(k *Ask) AskSlot { return k.Next })
 }
 
 // Of returns an ask's hosts and racks, newest first.
 func (t *Locations) Of(k *Ask) iter.Seq2[LocationSlot, *Location] {
-	return list(&t.Table, k.Locations, func(l *Location) LocationSlot { return l.Next })
+	return table.List(&t.Table, k.Locations, func(l *Location) LocationSlot { return l.Next })
 }
 
 // Of returns an application's containers that are not freed, newest first.
 func (t *Containers) Of(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return list(&t.Table, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
+	return table.List(&t.Table, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
 }
 
 // On returns the containers that use a node, newest first.
 func (t *Containers) On(n *Node) iter.Seq2[ContainerSlot, *Container] {
-	return list(&t.Table, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
+	return table.List(&t.Table, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
 }
 
 // UndeliveredTo returns the containers about which an application's AM must receive, or
 // acknowledge, something, newest first.
 func (t *Containers) UndeliveredTo(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return list(&t.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
+	return table.List(&t.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
 }
 
 // Of returns an application's reservations, newest first.
 func (t *Reservations) Of(a *App) iter.Seq2[ReservationSlot, *Reservation] {
-	return list(&t.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
+	return table.List(&t.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
 }
 
 // Of returns an application's ended attempts, newest first.
 func (t *Attempts) Of(a *App) iter.Seq2[AttemptSlot, *Attempt] {
-	return list(&t.Table, a.History, func(h *Attempt) AttemptSlot { return h.Next })
+	return table.List(&t.Table, a.History, func(h *Attempt) AttemptSlot { return h.Next })
 }

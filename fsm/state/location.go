@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/state/index"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
@@ -26,7 +27,7 @@ func (l *Location) code(c *codec.Coder) {
 
 // Locations is the table of the hosts and racks of asks.
 type Locations struct {
-	Table[LocationSlot, Location]
+	table.Table[LocationSlot, Location]
 	index index.Index[LocationSlot] // of asks with many locations, by ask and name
 }
 
@@ -60,8 +61,8 @@ func (s *Demand) Location(k *Ask, name NameSlot) LocationSlot {
 func (k *Ask) manyLocations() bool { return k.Entries-1 > manyLocations }
 
 func hashLocation(k *Ask, name NameSlot) uint64 {
-	h := hash64(uint64(k.App)<<32 | uint64(uint32(k.Key.Priority)))
-	return hash64(hash64(h^uint64(k.Key.AllocationID)) ^ uint64(name))
+	h := table.Mix(uint64(k.App)<<32 | uint64(uint32(k.Key.Priority)))
+	return table.Mix(table.Mix(h^uint64(k.Key.AllocationID)) ^ uint64(name))
 }
 
 func (s *Demand) hashOfLocation(slot LocationSlot) uint64 {
@@ -85,24 +86,24 @@ func (s *Demand) unindexLocations(k *Ask) {
 
 // setLocation sets how many containers are asked for at a place, and returns how many were before.
 func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool) (before int64) {
-	k := s.Asks.mut(ask)
+	k := s.Asks.Mut(ask)
 	if slot := s.Location(k, name); slot != 0 {
 		before = s.Locations.Get(slot).Count
 		if count == 0 {
 			s.dropLocation(k, slot)
 			return before
 		}
-		l := s.Locations.mut(slot)
+		l := s.Locations.Mut(slot)
 		l.Count, l.Relax = count, relax
 		return before
 	}
 	if count == 0 {
 		return 0
 	}
-	slot, l := s.Locations.alloc()
+	slot, l := s.Locations.Alloc()
 	*l = Location{Name: s.Names.retain(name), Count: count, Relax: relax, Next: k.Locations, ask: ask}
 	if k.Locations != 0 {
-		s.Locations.mut(k.Locations).prev = slot
+		s.Locations.Mut(k.Locations).prev = slot
 	}
 	many := k.manyLocations()
 	k.Locations = slot
@@ -126,14 +127,14 @@ func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
 	}
 	l := *s.Locations.Get(slot)
 	if l.prev != 0 {
-		s.Locations.mut(l.prev).Next = l.Next
+		s.Locations.Mut(l.prev).Next = l.Next
 	} else {
 		k.Locations = l.Next
 	}
 	if l.Next != 0 {
-		s.Locations.mut(l.Next).prev = l.prev
+		s.Locations.Mut(l.Next).prev = l.prev
 	}
-	s.Locations.release(slot)
+	s.Locations.Release(slot)
 	s.Names.unretain(&s.Meta, l.Name)
 	k.Entries--
 }
@@ -144,7 +145,7 @@ func (s *Demand) dropLocations(k *Ask) {
 	}
 	for slot, l := range s.Locations.Of(k) {
 		s.Names.unretain(&s.Meta, l.Name)
-		s.Locations.release(slot)
+		s.Locations.Release(slot)
 	}
 	k.Locations, k.Entries = 0, 1
 }
@@ -154,7 +155,7 @@ func (s *Demand) takeLocation(k *Ask, name NameSlot) {
 	if slot == 0 {
 		return
 	}
-	l := s.Locations.mut(slot)
+	l := s.Locations.Mut(slot)
 	if l.Count--; l.Count == 0 {
 		s.dropLocation(k, slot)
 	}
@@ -176,7 +177,7 @@ func (s *Demand) linkLocations() {
 	s.Asks.Each(func(ask AskSlot, k *Ask) bool {
 		prev := LocationSlot(0)
 		for slot := k.Locations; left > 0 && s.Locations.Has(slot); left-- {
-			l := s.Locations.mut(slot)
+			l := s.Locations.Mut(slot)
 			l.ask, l.prev, prev = ask, prev, slot
 			slot = l.Next
 		}
@@ -210,5 +211,5 @@ func (s *Demand) checkLocations() error {
 	return err
 }
 
-var locationPart = derived{part: table(10, "locations", func(s *State) *Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).code),
+var locationPart = derived{part: rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).code),
 	links: (*State).linkLocations, agrees: (*State).checkLocations}

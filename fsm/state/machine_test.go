@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec/codectest"
 	"rmd/yarn"
 )
@@ -142,13 +142,13 @@ func (m *machine) Anything(t *rapid.T) {
 }
 
 // records is a table, whether or not its records have keys.
-type records[S slot, T any] interface {
+type records[S table.Slot, T any] interface {
 	Get(slot S) *T
 	Each(f func(slot S, r *T) bool)
 }
 
 // pick draws a record, with its slot, for which ok returns true.
-func pick[S slot, T any](t *rapid.T, what string, tab records[S, T], ok func(r *T) bool) (S, *T) {
+func pick[S table.Slot, T any](t *rapid.T, what string, tab records[S, T], ok func(r *T) bool) (S, *T) {
 	var slots []S
 	tab.Each(func(slot S, r *T) bool {
 		if ok(r) {

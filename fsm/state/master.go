@@ -2,11 +2,14 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
 // Attempts is the table of ended attempts.
-type Attempts struct{ Table[AttemptSlot, Attempt] }
+type Attempts struct {
+	table.Table[AttemptSlot, Attempt]
+}
 
 // MaxHistory bounds the number of ended attempts that the state keeps per application.
 const MaxHistory = 1000
@@ -79,7 +82,7 @@ func (a *App) ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 // record adds the attempt that has just ended to the front of the application's history, and
 // drops the oldest attempt beyond MaxHistory.
 func (t *Attempts) record(m *Meta, app AppSlot, a *App, counted bool) {
-	slot, h := t.alloc()
+	slot, h := t.Alloc()
 	d := a.Details()
 	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
 		StartedMillis: a.AttemptMillis, LaunchedMillis: a.LaunchedMillis, EndedMillis: m.NowMillis,
@@ -91,7 +94,7 @@ func (t *Attempts) record(m *Meta, app AppSlot, a *App, counted bool) {
 	for ; t.Get(last).Next != 0; n++ {
 		if n == MaxHistory {
 			t.forget(t.Get(last).Next)
-			t.mut(last).Next = 0
+			t.Mut(last).Next = 0
 			return
 		}
 		last = t.Get(last).Next
@@ -102,7 +105,7 @@ func (t *Attempts) record(m *Meta, app AppSlot, a *App, counted bool) {
 func (t *Attempts) forget(first AttemptSlot) {
 	for slot := first; slot != 0; {
 		next := t.Get(slot).Next
-		t.release(slot)
+		t.Release(slot)
 		slot = next
 	}
 }
@@ -202,7 +205,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 // list.
 func (s *State) redeliver(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
-		c := s.Containers.mut(slot)
+		c := s.Containers.Mut(slot)
 		c.CompletedIn = 0
 		if again := s.Resizes.redeliver(c); !again && (c.GrantedIn == 0 || c.State.Live()) {
 			s.Containers.removeUndelivered(slot, a)
@@ -220,7 +223,7 @@ func (s *State) redeliver(a *App) {
 func (t *Containers) forgetResponses(a *App) {
 	for slot, c := range t.Of(a) {
 		if c.GrantedIn != 0 && c.GrantedIn != deliveredEarlier {
-			t.mut(slot).GrantedIn = deliveredEarlier
+			t.Mut(slot).GrantedIn = deliveredEarlier
 		}
 	}
 }
@@ -242,9 +245,9 @@ func (t *Apps) attemptReported(m *Meta, e *event.AttemptReported) error {
 		a.changeDetails(func(d *AppDetails) { d.TrackingURL = url })
 	}
 	m.fold(uint64(e.App)<<32 | uint64(e.Progress))
-	m.fold(hashString(url))
+	m.fold(table.Hash(url))
 	return nil
 }
 
-var attemptPart = derived{part: table(16, "attempts", func(s *State) *Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).code),
+var attemptPart = derived{part: rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).code),
 	agrees: (*State).checkMasters}

@@ -294,14 +294,14 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 	apply(t, base, &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptEnded{App: 1},
 		&event.AttemptUnregistered{App: 2}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 2, Bytes: []byte{1}},
 		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1})
-	app := func(s *State, n uint32) *App { return s.Apps.mut(s.Apps.Find(n)) }
-	newest := func(s *State) *Attempt { return s.Attempts.mut(app(s, 1).History) }
+	app := func(s *State, n uint32) *App { return s.Apps.Mut(s.Apps.Find(n)) }
+	newest := func(s *State) *Attempt { return s.Attempts.Mut(app(s, 1).History) }
 	keys := func(s *State) *KeySet { return &s.Meta.Keys[yarn.KeyDelegation] }
 	for name, spoil := range map[string]func(s *State){
 		"history gone":               func(s *State) { app(s, 1).History = 0 },
 		"history of another":         func(s *State) { app(s, 2).History = app(s, 1).History },
 		"history unknown":            func(s *State) { app(s, 1).History = 99 },
-		"attempt of nobody":          func(s *State) { _, h := s.Attempts.alloc(); h.App = s.Apps.Find(1) },
+		"attempt of nobody":          func(s *State) { _, h := s.Attempts.Alloc(); h.App = s.Apps.Find(1) },
 		"attempt's application":      func(s *State) { newest(s).App = s.Apps.Find(2) },
 		"attempt's unknown app":      func(s *State) { newest(s).App = 99 },
 		"attempt's number":           func(s *State) { newest(s).Number++ },
@@ -322,11 +322,11 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"key without a current one":  func(s *State) { keys(s).Current = MasterKey{} },
 		"keys out of order":          func(s *State) { keys(s).Previous = keys(s).Next },
 		"next key":                   func(s *State) { s.Meta.NextKey = 1 },
-		"token's key":                func(s *State) { s.Delegations.mut(1).KeyID = 2 },
-		"token's number":             func(s *State) { s.Delegations.mut(1).Sequence = 7 },
-		"token's end":                func(s *State) { s.Delegations.mut(1).ExpiresMillis = 1 },
+		"token's key":                func(s *State) { s.Delegations.Mut(1).KeyID = 2 },
+		"token's number":             func(s *State) { s.Delegations.Mut(1).Sequence = 7 },
+		"token's end":                func(s *State) { s.Delegations.Mut(1).ExpiresMillis = 1 },
 		"next token":                 func(s *State) { s.Meta.NextToken = 0 },
-		"token twice":                func(s *State) { _, d := s.Delegations.alloc(); *d = *s.Delegations.Get(1) },
+		"token twice":                func(s *State) { _, d := s.Delegations.Alloc(); *d = *s.Delegations.Get(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := base.Fork()

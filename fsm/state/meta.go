@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -34,7 +35,7 @@ type MasterKey struct {
 
 // String describes the key without its secret.
 func (k MasterKey) String() string {
-	return fmt.Sprintf("key %d (#%04x)", k.ID, uint16(hashString(string(k.Bytes))))
+	return fmt.Sprintf("key %d (#%04x)", k.ID, uint16(table.Hash(string(k.Bytes))))
 }
 
 // KeySet has the master keys of a kind. Next replaces Current at ActivateMillis (Unix). Previous is

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
@@ -14,7 +15,9 @@ type Name struct {
 }
 
 // Names is the table of names.
-type Names struct{ Keyed[NameSlot, Name, *Name] }
+type Names struct {
+	table.Keyed[NameSlot, Name, *Name]
+}
 
 // The table of names has the hosts, racks and users that other records refer to. A name counts
 // these records, and leaves the table with the last one. Otherwise an AM that names many hosts
@@ -30,7 +33,7 @@ func (t *Names) Text(id NameSlot) string {
 
 // Find returns the slot of a name, or 0 if nothing refers to it.
 func (t *Names) Find(text string) NameSlot {
-	return t.find(hashString(text), func(r *Name) bool { return r.Text == text })
+	return t.Lookup(table.Hash(text), func(r *Name) bool { return r.Text == text })
 }
 
 // intern returns the number of a name, which it adds if needed, and counts one reference. The
@@ -39,17 +42,17 @@ func (t *Names) intern(m *Meta, text string) NameSlot {
 	id := t.Find(text)
 	if id == 0 {
 		var n *Name
-		id, n = t.alloc()
+		id, n = t.Alloc()
 		n.Text = text
-		m.fold(hashString(text))
-		t.insert(id)
+		m.fold(table.Hash(text))
+		t.Insert(id)
 	}
 	return t.retain(id)
 }
 
 // retain counts one more reference to a name.
 func (t *Names) retain(id NameSlot) NameSlot {
-	t.mut(id).refs++
+	t.Mut(id).refs++
 	return id
 }
 
@@ -59,14 +62,14 @@ func (t *Names) unretain(m *Meta, id NameSlot) {
 	if id == 0 {
 		return
 	}
-	n := t.mut(id)
+	n := t.Mut(id)
 	if n.refs--; n.refs == 0 {
 		t.drop(m, id)
 	}
 }
 
 func (t *Names) drop(m *Meta, id NameSlot) {
-	t.release(id)
+	t.Release(id)
 	m.fold(uint64(id))
 }
 
@@ -95,11 +98,11 @@ func (s *State) linkNames() {
 
 // checkNames checks that names count their references, and that those without one are gone.
 func (s *State) checkNames() error {
-	var refs scratch[NameSlot, uint32]
-	s.eachNameUsed(func(id NameSlot) { *refs.at(id)++ })
+	var refs table.Scratch[NameSlot, uint32]
+	s.eachNameUsed(func(id NameSlot) { *refs.At(id)++ })
 	var err error
 	s.Names.Each(func(id NameSlot, n *Name) bool {
-		if used := *refs.at(id); n.refs != used || used == 0 {
+		if used := *refs.At(id); n.refs != used || used == 0 {
 			err = fmt.Errorf("name %q counts %d references, and %d records refer to it", n.Text, n.refs, used)
 		}
 		return err == nil
@@ -107,8 +110,8 @@ func (s *State) checkNames() error {
 	return err
 }
 
-func (n *Name) hash() uint64          { return hashString(n.Text) }
-func (n *Name) same(other *Name) bool { return n.Text == other.Text }
+func (n *Name) Hash() uint64          { return table.Hash(n.Text) }
+func (n *Name) Same(other *Name) bool { return n.Text == other.Text }
 
-var namePart = derived{part: keyedTable(4, "names", func(s *State) *Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
+var namePart = derived{part: keyedRows(4, "names", func(s *State) *table.Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
 	links: (*State).linkNames, agrees: (*State).checkNames}

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/largest"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -89,22 +90,22 @@ func (n *Node) code(c *codec.Coder) {
 
 // Nodes is the table of nodes.
 type Nodes struct {
-	Keyed[NodeSlot, Node, *Node]
+	table.Keyed[NodeSlot, Node, *Node]
 	largest largest.Set // of running nodes
 }
 
 // Find returns the slot of a node, which is also its number, or 0 if it is unknown.
 func (t *Nodes) Find(id yarn.NodeID) NodeSlot {
-	return t.find(hashNode(id), func(r *Node) bool { return r.ID == id })
+	return t.Lookup(hashNode(id), func(r *Node) bool { return r.ID == id })
 }
 
-func hashNode(id yarn.NodeID) uint64 { return hashString(id.Host) ^ hash64(uint64(id.Port)) }
+func hashNode(id yarn.NodeID) uint64 { return table.Hash(id.Host) ^ table.Mix(uint64(id.Port)) }
 
-func (n *Node) hash() uint64          { return hashNode(n.ID) }
-func (n *Node) same(other *Node) bool { return n.ID == other.ID }
+func (n *Node) Hash() uint64          { return hashNode(n.ID) }
+func (n *Node) Same(other *Node) bool { return n.ID == other.ID }
 
 // Next returns the number that the next new node will get.
-func (t *Nodes) Next() NodeSlot { return t.next() }
+func (t *Nodes) Next() NodeSlot { return t.NextSlot() }
 
 var _ = applies((*State).nodeRegistered)
 
@@ -115,12 +116,12 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	}
 	host, rack := s.Names.intern(&s.Meta, e.ID.Host), s.Names.intern(&s.Meta, e.Rack)
 	if slot == 0 {
-		slot, _ = s.Nodes.alloc()
-		s.noteKnown(s.Nodes.mut(slot), e.ID)
-		s.Nodes.insert(slot)
+		slot, _ = s.Nodes.Alloc()
+		s.noteKnown(s.Nodes.Mut(slot), e.ID)
+		s.Nodes.Insert(slot)
 	}
 	s.changes.node(NodeRegistered, slot)
-	n := s.Nodes.mut(slot)
+	n := s.Nodes.Mut(slot)
 	s.Names.unretain(&s.Meta, n.Host) // of the registration before, if there was one
 	s.Names.unretain(&s.Meta, n.RackID)
 	s.NodeApplications.dropCleanups(&s.Meta, n) // the registration reported what the node still keeps
@@ -137,7 +138,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 	n.Address, n.HeartbeatSession, n.Response = e.Address, e.HeartbeatSession, 0
 	n.SilentSinceMillis = 0
 	s.fold(uint64(count(n.NodeManager)))
-	s.fold(hashString(n.Address) ^ n.HeartbeatSession)
+	s.fold(table.Hash(n.Address) ^ n.HeartbeatSession)
 	if n.NodeManager {
 		s.trackApps(slot, n)
 	} else {
@@ -170,7 +171,7 @@ func (t *Nodes) heard(m *Meta, e *event.NodeHeard) error {
 	if !t.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
 		return broken(e, "no such node, heartbeat session or response")
 	}
-	n := t.mut(e.Node)
+	n := t.Mut(e.Node)
 	n.HeartbeatSession, n.Response = e.HeartbeatSession, e.Response
 	m.fold(uint64(e.Node)<<32 | uint64(uint32(e.Response)))
 	m.fold(e.HeartbeatSession)
@@ -288,7 +289,7 @@ func (s *Accounts) countNode(n *Node, sign int32) {
 	s.Meta.Cluster = s.Meta.Cluster.Add(total)
 	s.Meta.UsableNodes += sign
 	if n.Label != 0 {
-		l := s.Labels.mut(n.Label)
+		l := s.Labels.Mut(n.Label)
 		l.Total = l.Total.Add(total)
 		l.Nodes += sign
 	}
@@ -296,10 +297,10 @@ func (s *Accounts) countNode(n *Node, sign int32) {
 
 // sumLabels computes Label.Total of all labels.
 func (s *State) sumLabels() {
-	s.Labels.Each(func(slot LabelSlot, _ *Label) bool { s.Labels.mut(slot).Total = yarn.Resource{}; return true })
+	s.Labels.Each(func(slot LabelSlot, _ *Label) bool { s.Labels.Mut(slot).Total = yarn.Resource{}; return true })
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State.Usable() && n.Label != 0 {
-			l := s.Labels.mut(n.Label)
+			l := s.Labels.Mut(n.Label)
 			l.Total = l.Total.Add(n.Total)
 		}
 		return true
@@ -333,7 +334,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !s.Nodes.Has(e.Node) || e.State < yarn.NodeRunning || e.State > yarn.NodeShutdown {
 		return broken(e, "no such node or state")
 	}
-	n := s.Nodes.mut(e.Node)
+	n := s.Nodes.Mut(e.Node)
 	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {
 		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
 	}
@@ -360,7 +361,7 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if !s.Nodes.Has(e.Node) || e.Total.Negative() {
 		return broken(e, "no such node, or below zero")
 	}
-	n := s.Nodes.mut(e.Node)
+	n := s.Nodes.Mut(e.Node)
 	if r := n.Reservation; r != 0 && !s.Versions.fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
@@ -379,7 +380,7 @@ func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	if !s.Nodes.Has(e.Node) || e.SinceMillis < 0 || e.SinceMillis > s.Meta.NowMillis {
 		return broken(e, "no such node or time")
 	}
-	n, silent := s.Nodes.mut(e.Node), e.SinceMillis != 0
+	n, silent := s.Nodes.Mut(e.Node), e.SinceMillis != 0
 	switch {
 	case silent == n.Silent() || !n.Heard():
 		return broken(e, "node %s is %s, silent: %v", n.ID, n.State, n.Silent())
@@ -393,7 +394,7 @@ func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	return nil
 }
 
-var nodePart = derived{part: keyedTable(7, "nodes", func(s *State) *Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).code),
+var nodePart = derived{part: keyedRows(7, "nodes", func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).code),
 	links: func(s *State) {
 		s.unwrapCluster()
 		s.Nodes.largest = s.Nodes.findLargest()

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -31,7 +32,7 @@ func (p *NodeApplication) code(c *codec.Coder) {
 
 // NodeApplications is the table of what NodeManagers keep of applications.
 type NodeApplications struct {
-	Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication]
+	table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication]
 }
 
 // A NodeApplication records that a NodeManager must learn of an application's end, by
@@ -44,19 +45,19 @@ type NodeApplications struct {
 // acknowledged them (CleanupsAcked), registers again, or leaves.
 
 func hashNodeApplication(app yarn.ApplicationID, node NodeSlot) uint64 {
-	return hash64(hash64(uint64(app.ClusterTimestamp)^uint64(app.Seq)<<32) ^ uint64(node))
+	return table.Mix(table.Mix(uint64(app.ClusterTimestamp)^uint64(app.Seq)<<32) ^ uint64(node))
 }
 
-func (p *NodeApplication) hash() uint64 { return hashNodeApplication(p.App, p.Node) }
+func (p *NodeApplication) Hash() uint64 { return hashNodeApplication(p.App, p.Node) }
 
-func (p *NodeApplication) same(other *NodeApplication) bool {
+func (p *NodeApplication) Same(other *NodeApplication) bool {
 	return p.App == other.App && p.Node == other.Node
 }
 
 // Find returns the slot of the record for an application on a node, or 0 if there is
 // none.
 func (t *NodeApplications) Find(app yarn.ApplicationID, node NodeSlot) NodeApplicationSlot {
-	return t.find(hashNodeApplication(app, node), func(p *NodeApplication) bool {
+	return t.Lookup(hashNodeApplication(app, node), func(p *NodeApplication) bool {
 		return p.Node == node && p.App == app
 	})
 }
@@ -67,7 +68,7 @@ func (t *NodeApplications) Find(app yarn.ApplicationID, node NodeSlot) NodeAppli
 func (t *NodeApplications) track(m *Meta, app AppSlot, a *App, node NodeSlot, n *Node) {
 	if slot := t.Find(a.ID, node); slot != 0 {
 		if t.Get(slot).Slot == 0 {
-			p := t.mut(slot)
+			p := t.Mut(slot)
 			p.Slot, p.nextApp = app, a.NodeApplications
 			a.NodeApplications = slot
 			n.PendingCleanups--
@@ -75,13 +76,13 @@ func (t *NodeApplications) track(m *Meta, app AppSlot, a *App, node NodeSlot, n 
 		}
 		return
 	}
-	slot, p := t.alloc()
+	slot, p := t.Alloc()
 	*p = NodeApplication{App: a.ID, Slot: app, Node: node, nextNode: n.NodeApplications, nextApp: a.NodeApplications}
 	if n.NodeApplications != 0 {
-		t.mut(n.NodeApplications).prevNode = slot
+		t.Mut(n.NodeApplications).prevNode = slot
 	}
 	n.NodeApplications, a.NodeApplications = slot, slot
-	t.insert(slot)
+	t.Insert(slot)
 	m.fold(uint64(slot)<<32 | uint64(node))
 }
 
@@ -90,10 +91,10 @@ func (t *NodeApplications) track(m *Meta, app AppSlot, a *App, node NodeSlot, n 
 // reports what it still keeps.
 func (s *State) endNodeApplications(a *App) {
 	for slot := a.NodeApplications; slot != 0; {
-		p := s.NodeApplications.mut(slot)
+		p := s.NodeApplications.Mut(slot)
 		next := p.nextApp
 		p.Slot, p.nextApp = 0, 0
-		n := s.Nodes.mut(p.Node)
+		n := s.Nodes.Mut(p.Node)
 		n.PendingCleanups++
 		if !n.takesCommands() {
 			s.NodeApplications.drop(&s.Meta, slot, n)
@@ -111,16 +112,16 @@ func (n *Node) takesCommands() bool { return n.NodeManager && n.Heard() }
 func (t *NodeApplications) drop(m *Meta, slot NodeApplicationSlot, n *Node) {
 	p := t.Get(slot)
 	if p.prevNode != 0 {
-		t.mut(p.prevNode).nextNode = p.nextNode
+		t.Mut(p.prevNode).nextNode = p.nextNode
 	} else {
 		n.NodeApplications = p.nextNode
 	}
 	if p.nextNode != 0 {
-		t.mut(p.nextNode).prevNode = p.prevNode
+		t.Mut(p.nextNode).prevNode = p.prevNode
 	}
 	n.PendingCleanups--
 	m.fold(uint64(slot))
-	t.release(slot)
+	t.Release(slot)
 }
 
 // dropCleanups removes all pending cleanups of a node.
@@ -140,7 +141,7 @@ func (s *State) trackApps(node NodeSlot, n *Node) {
 	for _, c := range s.Containers.On(n) {
 		app := c.App
 		if a := s.Apps.Get(app); !a.State.Ended() {
-			s.NodeApplications.track(&s.Meta, app, s.Apps.mut(app), node, n)
+			s.NodeApplications.track(&s.Meta, app, s.Apps.Mut(app), node, n)
 		}
 	}
 }
@@ -156,7 +157,7 @@ func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
 			return broken(e, "%s is not to be cleared away there, or out of order", id)
 		}
 	}
-	n := s.Nodes.mut(e.Node)
+	n := s.Nodes.Mut(e.Node)
 	for _, id := range e.Apps {
 		s.NodeApplications.drop(&s.Meta, s.NodeApplications.Find(id, e.Node), n)
 	}
@@ -183,7 +184,7 @@ func (s *State) containerSignalled(e *event.ContainerSignalled) error {
 	return nil
 }
 
-var nodeApplicationPart = derived{part: keyedTable(17, "node-applications", func(s *State) *Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
+var nodeApplicationPart = derived{part: keyedRows(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
 	return &s.NodeApplications.Keyed
 }, (*NodeApplication).code),
 	agrees: (*State).checkNodeApplications}

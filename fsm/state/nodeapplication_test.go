@@ -215,12 +215,12 @@ func TestRefusalsAboutNodes(t *testing.T) {
 
 func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
 	at := func(s *State, app uint32, node NodeSlot) *NodeApplication {
-		return s.NodeApplications.mut(s.NodeApplications.Find(appID(app), node))
+		return s.NodeApplications.Mut(s.NodeApplications.Find(appID(app), node))
 	}
 	for name, spoil := range map[string]func(s *State){
-		"number of what is over":                func(s *State) { s.Nodes.mut(1).PendingCleanups++ },
-		"node's list":                           func(s *State) { s.Nodes.mut(1).NodeApplications = 0 },
-		"application's list":                    func(s *State) { s.Apps.mut(s.Apps.Find(1)).NodeApplications = 0 },
+		"number of what is over":                func(s *State) { s.Nodes.Mut(1).PendingCleanups++ },
+		"node's list":                           func(s *State) { s.Nodes.Mut(1).NodeApplications = 0 },
+		"application's list":                    func(s *State) { s.Apps.Mut(s.Apps.Find(1)).NodeApplications = 0 },
 		"node":                                  func(s *State) { at(s, 1, 2).Node = 1 },
 		"unknown node":                          func(s *State) { at(s, 1, 2).Node = 99 },
 		"application":                           func(s *State) { at(s, 1, 2).App.Seq = 2 },
@@ -232,11 +232,11 @@ func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
 		"circle on a node":                      func(s *State) { at(s, 1, 1).nextNode = s.NodeApplications.Find(appID(1), 1) },
 		"circle of an application":              func(s *State) { at(s, 1, 1).nextApp = s.NodeApplications.Find(appID(1), 1) },
 		"link of what is over":                  func(s *State) { at(s, 3, 1).nextApp = s.NodeApplications.Find(appID(1), 2) },
-		"node that is not told":                 func(s *State) { s.Nodes.mut(1).NodeManager = false },
-		"containers without a node application": func(s *State) { s.Nodes.mut(3).NodeManager = true },
-		"signal of what is not there":           func(s *State) { s.Containers.mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
-		"signal without an order":               func(s *State) { s.Containers.mut(s.Container(ref(1, 1))).Signal = 1 },
-		"total set":                             func(s *State) { n := s.Nodes.mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
+		"node that is not told":                 func(s *State) { s.Nodes.Mut(1).NodeManager = false },
+		"containers without a node application": func(s *State) { s.Nodes.Mut(3).NodeManager = true },
+		"signal of what is not there":           func(s *State) { s.Containers.Mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
+		"signal without an order":               func(s *State) { s.Containers.Mut(s.Container(ref(1, 1))).Signal = 1 },
+		"total set":                             func(s *State) { n := s.Nodes.Mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
 		"hosts":                                 func(s *State) { s.Hosts.Include = []string{"b", "a"} },
 	} {
 		t.Run(name, func(t *testing.T) {

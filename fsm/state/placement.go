@@ -4,11 +4,14 @@ import (
 	"fmt"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
 // Placements has the rules that placed applications, by the slot of the App.
-type Placements struct{ Table[AppSlot, Placement] }
+type Placements struct {
+	table.Table[AppSlot, Placement]
+}
 
 // Placement records which placement rule chose an application's queue. Moving the application
 // removes its Placement.
@@ -37,10 +40,10 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	case s.Placements.Has(slot) || s.Apps.Get(slot).AttemptState != AttemptNone:
 		return broken(e, "it was placed, or has an attempt")
 	}
-	*s.Placements.place(slot) = Placement{Rule: e.Rule, Text: e.Text, Why: e.Why, For: e.For}
+	*s.Placements.Place(slot) = Placement{Rule: e.Rule, Text: e.Text, Why: e.Why, For: e.For}
 	s.fold(uint64(slot)<<32 | uint64(e.Rule))
 	for _, text := range []string{e.Text, e.Why, e.For} {
-		s.fold(hashString(text))
+		s.fold(table.Hash(text))
 	}
 	return nil
 }
@@ -48,7 +51,7 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 // drop removes the Placement of an application.
 func (t *Placements) drop(app AppSlot) {
 	if t.Has(app) {
-		t.release(app)
+		t.Release(app)
 	}
 }
 
@@ -69,5 +72,5 @@ func (p *Placement) code(c *codec.Coder) {
 	c.String(&p.For)
 }
 
-var placementPart = derived{part: table(33, "placements", func(s *State) *Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).code),
+var placementPart = derived{part: rows(33, "placements", func(s *State) *table.Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).code),
 	agrees: (*State).checkPlacements}

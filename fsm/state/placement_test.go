@@ -67,8 +67,8 @@ func TestPlacementDigests(t *testing.T) {
 // TestCheckSeesPlacements damages placements.
 func TestCheckSeesPlacements(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
-		"no rule":        func(s *State) { s.Placements.place(s.Apps.Find(1)) },
-		"no application": func(s *State) { s.Placements.place(99).Rule = 1 },
+		"no rule":        func(s *State) { s.Placements.Place(s.Apps.Find(1)) },
+		"no application": func(s *State) { s.Placements.Place(99).Rule = 1 },
 	} {
 		s := world(t)
 		if spoil(s); s.Check() == nil {

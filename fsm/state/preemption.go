@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -35,11 +36,13 @@ type Preempted struct {
 
 // Preemptions has the preemption warnings, by the slot of the container.
 type Preemptions struct {
-	Table[ContainerSlot, Preemption]
+	table.Table[ContainerSlot, Preemption]
 }
 
 // Losses has what applications have lost by preemption, by the slot of the App.
-type Losses struct{ Table[AppSlot, Preempted] }
+type Losses struct {
+	table.Table[AppSlot, Preempted]
+}
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
 // slots. All are on the reservation's node.
@@ -98,7 +101,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	}
 	w := s.changeContainer(WarningBegun, slot, c)
 	w.Warned, w.Number = e.Cause, e.Reservation
-	*s.Preemptions.place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
+	*s.Preemptions.Place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
 		s.Containers.addUndelivered(slot, a)
@@ -106,7 +109,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
 	s.fold(e.Reservation)
 	s.fold(uint64(e.DeadlineMillis))
-	s.fold(hashString(e.Queue))
+	s.fold(table.Hash(e.Queue))
 	return nil
 }
 
@@ -142,7 +145,7 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 	t.Preempted[w.Cause]++
 	t.ResourceSeconds = t.ResourceSeconds.Add(lost)
 	if r := s.Reservations.Find(w.Reservation); r != 0 {
-		s.Reservations.mut(r).Preempted++
+		s.Reservations.Mut(r).Preempted++
 	}
 	more := Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost}
 	for t := range s.Queues.totals(s.Apps.Get(c.App).Queue) {
@@ -158,16 +161,16 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 // ends.
 func (s *State) releasePreemption(slot ContainerSlot, c *Container, cause yarn.WithdrawalCause) {
 	s.changeContainer(WarningEnded, slot, c).Withdrawn = cause
-	s.Preemptions.release(slot)
+	s.Preemptions.Release(slot)
 }
 
 // ensure returns an application's Preempted record for writing. It creates the record if there
 // is none.
 func (t *Losses) ensure(app AppSlot) *Preempted {
 	if t.Has(app) {
-		return t.mut(app)
+		return t.Mut(app)
 	}
-	return t.place(app)
+	return t.Place(app)
 }
 
 // deliver stamps a container's warning with the response that delivers it. It returns
@@ -176,7 +179,7 @@ func (t *Preemptions) deliver(slot ContainerSlot, response int32) bool {
 	if !t.Has(slot) || t.Get(slot).ToldIn != 0 {
 		return false
 	}
-	t.mut(slot).ToldIn = response
+	t.Mut(slot).ToldIn = response
 	return true
 }
 
@@ -188,7 +191,7 @@ func (s *State) redeliverPreemptions(a *App) {
 	}
 	for slot := range s.Containers.Of(a) {
 		if s.Preemptions.Has(slot) {
-			s.Preemptions.mut(slot).ToldIn = 0
+			s.Preemptions.Mut(slot).ToldIn = 0
 			s.Containers.addUndelivered(slot, a)
 		}
 	}
@@ -223,5 +226,5 @@ func (t *PreemptionTotals) code(c *codec.Coder) {
 	c.Resource(&t.ResourceSeconds)
 }
 
-var preemptionPart = derived{part: table(29, "preemptions", func(s *State) *Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).code),
+var preemptionPart = derived{part: rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).code),
 	agrees: (*State).checkPreemptions}

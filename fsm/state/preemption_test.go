@@ -198,19 +198,19 @@ func TestDigestTellsPreemptionsApart(t *testing.T) {
 // each reference.
 func TestDamagedPreemptionsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot ContainerSlot){
-		"container":   func(s *State, _ ContainerSlot) { s.Preemptions.place(99) },
-		"application": func(s *State, _ ContainerSlot) { s.Preempted.place(99).AMs = 1 },
+		"container":   func(s *State, _ ContainerSlot) { s.Preemptions.Place(99) },
+		"application": func(s *State, _ ContainerSlot) { s.Preempted.Place(99).AMs = 1 },
 		"ended container": func(s *State, _ ContainerSlot) {
-			*s.Preemptions.place(s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
+			*s.Preemptions.Place(s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
 		},
-		"cause":               func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Cause = 99 },
-		"deadline":            func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).DeadlineMillis = 1 },
-		"amount":              func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Over = gb(-1) },
-		"reservation":         func(s *State, slot ContainerSlot) { s.Preemptions.mut(slot).Reservation = 9 },
-		"undelivered warning": func(s *State, slot ContainerSlot) { s.Containers.removeUndelivered(slot, s.Apps.mut(s.Apps.Find(1))) },
-		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.place(s.Apps.Find(1)) },
+		"cause":               func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Cause = 99 },
+		"deadline":            func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).DeadlineMillis = 1 },
+		"amount":              func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Over = gb(-1) },
+		"reservation":         func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Reservation = 9 },
+		"undelivered warning": func(s *State, slot ContainerSlot) { s.Containers.removeUndelivered(slot, s.Apps.Mut(s.Apps.Find(1))) },
+		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.Place(s.Apps.Find(1)) },
 		"less than nothing lost": func(s *State, _ ContainerSlot) {
-			*s.Preempted.place(s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}
+			*s.Preempted.Place(s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

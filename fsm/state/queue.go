@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -69,12 +70,12 @@ func (q *Queue) code(c *codec.Coder) {
 
 // Queues is the table of queues.
 type Queues struct {
-	Keyed[QueueSlot, Queue, *Queue]
+	table.Keyed[QueueSlot, Queue, *Queue]
 }
 
 // Find returns the slot of a queue, or 0 if there is none.
 func (qs *Queues) Find(path string) QueueSlot {
-	return qs.find(hashString(path), func(r *Queue) bool { return r.Path == path })
+	return qs.Lookup(table.Hash(path), func(r *Queue) bool { return r.Path == path })
 }
 
 // Root returns the slot of the root queue, or 0 before the first configuration.
@@ -130,7 +131,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 		}
 	}
 	for i, slot := range slots {
-		s.Queues.mut(slot).Children = children[i]
+		s.Queues.Mut(slot).Children = children[i]
 	}
 	s.dropQueues(keep)
 	s.Versions.add(&s.Meta, e)
@@ -162,11 +163,11 @@ func (s *Accounts) foldQueues(e *event.QueuesConfigured, slots []QueueSlot) {
 		s.fold(uint64(slot)<<8 | uint64(e.Queues[i].State)<<1 | uint64(count(e.Queues[i].Leaf)))
 	}
 	for _, p := range e.Properties {
-		s.fold(hashString(p.Name))
-		s.fold(hashString(p.Value))
+		s.fold(table.Hash(p.Name))
+		s.fold(table.Hash(p.Value))
 	}
 	for _, k := range e.Kinds {
-		s.fold(hashString(k))
+		s.fold(table.Hash(k))
 	}
 	s.fold(uint64(count(e.Dominant)))
 }
@@ -221,12 +222,12 @@ func (qs *Queues) define(d event.QueueDefinition) QueueSlot {
 	slot := qs.Find(d.Path)
 	if slot == 0 {
 		var q *Queue
-		slot, q = qs.alloc()
+		slot, q = qs.Alloc()
 		q.Path = d.Path
 		q.Name = yarn.QueueName(d.Path)
-		qs.insert(slot)
+		qs.Insert(slot)
 	}
-	q := qs.mut(slot)
+	q := qs.Mut(slot)
 	q.Parent = qs.Find(yarn.ParentQueue(d.Path))
 	q.Leaf = d.Leaf
 	q.State = d.State
@@ -246,9 +247,9 @@ func (s *State) dropQueues(keep []bool) {
 		if keep[slot] || !s.Queues.Has(QueueSlot(slot)) {
 			continue
 		}
-		s.Queues.release(QueueSlot(slot))
+		s.Queues.Release(QueueSlot(slot))
 		if s.Debts.Has(QueueSlot(slot)) {
-			s.Debts.release(QueueSlot(slot))
+			s.Debts.Release(QueueSlot(slot))
 		}
 	}
 }
@@ -275,23 +276,23 @@ func (s *Accounts) queueStateChanged(e *event.QueueStateChanged) error {
 	if e.State == yarn.QueueStopped && s.queuesInUse()[slot] {
 		return broken(e, "applications are in it")
 	}
-	s.Queues.mut(slot).State = e.State
+	s.Queues.Mut(slot).State = e.State
 	s.fold(uint64(slot)<<8 | uint64(e.State))
 	return nil
 }
 
-func (q *Queue) hash() uint64           { return hashString(q.Path) }
-func (q *Queue) same(other *Queue) bool { return q.Path == other.Path }
+func (q *Queue) Hash() uint64           { return table.Hash(q.Path) }
+func (q *Queue) Same(other *Queue) bool { return q.Path == other.Path }
 
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 	s.LabelUses.changed |= 1
 	for slot := queue; slot != 0; {
-		q := s.Queues.mut(slot)
+		q := s.Queues.Mut(slot)
 		f(q)
 		slot = q.Parent
 	}
 }
 
-var queuePart = derived{part: keyedTable(5, "queues", func(s *State) *Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
+var queuePart = derived{part: keyedRows(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
 	agrees: (*State).checkTree}

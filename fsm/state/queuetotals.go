@@ -54,7 +54,7 @@ func (t *QueueTotals) code(c *codec.Coder) {
 func (qs *Queues) totals(queue QueueSlot) iter.Seq[*QueueTotals] {
 	return func(yield func(*QueueTotals) bool) {
 		for queue != 0 {
-			q := qs.mut(queue)
+			q := qs.Mut(queue)
 			if !yield(&q.Totals) {
 				return
 			}

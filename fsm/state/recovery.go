@@ -60,7 +60,7 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 	current := e.Container.Attempt == a.Attempt
 	slot := s.addContainer(app, a, Container{Attempt: e.Container.Attempt, Number: e.Container.Number, Node: e.Node, Key: e.Key, Size: e.Size,
 		Locality: yarn.NodeLocal, AM: current && e.Container.Number == a.MasterNumber, GrantedIn: deliveredEarlier}, label)
-	c := s.Containers.mut(slot)
+	c := s.Containers.Mut(slot)
 	s.changeContainer(ContainerRecovered, slot, c)
 	c.State, c.Launched, c.AllocatedMillis = yarn.ContainerRunning, true, e.StartedMillis
 	if current {
@@ -89,6 +89,6 @@ func (s *State) nodeApplicationRecovered(e *event.NodeApplicationRecovered) erro
 	if a.State.Ended() || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).NodeManager || s.NodeApplications.Find(a.ID, e.Node) != 0 {
 		return broken(e, "it is %s, or the node keeps nothing", a.State)
 	}
-	s.NodeApplications.track(&s.Meta, app, a, e.Node, s.Nodes.mut(e.Node))
+	s.NodeApplications.track(&s.Meta, app, a, e.Node, s.Nodes.Mut(e.Node))
 	return nil
 }

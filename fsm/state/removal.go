@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -63,11 +64,11 @@ func (s *State) listRemoval(c *Container, a *App) {
 // removalsOf returns a node's Removals for writing. It creates the record if there is none.
 func (s *State) removalsOf(node NodeSlot) *Removals {
 	if slot := s.Nodes.Get(node).removals; slot != 0 {
-		return s.Removable.mut(slot)
+		return s.Removable.Mut(slot)
 	}
-	slot, r := s.Removable.alloc()
+	slot, r := s.Removable.Alloc()
 	r.Node, r.First = node, 1
-	s.Nodes.mut(node).removals = slot
+	s.Nodes.Mut(node).removals = slot
 	return r
 }
 
@@ -77,7 +78,7 @@ func (s *State) dropRemovals(n *Node) {
 	if n.removals == 0 {
 		return
 	}
-	r := s.Removable.mut(n.removals)
+	r := s.Removable.Mut(n.removals)
 	r.First, r.Containers = r.First+uint64(len(r.Containers)), nil
 	s.fold(r.First)
 }
@@ -104,7 +105,7 @@ func (s *State) removalsAcked(e *event.RemovalsAcked) error {
 func (s *State) linkRemovals() {
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool {
 		if s.Nodes.Has(r.Node) {
-			s.Nodes.mut(r.Node).removals = slot
+			s.Nodes.Mut(r.Node).removals = slot
 		}
 		return true
 	})
@@ -116,5 +117,5 @@ func (r *Removals) code(c *codec.Coder) {
 	codec.List(c, &r.Containers, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
 }
 
-var removalPart = derived{part: table(23, "removals", func(s *State) *Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),
+var removalPart = derived{part: rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),
 	links: (*State).linkRemovals, agrees: (*State).checkRemovals}

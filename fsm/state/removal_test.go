@@ -72,7 +72,7 @@ func TestRemovalsOfAnAttemptThatIsOver(t *testing.T) {
 
 func TestRemovalsAreBounded(t *testing.T) {
 	s := forgettable(t)
-	c, a := *s.Containers.Get(s.Container(ref(1, 1))), s.Apps.mut(s.Apps.Find(1))
+	c, a := *s.Containers.Get(s.Container(ref(1, 1))), s.Apps.Mut(s.Apps.Find(1))
 	for n := range uint64(MaxRemovals + 5) {
 		c.Number = n + 10
 		s.listRemoval(&c, a)
@@ -89,7 +89,7 @@ func TestRemovalsOfForks(t *testing.T) {
 	list := func(s *State, number uint64) {
 		c := *s.Containers.Get(s.Container(ref(1, 1)))
 		c.Number = number
-		s.listRemoval(&c, s.Apps.mut(s.Apps.Find(1)))
+		s.listRemoval(&c, s.Apps.Mut(s.Apps.Find(1)))
 	}
 	list(s, 1)
 	list(s, 2)
@@ -130,15 +130,15 @@ func TestDamageToRemovalsIsSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, r *Removals){
 		"unknown node":          func(_ *State, r *Removals) { r.Node = 99 },
 		"node of another":       func(_ *State, r *Removals) { r.Node = 3 },
-		"two lists of one node": func(s *State, r *Removals) { _, x := s.Removable.alloc(); *x = *r },
+		"two lists of one node": func(s *State, r *Removals) { _, x := s.Removable.Alloc(); *x = *r },
 		"number":                func(_ *State, r *Removals) { r.First = 0 },
 		"too many":              func(_ *State, r *Removals) { r.Containers = make([]yarn.ContainerID, MaxRemovals+1) },
-		"node that is not told": func(s *State, r *Removals) { s.Nodes.mut(r.Node).State = yarn.NodeLost },
+		"node that is not told": func(s *State, r *Removals) { s.Nodes.Mut(r.Node).State = yarn.NodeLost },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := forgettable(t)
 			apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
-			spoil(s, s.Removable.mut(s.Nodes.Get(2).removals))
+			spoil(s, s.Removable.Mut(s.Nodes.Get(2).removals))
 			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
 				t.Errorf("Check says %v", err)
 			}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
@@ -25,12 +26,12 @@ func (r *Request) code(c *codec.Coder) {
 
 // Requests is the table of stored replies.
 type Requests struct {
-	Keyed[RequestSlot, Request, *Request]
+	table.Keyed[RequestSlot, Request, *Request]
 }
 
 // Find returns the remembered reply to an idempotency key.
 func (t *Requests) Find(key string) (*Request, bool) {
-	slot := t.find(hashString(key), func(r *Request) bool { return r.Key == key })
+	slot := t.Lookup(table.Hash(key), func(r *Request) bool { return r.Key == key })
 	if slot == 0 {
 		return nil, false
 	}
@@ -57,16 +58,16 @@ func (t *Requests) recorded(m *Meta, e *event.RequestRecorded) error {
 	if _, ok := t.Find(e.Key); ok {
 		return broken(e, "the key is taken")
 	}
-	slot, r := t.alloc()
+	slot, r := t.Alloc()
 	*r = Request{Key: e.Key, BodyHash: e.BodyHash, Reply: e.Reply, AtMillis: m.NowMillis}
-	t.insert(slot)
+	t.Insert(slot)
 	if m.NewestRequest != 0 {
-		t.mut(m.NewestRequest).Next = slot
+		t.Mut(m.NewestRequest).Next = slot
 	} else {
 		m.OldestRequest = slot
 	}
 	m.NewestRequest = slot
-	m.fold(e.BodyHash ^ hashString(e.Key))
+	m.fold(e.BodyHash ^ table.Hash(e.Key))
 	return nil
 }
 
@@ -80,7 +81,7 @@ func (t *Requests) forgotten(m *Meta, e *event.RequestsForgotten) error {
 		slot := m.OldestRequest
 		r := t.Get(slot)
 		m.OldestRequest = r.Next
-		t.release(slot)
+		t.Release(slot)
 	}
 	if m.OldestRequest == 0 {
 		m.NewestRequest = 0
@@ -89,5 +90,5 @@ func (t *Requests) forgotten(m *Meta, e *event.RequestsForgotten) error {
 	return nil
 }
 
-func (r *Request) hash() uint64             { return hashString(r.Key) }
-func (r *Request) same(other *Request) bool { return r.Key == other.Key }
+func (r *Request) Hash() uint64             { return table.Hash(r.Key) }
+func (r *Request) Same(other *Request) bool { return r.Key == other.Key }

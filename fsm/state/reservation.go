@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -61,21 +62,21 @@ func (b *ReservationBan) code(c *codec.Coder) {
 
 // Reservations is the table of reservations.
 type Reservations struct {
-	Keyed[ReservationSlot, Reservation, *Reservation]
+	table.Keyed[ReservationSlot, Reservation, *Reservation]
 }
 
 // ReservationBans is the table of reservation bans.
 type ReservationBans struct {
-	Table[ReservationBanSlot, ReservationBan]
+	table.Table[ReservationBanSlot, ReservationBan]
 }
 
 // Find returns the slot of a reservation, or 0 if there is none.
 func (t *Reservations) Find(number uint64) ReservationSlot {
-	return t.find(hash64(number), func(r *Reservation) bool { return r.Number == number })
+	return t.Lookup(table.Mix(number), func(r *Reservation) bool { return r.Number == number })
 }
 
-func (r *Reservation) hash() uint64                 { return hash64(r.Number) }
-func (r *Reservation) same(other *Reservation) bool { return r.Number == other.Number }
+func (r *Reservation) Hash() uint64                 { return table.Mix(r.Number) }
+func (r *Reservation) Same(other *Reservation) bool { return r.Number == other.Number }
 
 // Forbids reports whether an operator's cancellation prevents a key from reserving a
 // node.
@@ -95,7 +96,7 @@ func (t *ReservationBans) Forbids(n *Node, app AppSlot, key yarn.SchedulerKey) b
 func (t *ReservationBans) freeRoomChanged(m *Meta, n *Node) {
 	for slot := n.ReservationBans; slot != 0; {
 		next := t.Get(slot).Next
-		t.release(slot)
+		t.Release(slot)
 		slot = next
 	}
 	n.ReservationBans = 0
@@ -119,11 +120,11 @@ func (s *State) dropReservationBans(app AppSlot) {
 			case b.App != app:
 				prev = slot
 			case prev == 0:
-				s.Nodes.mut(node).ReservationBans = b.Next
-				s.ReservationBans.release(slot)
+				s.Nodes.Mut(node).ReservationBans = b.Next
+				s.ReservationBans.Release(slot)
 			default:
-				s.ReservationBans.mut(prev).Next = b.Next
-				s.ReservationBans.release(slot)
+				s.ReservationBans.Mut(prev).Next = b.Next
+				s.ReservationBans.Release(slot)
 			}
 			slot = b.Next
 		}
@@ -142,7 +143,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	if !a.Activated() || ask == 0 || s.Asks.Get(ask).Count <= 0 || !s.Nodes.Has(e.Node) {
 		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	}
-	n, size := s.Nodes.mut(e.Node), s.Asks.Get(ask).Size
+	n, size := s.Nodes.Mut(e.Node), s.Asks.Get(ask).Size
 	if e.Reservation != s.Meta.NextReservation+1 || e.Number != s.Meta.NextNumber(a) {
 		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
 	}
@@ -154,7 +155,7 @@ func (s *State) reservationMade(e *event.ReservationMade) error {
 	}
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
-	slot, r := s.Reservations.alloc()
+	slot, r := s.Reservations.Alloc()
 	*r = Reservation{Number: e.Reservation, App: app, Key: e.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
 	s.changeReservation(ReservationOpened, slot, r).Ask = ask
@@ -191,8 +192,8 @@ func (s *State) renumberReservations() {
 		return cmp.Compare(s.Reservations.Get(a).Number, s.Reservations.Get(b).Number)
 	})
 	for _, slot := range held {
-		r := s.Reservations.mut(slot)
-		a := s.Apps.mut(r.App)
+		r := s.Reservations.Mut(slot)
+		a := s.Apps.Mut(r.App)
 		r.Container = s.Meta.NextNumber(a)
 		a.NextNumber = r.Container
 		s.fold(r.Container)
@@ -200,16 +201,16 @@ func (s *State) renumberReservations() {
 }
 
 func (s *State) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
-	s.Reservations.insert(slot)
+	s.Reservations.Insert(slot)
 	r.nextApp = a.Reservations
 	if a.Reservations != 0 {
-		s.Reservations.mut(a.Reservations).prevApp = slot
+		s.Reservations.Mut(a.Reservations).prevApp = slot
 	}
 	a.Reservations = slot
 	a.Reserving++
 	a.Reserved = a.Reserved.Add(r.Size)
 	n.Reservation = slot
-	k := s.Asks.mut(ask)
+	k := s.Asks.Mut(ask)
 	k.Reservations++
 	k.ReReservations = 0
 	s.charge(a, n.Label, r.Size, r.Size, 1)
@@ -233,7 +234,7 @@ func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if err != nil {
 		return err
 	}
-	n, a, res := s.Nodes.Get(r.Node), s.Apps.mut(r.App), *r
+	n, a, res := s.Nodes.Get(r.Node), s.Apps.Mut(r.App), *r
 	ask := s.AskFor(a, r.Key, r.IncreaseOf)
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
@@ -293,18 +294,18 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 	if s.awaitsPreemption(r) {
 		return broken(e, "containers are still to end for it")
 	}
-	a, res := s.Apps.mut(r.App), *r
+	a, res := s.Apps.Mut(r.App), *r
 	s.changeReservation(ReservationClosed, slot, r).Cancelled = e.Cause
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
 	s.charge(a, s.Nodes.Get(res.Node).Label, none.Sub(res.Size), none.Sub(res.Size), -1)
 	if ask := s.AskFor(a, res.Key, res.IncreaseOf); ask != 0 {
-		s.Asks.mut(ask).ReReservations = 0
+		s.Asks.Mut(ask).ReReservations = 0
 		s.dropAskIfIdle(ask, a)
 	}
 	if e.Cause == yarn.CancelOperator {
-		n := s.Nodes.mut(res.Node)
-		ban, b := s.ReservationBans.alloc()
+		n := s.Nodes.Mut(res.Node)
+		ban, b := s.ReservationBans.Alloc()
 		*b = ReservationBan{App: res.App, Key: res.Key, Next: n.ReservationBans}
 		n.ReservationBans = ban
 	}
@@ -317,29 +318,29 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 // leaveReservation removes a reservation from all lists and sums but those of user and queues,
 // which differ between fulfilment and cancellation.
 func (s *State) leaveReservation(slot ReservationSlot, a *App) {
-	r := s.Reservations.mut(slot)
+	r := s.Reservations.Mut(slot)
 	if r.prevApp != 0 {
-		s.Reservations.mut(r.prevApp).nextApp = r.nextApp
+		s.Reservations.Mut(r.prevApp).nextApp = r.nextApp
 	} else {
 		a.Reservations = r.nextApp
 	}
 	if r.nextApp != 0 {
-		s.Reservations.mut(r.nextApp).prevApp = r.prevApp
+		s.Reservations.Mut(r.nextApp).prevApp = r.prevApp
 	}
 	a.Reserving--
 	a.Reserved = a.Reserved.Sub(r.Size)
-	s.Nodes.mut(r.Node).Reservation = 0
+	s.Nodes.Mut(r.Node).Reservation = 0
 	if ask := s.AskFor(a, r.Key, r.IncreaseOf); ask != 0 {
-		k := s.Asks.mut(ask)
+		k := s.Asks.Mut(ask)
 		k.Reservations--
 		if k.Reservations == 0 {
 			k.ReReservations = 0
 		}
 	}
 	if r.IncreaseOf != 0 {
-		s.Resizes.mut(s.Containers.Get(r.IncreaseOf).resize).Reservation = 0
+		s.Resizes.Mut(s.Containers.Get(r.IncreaseOf).resize).Reservation = 0
 	}
 	s.endLeases(r)
 	s.fold(r.Number)
-	s.Reservations.release(slot)
+	s.Reservations.Release(slot)
 }

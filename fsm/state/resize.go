@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -40,7 +41,9 @@ func (r *Resize) code(c *codec.Coder) {
 }
 
 // Resizes is the table of the size changes of containers.
-type Resizes struct{ Table[ResizeSlot, Resize] }
+type Resizes struct {
+	table.Table[ResizeSlot, Resize]
+}
 
 // Marks of a container's Resize. Container.sizing repeats them, so that a reader of containers need
 // not look up the Resize.
@@ -92,7 +95,7 @@ func (s *Demand) resizable(e event.Event, ref event.ContainerRef) (ContainerSlot
 	if err != nil {
 		return 0, nil, nil, err
 	}
-	a := s.Apps.mut(c.App)
+	a := s.Apps.Mut(c.App)
 	if !c.State.Live() || !c.OnNode {
 		return 0, nil, nil, broken(e, "it is %s", c.State)
 	}
@@ -134,7 +137,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 
 // addResizeAsk adds a hidden ask for the increase of a container, in the order of askBefore.
 func (s *State) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
-	slot, k := s.Asks.alloc()
+	slot, k := s.Asks.Alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
 	s.Resizes.ensure(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
@@ -144,11 +147,11 @@ func (s *State) addResizeAsk(container ContainerSlot, c *Container, a *App, size
 // ensure returns the Resize of a container for writing. It creates the record if there is none.
 func (t *Resizes) ensure(slot ContainerSlot, c *Container) *Resize {
 	if c.resize == 0 {
-		at, r := t.alloc()
+		at, r := t.Alloc()
 		*r = Resize{Container: slot, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
 		c.resize = at
 	}
-	return t.mut(c.resize)
+	return t.Mut(c.resize)
 }
 
 // askBefore reports whether a comes before b in an application's list of asks: asks for new
@@ -173,11 +176,11 @@ func (s *Demand) leaveResize(k *Ask) {
 	if k.IncreaseOf == 0 {
 		return
 	}
-	c := s.Containers.mut(k.IncreaseOf)
-	r := s.Resizes.mut(c.resize)
+	c := s.Containers.Mut(k.IncreaseOf)
+	r := s.Resizes.Mut(c.resize)
 	r.Ask = 0
 	if r.Version == 0 && r.Reservation == 0 {
-		s.Resizes.release(c.resize)
+		s.Resizes.Release(c.resize)
 		c.resize = 0
 	}
 }
@@ -235,7 +238,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // change to the undelivered list. It adds what the container used until now, at the old size, to
 // the application's resource-seconds.
 func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
-	c := s.Containers.mut(slot)
+	c := s.Containers.Mut(slot)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.Resizes.ResourceSeconds(c, s.Meta.NowMillis))
 	r, by := s.Resizes.ensure(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
@@ -252,7 +255,7 @@ func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, chang
 	r.Version++
 	r.SinceMillis, r.Change, r.DeliveredIn = s.Meta.NowMillis, 0, 0
 	a.Used = a.Used.Add(by)
-	n := s.Nodes.mut(c.Node)
+	n := s.Nodes.Mut(c.Node)
 	n.Allocated = n.Allocated.Add(by)
 	s.ReservationBans.freeRoomChanged(&s.Meta, n)
 	if a.Open() { // otherwise no AM can receive the change
@@ -284,7 +287,7 @@ func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 	if c.sizing&sizeUnconfirmed == 0 || e.Size.Negative() {
 		return broken(e, "its node need not confirm a size")
 	}
-	r := s.Resizes.mut(c.resize)
+	r := s.Resizes.Mut(c.resize)
 	switch {
 	case e.Size == c.Size:
 		s.Nodes.setResizeMarks(c, r, r.Unacked, false)
@@ -310,7 +313,7 @@ func (s *State) resizeAcked(e *event.ResizeAcked) error {
 	if c.sizing&sizeUnacked == 0 || s.Resizes.Get(c.resize).Version != e.Version {
 		return broken(e, "its node has no command for version %d", e.Version)
 	}
-	r := s.Resizes.mut(c.resize)
+	r := s.Resizes.Mut(c.resize)
 	s.Nodes.setResizeMarks(c, r, false, r.Unconfirmed)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Version)))
 	return nil
@@ -328,7 +331,7 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 	if !a.Activated() || ask == 0 || s.Asks.Get(ask).Count != 1 || s.Asks.Get(ask).Reservations != 0 {
 		return broken(e, "attempt is in state %d, asked: %v", a.AttemptState, ask != 0)
 	}
-	n, size := s.Nodes.mut(c.Node), s.Asks.Get(ask).Size
+	n, size := s.Nodes.Mut(c.Node), s.Asks.Get(ask).Size
 	if e.Reservation != s.Meta.NextReservation+1 {
 		return broken(e, "the next reservation is %d", s.Meta.NextReservation+1)
 	}
@@ -336,10 +339,10 @@ func (s *State) resizeReserved(e *event.ResizeReserved) error {
 		return broken(e, "%v", why)
 	}
 	s.Meta.NextReservation = e.Reservation
-	slot, r := s.Reservations.alloc()
+	slot, r := s.Reservations.Alloc()
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,
 		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, IncreaseOf: container}
-	s.Resizes.mut(c.resize).Reservation = slot
+	s.Resizes.Mut(c.resize).Reservation = slot
 	s.changeReservation(ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	return nil
@@ -359,14 +362,14 @@ func (s *Demand) endResize(c *Container) {
 		return
 	}
 	if ask := s.Resizes.Get(c.resize).Ask; ask != 0 {
-		a := s.Apps.mut(c.App)
+		a := s.Apps.Mut(c.App)
 		s.setAsk(ask, a, 0, s.Asks.Get(ask).Size)
 		s.dropAskIfIdle(ask, a)
 	}
 	if c.resize == 0 {
 		return
 	}
-	r := s.Resizes.mut(c.resize)
+	r := s.Resizes.Mut(c.resize)
 	r.Unacked, r.Unconfirmed, c.sizing = false, false, 0
 	r.Change, r.DeliveredIn = yarn.SizeKept, 0
 }
@@ -377,7 +380,7 @@ func (t *Resizes) deliver(c *Container, response int32) bool {
 	if c.resize == 0 || t.Get(c.resize).Change == yarn.SizeKept {
 		return false
 	}
-	r := t.mut(c.resize)
+	r := t.Mut(c.resize)
 	if r.DeliveredIn == 0 {
 		r.DeliveredIn = response
 		return true
@@ -392,14 +395,14 @@ func (t *Resizes) redeliver(c *Container) bool {
 	if c.resize == 0 || t.Get(c.resize).Change == yarn.SizeKept {
 		return false
 	}
-	t.mut(c.resize).DeliveredIn = 0
+	t.Mut(c.resize).DeliveredIn = 0
 	return true
 }
 
 // forgetChange removes the size change that an ended attempt has not received.
 func (t *Resizes) forgetChange(c *Container) {
 	if c.resize != 0 && t.Get(c.resize).Change != yarn.SizeKept {
-		r := t.mut(c.resize)
+		r := t.Mut(c.resize)
 		r.Change, r.DeliveredIn = yarn.SizeKept, 0
 	}
 }
@@ -409,18 +412,18 @@ func (t *Resizes) forgetChange(c *Container) {
 func (s *State) linkResizes() {
 	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
 		if s.Containers.Has(r.Container) {
-			c := s.Containers.mut(r.Container)
+			c := s.Containers.Mut(r.Container)
 			c.resize, c.sizing = slot, r.marks()
 		}
 		if s.Asks.Has(r.Ask) {
-			s.Asks.mut(r.Ask).IncreaseOf = r.Container
+			s.Asks.Mut(r.Ask).IncreaseOf = r.Container
 		}
 		if s.Reservations.Has(r.Reservation) {
-			s.Reservations.mut(r.Reservation).IncreaseOf = r.Container
+			s.Reservations.Mut(r.Reservation).IncreaseOf = r.Container
 		}
 		return true
 	})
 }
 
-var resizePart = derived{part: table(22, "resizes", func(s *State) *Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
+var resizePart = derived{part: rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
 	links: (*State).linkResizes, agrees: (*State).checkResizes}

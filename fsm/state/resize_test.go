@@ -165,17 +165,17 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		"told without change":  func(s *State, r *Resize, c *Container) { r.DeliveredIn = 3 },
 		"negative version":     func(s *State, r *Resize, c *Container) { r.Version = -1 },
 		"container's resize":   func(s *State, r *Resize, c *Container) { c.resize = 0 },
-		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.mut(r.Ask).IncreaseOf = s.Container(ref(2, 1)) },
-		"reservation's number": func(s *State, r *Resize, c *Container) { s.Reservations.mut(r.Reservation).Container = 7 },
+		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.Mut(r.Ask).IncreaseOf = s.Container(ref(2, 1)) },
+		"reservation's number": func(s *State, r *Resize, c *Container) { s.Reservations.Mut(r.Reservation).Container = 7 },
 		"resize of an ended": func(s *State, r *Resize, c *Container) {
-			_, x := s.Resizes.alloc()
+			_, x := s.Resizes.Alloc()
 			*x = Resize{Container: r.Container, Version: 1}
 		},
 	} {
 		s := crowded(t)
 		apply(t, s, ask(2, k2, 1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
-		c := s.Containers.mut(s.Container(ref(1, 1)))
-		spoil(s, s.Resizes.mut(c.resize), c)
+		c := s.Containers.Mut(s.Container(ref(1, 1)))
+		spoil(s, s.Resizes.Mut(c.resize), c)
 		if s.Check() == nil {
 			t.Errorf("%s is not seen", name)
 		}

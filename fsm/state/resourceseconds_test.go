@@ -59,7 +59,7 @@ func TestResourceSeconds(t *testing.T) {
 // TestNegativeResourceSecondsRejected checks that Check rejects negative resource-seconds.
 func TestNegativeResourceSecondsRejected(t *testing.T) {
 	s := world(t)
-	s.Apps.mut(s.Apps.Find(1)).ResourceSeconds = yarn.NewResource(-1, 0)
+	s.Apps.Mut(s.Apps.Find(1)).ResourceSeconds = yarn.NewResource(-1, 0)
 	if s.Check() == nil {
 		t.Error("a use below zero passes")
 	}

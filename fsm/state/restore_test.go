@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -37,17 +38,17 @@ func TestRestoreOfFarSlots(t *testing.T) {
 // without an endless loop.
 func TestDamageIsSeen(t *testing.T) {
 	box := func(s *State, app uint32, number uint64) *Container {
-		return s.Containers.mut(s.Container(ref(app, number)))
+		return s.Containers.Mut(s.Container(ref(app, number)))
 	}
-	app := func(s *State, n uint32) *App { return s.Apps.mut(s.Apps.Find(n)) }
+	app := func(s *State, n uint32) *App { return s.Apps.Mut(s.Apps.Find(n)) }
 	for name, spoil := range map[string]func(s *State){
-		"node's allocation":            func(s *State) { s.Nodes.mut(1).Allocated[0]++ },
-		"node's count":                 func(s *State) { s.Nodes.mut(1).Count++ },
-		"node's pending commands":      func(s *State) { s.Nodes.mut(1).PendingCommands++ },
-		"node's list":                  func(s *State) { s.Nodes.mut(1).Containers = 0 },
-		"node's reservation":           func(s *State) { s.Nodes.mut(1).Reservation = 0 },
-		"reservation of another node":  func(s *State) { s.Nodes.mut(2).Reservation = s.Reservations.Find(1) },
-		"lost node that holds":         func(s *State) { s.Nodes.mut(1).State = yarn.NodeLost },
+		"node's allocation":            func(s *State) { s.Nodes.Mut(1).Allocated[0]++ },
+		"node's count":                 func(s *State) { s.Nodes.Mut(1).Count++ },
+		"node's pending commands":      func(s *State) { s.Nodes.Mut(1).PendingCommands++ },
+		"node's list":                  func(s *State) { s.Nodes.Mut(1).Containers = 0 },
+		"node's reservation":           func(s *State) { s.Nodes.Mut(1).Reservation = 0 },
+		"reservation of another node":  func(s *State) { s.Nodes.Mut(2).Reservation = s.Reservations.Find(1) },
+		"lost node that holds":         func(s *State) { s.Nodes.Mut(1).State = yarn.NodeLost },
 		"container's circle on a node": func(s *State) { c := box(s, 2, 1); c.nextNode = s.Container(ref(2, 1)) },
 		"container's circle in an app": func(s *State) { c := box(s, 2, 1); c.nextApp = s.Container(ref(2, 1)) },
 		"container's back link":        func(s *State) { box(s, 1, 1).prevApp = s.Container(ref(2, 1)) },
@@ -58,7 +59,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"container's size":             func(s *State) { box(s, 2, 1).Size = gb(2) },
 		"container's state":            func(s *State) { box(s, 2, 1).State = yarn.ContainerReleasing },
 		"container's diagnostics":      func(s *State) { box(s, 2, 1).Diagnostics = 55 },
-		"diagnostics of nobody":        func(s *State) { s.Diagnostics.alloc() },
+		"diagnostics of nobody":        func(s *State) { s.Diagnostics.Alloc() },
 		"undelivered list":             func(s *State) { app(s, 1).Undelivered = 0 },
 		"undelivered circle":           func(s *State) { c := box(s, 2, 1); c.nextUndelivered = s.Container(ref(2, 1)) },
 		"listed and in no list":        func(s *State) { box(s, 1, 1).undelivered = !box(s, 1, 1).undelivered },
@@ -75,52 +76,52 @@ func TestDamageIsSeen(t *testing.T) {
 		"application's number":         func(s *State) { app(s, 1).ID.Seq = 1000 },
 		"application's attempt state":  func(s *State) { app(s, 1).AttemptState = AttemptPending },
 		"ended with a user":            func(s *State) { app(s, 1).State = yarn.AppKilled },
-		"ask's circle":                 func(s *State) { k := s.Asks.mut(app(s, 1).Asks); k.Next = app(s, 1).Asks },
-		"ask's count":                  func(s *State) { s.Asks.mut(app(s, 1).Asks).Count++ },
-		"ask's reservations":           func(s *State) { s.Asks.mut(app(s, 1).Asks).Reservations++ },
-		"ask's entries":                func(s *State) { s.Asks.mut(app(s, 1).Asks).Entries++ },
-		"ask's key":                    func(s *State) { s.Asks.mut(app(s, 1).Asks).Key = k2 },
-		"ask of nobody":                func(s *State) { _, k := s.Asks.alloc(); k.App, k.Count = s.Apps.Find(1), 0 },
-		"location of nobody":           func(s *State) { _, l := s.Locations.alloc(); l.Name, l.Count = 1, 1 },
-		"location's unknown name":      func(s *State) { _, l := s.Locations.alloc(); l.Name = 999 },
-		"reservation's attempt":        func(s *State) { s.Reservations.mut(1).Attempt++ },
-		"reservation's key":            func(s *State) { s.Reservations.mut(1).Key = k2 },
-		"reservation's size":           func(s *State) { s.Reservations.mut(1).Size = gb(1) },
-		"reservation's node":           func(s *State) { s.Reservations.mut(1).Node = 2 },
-		"reservation's circle":         func(s *State) { s.Reservations.mut(1).nextApp = 1 },
-		"reservation's number":         func(s *State) { s.Reservations.mut(1).Number = 99 },
+		"ask's circle":                 func(s *State) { k := s.Asks.Mut(app(s, 1).Asks); k.Next = app(s, 1).Asks },
+		"ask's count":                  func(s *State) { s.Asks.Mut(app(s, 1).Asks).Count++ },
+		"ask's reservations":           func(s *State) { s.Asks.Mut(app(s, 1).Asks).Reservations++ },
+		"ask's entries":                func(s *State) { s.Asks.Mut(app(s, 1).Asks).Entries++ },
+		"ask's key":                    func(s *State) { s.Asks.Mut(app(s, 1).Asks).Key = k2 },
+		"ask of nobody":                func(s *State) { _, k := s.Asks.Alloc(); k.App, k.Count = s.Apps.Find(1), 0 },
+		"location of nobody":           func(s *State) { _, l := s.Locations.Alloc(); l.Name, l.Count = 1, 1 },
+		"location's unknown name":      func(s *State) { _, l := s.Locations.Alloc(); l.Name = 999 },
+		"reservation's attempt":        func(s *State) { s.Reservations.Mut(1).Attempt++ },
+		"reservation's key":            func(s *State) { s.Reservations.Mut(1).Key = k2 },
+		"reservation's size":           func(s *State) { s.Reservations.Mut(1).Size = gb(1) },
+		"reservation's node":           func(s *State) { s.Reservations.Mut(1).Node = 2 },
+		"reservation's circle":         func(s *State) { s.Reservations.Mut(1).nextApp = 1 },
+		"reservation's number":         func(s *State) { s.Reservations.Mut(1).Number = 99 },
 		"next reservation":             func(s *State) { s.Meta.NextReservation = 0 },
 		"next application":             func(s *State) { s.Meta.NextApp = 2 },
-		"user's use":                   func(s *State) { s.Users.mut(1).Used[0]++ },
-		"user's AM use":                func(s *State) { s.Users.mut(1).AMUsed[0]++ },
-		"user's demand":                func(s *State) { s.Users.mut(1).Demanding++ },
-		"user's queue":                 func(s *State) { s.Users.mut(1).Queue = 99 },
-		"queue's use":                  func(s *State) { s.Queues.mut(1).Used[0]++ },
-		"queue's reserved":             func(s *State) { s.Queues.mut(1).Reserved[0]++ },
-		"queue's pending":              func(s *State) { s.Queues.mut(1).Pending[0]++ },
-		"queue's AM use":               func(s *State) { s.Queues.mut(2).AMUsed[0]++ },
-		"queue's containers":           func(s *State) { s.Queues.mut(1).Containers++ },
-		"queue's runnable":             func(s *State) { s.Queues.mut(1).Runnable++ },
-		"queue's active users":         func(s *State) { s.Queues.mut(2).ActiveUsers++ },
-		"queue's active use":           func(s *State) { s.Queues.mut(2).ActiveUsed[0]++ },
-		"queue's circle":               func(s *State) { s.Queues.mut(s.Queues.Root()).Parent = s.Queues.Find("root.b.x") },
-		"queue's children":             func(s *State) { s.Queues.mut(s.Queues.Root()).Children = nil },
-		"queue's unknown child":        func(s *State) { s.Queues.mut(s.Queues.Root()).Children = []QueueSlot{99} },
-		"queue's path":                 func(s *State) { s.Queues.mut(s.Queues.Find("root.a")).Path = "root.q" },
-		"leaf with children":           func(s *State) { s.Queues.mut(s.Queues.Root()).Leaf = true },
+		"user's use":                   func(s *State) { s.Users.Mut(1).Used[0]++ },
+		"user's AM use":                func(s *State) { s.Users.Mut(1).AMUsed[0]++ },
+		"user's demand":                func(s *State) { s.Users.Mut(1).Demanding++ },
+		"user's queue":                 func(s *State) { s.Users.Mut(1).Queue = 99 },
+		"queue's use":                  func(s *State) { s.Queues.Mut(1).Used[0]++ },
+		"queue's reserved":             func(s *State) { s.Queues.Mut(1).Reserved[0]++ },
+		"queue's pending":              func(s *State) { s.Queues.Mut(1).Pending[0]++ },
+		"queue's AM use":               func(s *State) { s.Queues.Mut(2).AMUsed[0]++ },
+		"queue's containers":           func(s *State) { s.Queues.Mut(1).Containers++ },
+		"queue's runnable":             func(s *State) { s.Queues.Mut(1).Runnable++ },
+		"queue's active users":         func(s *State) { s.Queues.Mut(2).ActiveUsers++ },
+		"queue's active use":           func(s *State) { s.Queues.Mut(2).ActiveUsed[0]++ },
+		"queue's circle":               func(s *State) { s.Queues.Mut(s.Queues.Root()).Parent = s.Queues.Find("root.b.x") },
+		"queue's children":             func(s *State) { s.Queues.Mut(s.Queues.Root()).Children = nil },
+		"queue's unknown child":        func(s *State) { s.Queues.Mut(s.Queues.Root()).Children = []QueueSlot{99} },
+		"queue's path":                 func(s *State) { s.Queues.Mut(s.Queues.Find("root.a")).Path = "root.q" },
+		"leaf with children":           func(s *State) { s.Queues.Mut(s.Queues.Root()).Leaf = true },
 		"cluster's total":              func(s *State) { s.Meta.Cluster[0]++ },
 		"cluster's nodes":              func(s *State) { s.Meta.UsableNodes++ },
 		"ended applications":           func(s *State) { s.Meta.EndedApps++ },
 		"requests' oldest":             func(s *State) { s.Meta.OldestRequest = 0 },
 		"requests' newest":             func(s *State) { s.Meta.NewestRequest = 99 },
-		"requests' circle":             func(s *State) { s.Requests.mut(1).Next = 1 },
-		"request's key":                func(s *State) { s.Requests.mut(1).Key = "other" },
-		"name's count":                 func(s *State) { s.Names.mut(1).refs++ },
+		"requests' circle":             func(s *State) { s.Requests.Mut(1).Next = 1 },
+		"request's key":                func(s *State) { s.Requests.Mut(1).Key = "other" },
+		"name's count":                 func(s *State) { s.Names.Mut(1).refs++ },
 		"blacklist's unknown name":     func(s *State) { app(s, 1).Blacklist = []NameSlot{1 << 31} },
-		"name twice":                   func(s *State) { _, n := s.Names.alloc(); n.Text = "ann" },
-		"node's identity":              func(s *State) { s.Nodes.mut(1).ID.Host = "other" },
-		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.alloc(); b.App = s.Apps.Find(1) },
-		"ban's application":            func(s *State) { _, b := s.ReservationBans.alloc(); b.App = 99 },
+		"name twice":                   func(s *State) { _, n := s.Names.Alloc(); n.Text = "ann" },
+		"node's identity":              func(s *State) { s.Nodes.Mut(1).ID.Host = "other" },
+		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.Alloc(); b.App = s.Apps.Find(1) },
+		"ban's application":            func(s *State) { _, b := s.ReservationBans.Alloc(); b.App = 99 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := refusable(t)
@@ -138,7 +139,7 @@ func TestDamageIsSeen(t *testing.T) {
 func TestSectionsRefuseOddSlots(t *testing.T) {
 	for _, sec := range Sections() {
 		s := New()
-		bad := []uint32{0, MaxSlots, 1<<32 - 1}
+		bad := []uint32{0, table.MaxSlots, 1<<32 - 1}
 		single := sec.ID <= 3 || (sec.ID >= 19 && sec.ID <= 21) || sec.ID == 31 || sec.ID == 39 || sec.ID == 41
 		if single {
 			bad = append(bad, 2)
@@ -166,12 +167,12 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 // TestFieldOfALaterVersion gives two of three nodes a value in a section with an additional field.
 // Decoding rejects a value for a node that does not exist, a second value, and an empty one.
 func TestFieldOfALaterVersion(t *testing.T) {
-	later := more(99, "later", func(s *State) *Table[NodeSlot, Node] { return &s.Nodes.Table },
+	later := more(99, "later", func(s *State) *table.Table[NodeSlot, Node] { return &s.Nodes.Table },
 		func(n *Node) bool { return n.Report != "" }, func(n *Node, c *codec.Coder) { c.String(&n.Report) }).section()
 	nodes := func(reports ...string) *State {
 		s := New()
 		for i, report := range reports {
-			s.Nodes.place(NodeSlot(i + 1)).Report = report
+			s.Nodes.Place(NodeSlot(i + 1)).Report = report
 		}
 		return s
 	}

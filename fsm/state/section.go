@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"rmd/fsm/state/index"
+	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
 
@@ -20,10 +20,6 @@ type Section struct {
 	// Code encodes the record at slot, or decodes it into an empty slot.
 	Code func(s *State, slot uint32, c *codec.Coder)
 }
-
-// MaxSlots bounds the slots in a snapshot, so that damaged bytes cannot cause unbounded memory use.
-// After a peak, slots may lie far apart: an empty page between them costs one word.
-const MaxSlots = 1 << index.SlotBits
 
 // part is one part of the state: a table, or a record that exists once.
 type part interface {
@@ -66,14 +62,14 @@ func (p derived) check(s *State) error {
 }
 
 // tablePart is a table of the state.
-type tablePart[S slot, T any] struct {
+type tablePart[S table.Slot, T any] struct {
 	copied
-	of func(s *State) *Table[S, T]
+	of func(s *State) *table.Table[S, T]
 }
 
-func (p tablePart[S, T]) fork(from, to *State) { *p.of(to) = p.of(from).fork() }
+func (p tablePart[S, T]) fork(from, to *State) { *p.of(to) = p.of(from).Fork() }
 
-func table[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], code func(r *T, c *codec.Coder)) part {
+func rows[S table.Slot, T any](id uint8, name string, of func(s *State) *table.Table[S, T], code func(r *T, c *codec.Coder)) part {
 	return tablePart[S, T]{copied{Section{
 		ID: id, Name: name,
 		Len: func(s *State) int { return of(s).Len() },
@@ -86,28 +82,28 @@ func table[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T],
 				code(t.Get(slot), c) // encoding must not write: forks share pages
 				return
 			}
-			if at == 0 || at >= MaxSlots || uint32(slot) != at || t.Has(slot) {
+			if at == 0 || at >= table.MaxSlots || uint32(slot) != at || t.Has(slot) {
 				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, at, name))
 				return
 			}
-			code(t.place(slot), c)
+			code(t.Place(slot), c)
 		},
 	}}, of}
 }
 
 // keyedPart is a table of the state whose records are found by their keys.
-type keyedPart[S slot, T any, R keyed[T]] struct {
+type keyedPart[S table.Slot, T any, R table.Record[T]] struct {
 	copied
-	of func(s *State) *Keyed[S, T, R]
+	of func(s *State) *table.Keyed[S, T, R]
 }
 
-func (p keyedPart[S, T, R]) init(s *State)        { p.of(s).index = index.New[S]() }
-func (p keyedPart[S, T, R]) fork(from, to *State) { *p.of(to) = p.of(from).fork() }
-func (p keyedPart[S, T, R]) reindex(s *State)     { p.of(s).reindex() }
-func (p keyedPart[S, T, R]) check(s *State) error { return p.of(s).check(p.Name) }
+func (p keyedPart[S, T, R]) init(s *State)        { p.of(s).Init() }
+func (p keyedPart[S, T, R]) fork(from, to *State) { *p.of(to) = p.of(from).Fork() }
+func (p keyedPart[S, T, R]) reindex(s *State)     { p.of(s).Reindex() }
+func (p keyedPart[S, T, R]) check(s *State) error { return p.of(s).Check(p.Name) }
 
-func keyedTable[S slot, T any, R keyed[T]](id uint8, name string, of func(s *State) *Keyed[S, T, R], code func(r *T, c *codec.Coder)) part {
-	records := table(id, name, func(s *State) *Table[S, T] { return &of(s).Table }, code)
+func keyedRows[S table.Slot, T any, R table.Record[T]](id uint8, name string, of func(s *State) *table.Keyed[S, T, R], code func(r *T, c *codec.Coder)) part {
+	records := rows(id, name, func(s *State) *table.Table[S, T] { return &of(s).Table }, code)
 	return keyedPart[S, T, R]{copied{records.section()}, of}
 }
 
@@ -130,7 +126,7 @@ func single(id uint8, name string, code func(s *State, c *codec.Coder)) part {
 // more returns a part with additional fields for those records of a table for which has returns
 // true. Another part has the table itself. A field that a later version adds to a record gets such a
 // part, so that snapshots without it can still be read.
-func more[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], has func(r *T) bool, code func(r *T, c *codec.Coder)) part {
+func more[S table.Slot, T any](id uint8, name string, of func(s *State) *table.Table[S, T], has func(r *T) bool, code func(r *T, c *codec.Coder)) part {
 	each := func(s *State, f func(slot uint32) bool) {
 		of(s).Each(func(slot S, r *T) bool { return !has(r) || f(uint32(slot)) })
 	}
@@ -148,7 +144,7 @@ func more[S slot, T any](id uint8, name string, of func(s *State) *Table[S, T], 
 			case uint32(slot) != at || !t.Has(slot) || has(t.Get(slot)):
 				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, at, name))
 			default:
-				if code(t.mut(slot), c); !has(t.Get(slot)) {
+				if code(t.Mut(slot), c); !has(t.Get(slot)) {
 					c.Fail(fmt.Errorf("%w: slot %d of %s says nothing", codec.ErrMalformed, at, name))
 				}
 			}
@@ -167,13 +163,13 @@ var parts = []part{
 	userPart,
 	nodePart,
 	appPart,
-	table(9, "asks", func(s *State) *Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code),
+	rows(9, "asks", func(s *State) *table.Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code),
 	locationPart,
 	containerPart,
-	table(12, "diagnostics", func(s *State) *Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
-	keyedTable(13, "reservations", func(s *State) *Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code),
-	table(14, "reservation-bans", func(s *State) *Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code),
-	keyedTable(15, "requests", func(s *State) *Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code),
+	rows(12, "diagnostics", func(s *State) *table.Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
+	keyedRows(13, "reservations", func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code),
+	rows(14, "reservation-bans", func(s *State) *table.Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code),
+	keyedRows(15, "requests", func(s *State) *table.Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code),
 	attemptPart,
 	nodeApplicationPart,
 	delegationPart,
@@ -183,22 +179,22 @@ var parts = []part{
 	resizePart,
 	removalPart,
 	auditPart,
-	keyedTable(25, "labels", func(s *State) *Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code),
+	keyedRows(25, "labels", func(s *State) *table.Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code),
 	labelledHostPart,
 	labelUsePart,
-	table(28, "labelled-containers", func(s *State) *Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
+	rows(28, "labelled-containers", func(s *State) *table.Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
 	preemptionPart,
-	table(30, "preempted", func(s *State) *Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code),
+	rows(30, "preempted", func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code),
 	single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
-	table(32, "lengths", func(s *State) *Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code),
+	rows(32, "lengths", func(s *State) *table.Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code),
 	placementPart,
 	dynamicQueuePart,
 	gangPart,
 	leasePart,
 	formerQueuePart,
-	table(38, "large-containers", func(s *State) *Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
+	rows(38, "large-containers", func(s *State) *table.Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
 	avoidedPart,
-	table(40, "debts", func(s *State) *Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
+	rows(40, "debts", func(s *State) *table.Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
 	appTokens,
 }
 
@@ -230,7 +226,7 @@ func codeStrings(c *codec.Coder, v *[]string) {
 	codec.List(c, v, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
-func codeSlots[S slot](c *codec.Coder, v *[]S) {
+func codeSlots[S table.Slot](c *codec.Coder, v *[]S) {
 	codec.List(c, v, func(c *codec.Coder, s *S) { codec.Slot(c, s) })
 }
 

@@ -2,12 +2,13 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
 // Delegations is the table of delegation tokens.
 type Delegations struct {
-	Keyed[DelegationSlot, DelegationToken, *DelegationToken]
+	table.Keyed[DelegationSlot, DelegationToken, *DelegationToken]
 }
 
 // Keys returns the master keys of a kind.
@@ -23,11 +24,11 @@ func (d *Delegations) Find(sequence uint32) *DelegationToken {
 }
 
 func (d *Delegations) at(sequence uint32) DelegationSlot {
-	return d.find(hash64(uint64(sequence)), func(r *DelegationToken) bool { return r.Sequence == sequence })
+	return d.Lookup(table.Mix(uint64(sequence)), func(r *DelegationToken) bool { return r.Sequence == sequence })
 }
 
-func (t *DelegationToken) hash() uint64                     { return hash64(uint64(t.Sequence)) }
-func (t *DelegationToken) same(other *DelegationToken) bool { return t.Sequence == other.Sequence }
+func (t *DelegationToken) Hash() uint64                     { return table.Mix(uint64(t.Sequence)) }
+func (t *DelegationToken) Same(other *DelegationToken) bool { return t.Sequence == other.Sequence }
 
 // SignedWith reports whether any delegation token is signed with a key.
 func (d *Delegations) SignedWith(key int32) bool {
@@ -64,7 +65,7 @@ func (m *Meta) masterKeyCreated(e *event.MasterKeyCreated) error {
 		k.Next = key
 	}
 	m.fold(uint64(e.Which)<<32 | uint64(uint32(e.ID)))
-	m.fold(hashString(string(e.Bytes)) ^ uint64(e.Algorithm))
+	m.fold(table.Hash(string(e.Bytes)) ^ uint64(e.Algorithm))
 	return nil
 }
 
@@ -90,13 +91,13 @@ func (d *Delegations) issued(m *Meta, e *event.DelegationTokenIssued) error {
 		return broken(e, "the next token is %d, signed with key %d", m.NextToken+1, key)
 	}
 	m.NextToken = e.Sequence
-	slot, t := d.alloc()
+	slot, t := d.Alloc()
 	*t = DelegationToken{Sequence: e.Sequence, Owner: e.Owner, Renewer: e.Renewer, RealUser: e.RealUser, KeyID: e.KeyID,
 		IssuedMillis: m.NowMillis, MaxMillis: e.MaxMillis, ExpiresMillis: e.ExpiresMillis}
-	d.insert(slot)
+	d.Insert(slot)
 	m.fold(uint64(e.Sequence)<<32 | uint64(slot))
-	m.fold(hashString(e.Owner) ^ hash64(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
-	m.fold(hashString(e.Renewer) ^ hash64(hashString(e.RealUser)))
+	m.fold(table.Hash(e.Owner) ^ table.Mix(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
+	m.fold(table.Hash(e.Renewer) ^ table.Mix(table.Hash(e.RealUser)))
 	return nil
 }
 
@@ -107,7 +108,7 @@ func (d *Delegations) renewed(m *Meta, e *event.DelegationTokenRenewed) error {
 	if slot == 0 || e.ExpiresMillis > d.Get(slot).MaxMillis {
 		return broken(e, "no such token, or not for so long")
 	}
-	d.mut(slot).ExpiresMillis = e.ExpiresMillis
+	d.Mut(slot).ExpiresMillis = e.ExpiresMillis
 	m.fold(uint64(e.Sequence)<<32 ^ uint64(e.ExpiresMillis))
 	return nil
 }
@@ -119,10 +120,12 @@ func (d *Delegations) ended(m *Meta, e *event.DelegationTokenEnded) error {
 	if slot == 0 {
 		return broken(e, "no such token")
 	}
-	d.release(slot)
+	d.Release(slot)
 	m.fold(uint64(e.Sequence))
 	return nil
 }
 
-var delegationPart = derived{part: keyedTable(18, "delegation-tokens", func(s *State) *Keyed[DelegationSlot, DelegationToken, *DelegationToken] { return &s.Delegations.Keyed }, (*DelegationToken).code),
+var delegationPart = derived{part: keyedRows(18, "delegation-tokens", func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {
+	return &s.Delegations.Keyed
+}, (*DelegationToken).code),
 	agrees: (*State).checkSecrets}

@@ -1,13 +1,8 @@
 package state
 
 import (
-	"rmd/fsm/state/index"
 	"rmd/yarn"
 )
-
-// A slot is the place of a record in its table; 0 means none. Each table has a type of slots of its
-// own, so that the compiler refuses the slot of one table where that of another is wanted.
-type slot = index.Slot
 
 // The slots of the tables. A name is a host, a rack or a user; each record with its slot counts as a
 // reference to it, see name.go.

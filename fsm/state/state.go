@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
 	"rmd/fsm/state/index"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -26,7 +27,7 @@ const (
 type State struct {
 	Demand
 
-	Diagnostics      Table[DiagnosticsSlot, Diagnostics]
+	Diagnostics      table.Table[DiagnosticsSlot, Diagnostics]
 	Nodes            Nodes
 	Reservations     Reservations
 	ReservationBans  ReservationBans
@@ -34,7 +35,7 @@ type State struct {
 	Attempts         Attempts // ended attempts
 	NodeApplications NodeApplications
 	Delegations      Delegations
-	Removable        Table[RemovalsSlot, Removals]
+	Removable        table.Table[RemovalsSlot, Removals]
 	Audit            Audit
 	LabelledHosts    LabelledHosts
 	AskedLabels      AskedLabels // by slot of a Container: the label of its ask

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"rmd/fsm/state/table"
 	"rmd/internal/boolint"
 	"rmd/internal/codec"
 	"rmd/yarn"
@@ -39,19 +40,23 @@ func (u *User) code(c *codec.Coder) {
 }
 
 // Users is the table of the users of leaves.
-type Users struct{ Keyed[UserSlot, User, *User] }
+type Users struct {
+	table.Keyed[UserSlot, User, *User]
+}
 
 // Find returns the slot of a user of a leaf, or 0 if there is none.
 func (t *Users) Find(queue QueueSlot, name NameSlot) UserSlot {
-	return t.find(hashUser(queue, name), func(u *User) bool {
+	return t.Lookup(hashUser(queue, name), func(u *User) bool {
 		return u.Queue == queue && u.Name == name
 	})
 }
 
-func hashUser(queue QueueSlot, name NameSlot) uint64 { return hash64(uint64(queue)<<32 | uint64(name)) }
+func hashUser(queue QueueSlot, name NameSlot) uint64 {
+	return table.Mix(uint64(queue)<<32 | uint64(name))
+}
 
-func (u *User) hash() uint64          { return hashUser(u.Queue, u.Name) }
-func (u *User) same(other *User) bool { return u.Queue == other.Queue && u.Name == other.Name }
+func (u *User) Hash() uint64          { return hashUser(u.Queue, u.Name) }
+func (u *User) Same(other *User) bool { return u.Queue == other.Queue && u.Name == other.Name }
 
 // joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
 // user if needed.
@@ -59,36 +64,36 @@ func (s *Accounts) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 	slot := s.Users.Find(queue, name)
 	if slot == 0 {
 		var u *User
-		slot, u = s.Users.alloc()
+		slot, u = s.Users.Alloc()
 		u.Queue, u.Name = queue, s.Names.retain(name)
-		s.Users.insert(slot)
+		s.Users.Insert(slot)
 		s.DynamicQueues.countUsers(&s.Meta, queue, 1)
 	}
-	s.Users.mut(slot).Apps++
+	s.Users.Mut(slot).Apps++
 	return slot
 }
 
 // leaveUser subtracts one application from a user, and removes a user without applications.
 func (s *Accounts) leaveUser(slot UserSlot) {
-	u := s.Users.mut(slot)
+	u := s.Users.Mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
 		s.DynamicQueues.countUsers(&s.Meta, u.Queue, -1)
 		s.Names.unretain(&s.Meta, u.Name)
-		s.Users.release(slot)
+		s.Users.Release(slot)
 	}
 }
 
 // changeUser calls f, which changes a user, and updates the sums of the user's leaf.
 func (s *Accounts) changeUser(slot UserSlot, f func(u *User)) {
-	u := s.Users.mut(slot)
+	u := s.Users.Mut(slot)
 	wasActive, wasWaiting, wasUsed := u.IsActive(), u.IsWaiting(), u.Used
 	f(u)
 	isActive, isWaiting := u.IsActive(), u.IsWaiting()
 	if !wasActive && !isActive && wasWaiting == isWaiting {
 		return
 	}
-	q := s.Queues.mut(u.Queue)
+	q := s.Queues.Mut(u.Queue)
 	if wasActive != isActive {
 		s.activateUses(slot, isActive)
 	}
@@ -121,5 +126,5 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 	s.foldResource(s.Queues.Get(a.Queue).Used)
 }
 
-var userPart = derived{part: keyedTable(6, "users", func(s *State) *Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
+var userPart = derived{part: keyedRows(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
 	agrees: (*State).checkUsers}

@@ -3,7 +3,8 @@
 //
 // It checks which package imports which; that the core is deterministic (no clock, randomness,
 // goroutine or float, and no dependence on map order); that every package has a comment; that
-// documents name what exists; and that words are standard terms.
+// documents name what exists; that only events change the replicated state; and that words are standard
+// terms.
 //
 // Sources in testdata prove each rule: the rule must find a fault there.
 package tidy

@@ -13,7 +13,7 @@ var pureFolders = []string{"yarn", "fsm/event", "fsm/state", "scheduler"}
 
 func isPure(dir string) bool {
 	for _, p := range pureFolders {
-		if dir == p || (p == "scheduler" && below(dir, p)) {
+		if dir == p || ((p == "scheduler" || p == "fsm/state") && below(dir, p)) {
 			return true
 		}
 	}

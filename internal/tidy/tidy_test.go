@@ -22,6 +22,8 @@ var rules = map[string]func(*tree) []finding{
 	"background": backgroundRule,
 
 	"document": documentRule,
+
+	"writers": writerRule,
 }
 
 // TestTree checks the whole module with every rule.

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/table"
 	"rmd/internal/boolint"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/order"
@@ -414,7 +415,7 @@ func (s *Views) Rebase(st *state.State) {
 // differ calls f with every slot whose record may differ between two versions of a table. Versions
 // share the pages that neither has written since they were forked, so records with equal addresses
 // are the same record.
-func differ[S ~uint32, T any](old, now *state.Table[S, T], f func(slot S)) {
+func differ[S ~uint32, T any](old, now *table.Table[S, T], f func(slot S)) {
 	both := min(old.Cap(), now.Cap())
 	for slot := S(1); slot < both; slot++ {
 		if old.Get(slot) != now.Get(slot) {

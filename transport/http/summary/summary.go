@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/table"
 )
 
 // chunkSize is the number of application slots that are copied together if one of them has changed.
@@ -124,7 +125,7 @@ func (c *Summary) step(st *state.State, index uint64) *Summary {
 
 // sameRecords reports whether two versions of a table have the same records in a chunk of slots. It
 // compares their addresses: neither version writes to records that both share.
-func sameRecords[S ~uint32, T any](a, b *state.Table[S, T], from S) bool {
+func sameRecords[S ~uint32, T any](a, b *table.Table[S, T], from S) bool {
 	if a.Cap() < from+chunkSize || b.Cap() < from+chunkSize {
 		return false
 	}

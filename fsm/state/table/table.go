@@ -1,4 +1,11 @@
-package state
+// Package table has the containers of the replicated state: records by slot, in pages that forks share
+// until one of them writes, with an index by key where records have one, and lists that are linked
+// through records. It knows no record.
+//
+// Len, Cap, Has, Get, Each, Lookup and List read. The other methods write, or belong to forks and
+// snapshots. Only package state and those of its parts call them, because only events change the
+// state; internal/tidy checks this.
+package table
 
 import (
 	"math/bits"
@@ -6,17 +13,25 @@ import (
 	"rmd/fsm/state/index"
 )
 
-// pageSize is the number of records in a page. The occupancy bits of a page fit in one word.
-const pageSize = 64
+// A Slot is the place of a record in its table; 0 means none. Each table has a type of slots of its
+// own, so that the compiler refuses the slot of one table where that of another is wanted.
+type Slot = index.Slot
+
+// MaxSlots bounds the slots in a snapshot, so that damaged bytes cannot cause unbounded memory use.
+// After a peak, slots may lie far apart: an empty page between them costs one word.
+const MaxSlots = 1 << index.SlotBits
+
+// PageSize is the number of records in a page. The occupancy bits of a page fit in one word.
+const PageSize = 64
 
 type page[T any] struct {
 	used uint64
-	rec  [pageSize]T
+	rec  [PageSize]T
 }
 
 // Table holds records of one type by slot, in pages that forks share. Slot 0 is never used. A table
 // whose records belong to those of another table has the slots of that table.
-type Table[S slot, T any] struct {
+type Table[S Slot, T any] struct {
 	pages []*page[T]
 	owned index.Owned
 	room  []uint64 // bit p: page p has a free slot
@@ -24,9 +39,9 @@ type Table[S slot, T any] struct {
 	live  int
 }
 
-// fork returns a copy that shares all pages. Afterwards both tables copy a page before they write
+// Fork returns a copy that shares all pages. Afterwards both tables copy a page before they write
 // to it.
-func (t *Table[S, T]) fork() Table[S, T] {
+func (t *Table[S, T]) Fork() Table[S, T] {
 	clear(t.owned)
 	return Table[S, T]{
 		owned: make(index.Owned, len(t.owned)),
@@ -41,22 +56,22 @@ func (t *Table[S, T]) fork() Table[S, T] {
 func (t *Table[S, T]) Len() int { return t.live }
 
 // Cap returns one more than the highest slot that may be in use.
-func (t *Table[S, T]) Cap() S { return S(len(t.pages) * pageSize) }
+func (t *Table[S, T]) Cap() S { return S(len(t.pages) * PageSize) }
 
 // Has reports whether the slot holds a record.
 func (t *Table[S, T]) Has(slot S) bool {
-	p := slot / pageSize
-	return slot != 0 && int(p) < len(t.pages) && t.pages[p].used&(1<<(slot%pageSize)) != 0
+	p := slot / PageSize
+	return slot != 0 && int(p) < len(t.pages) && t.pages[p].used&(1<<(slot%PageSize)) != 0
 }
 
-// valid reports whether a slot is 0, which refers to no record, or holds a record.
-func (t *Table[S, T]) valid(slot S) bool { return slot == 0 || t.Has(slot) }
+// Valid reports whether a slot is 0, which refers to no record, or holds a record.
+func (t *Table[S, T]) Valid(slot S) bool { return slot == 0 || t.Has(slot) }
 
 // Get returns the record at a slot for reading. The slot must hold a record.
-func (t *Table[S, T]) Get(slot S) *T { return &t.pages[slot/pageSize].rec[slot%pageSize] }
+func (t *Table[S, T]) Get(slot S) *T { return &t.pages[slot/PageSize].rec[slot%PageSize] }
 
-// mut returns the record at a slot for writing.
-func (t *Table[S, T]) mut(slot S) *T { return &t.own(uint32(slot / pageSize)).rec[slot%pageSize] }
+// Mut returns the record at a slot for writing.
+func (t *Table[S, T]) Mut(slot S) *T { return &t.own(uint32(slot / PageSize)).rec[slot%PageSize] }
 
 func (t *Table[S, T]) own(p uint32) *page[T] {
 	pg := t.pages[p]
@@ -69,8 +84,8 @@ func (t *Table[S, T]) own(p uint32) *page[T] {
 	return pg
 }
 
-// alloc returns the lowest free slot and its record, which is zero.
-func (t *Table[S, T]) alloc() (S, *T) {
+// Alloc returns the lowest free slot and its record, which is zero.
+func (t *Table[S, T]) Alloc() (S, *T) {
 	p := t.lowestRoom()
 	if p < 0 {
 		p = t.grow(nil)
@@ -82,26 +97,26 @@ func (t *Table[S, T]) alloc() (S, *T) {
 		t.room[p/64] &^= 1 << (p % 64)
 	}
 	t.live++
-	return S(p*pageSize + i), &pg.rec[i]
+	return S(p*PageSize + i), &pg.rec[i]
 }
 
-// next returns the slot that alloc will return next.
-func (t *Table[S, T]) next() S {
+// NextSlot returns the slot that Alloc will return next.
+func (t *Table[S, T]) NextSlot() S {
 	p := t.lowestRoom()
 	switch {
 	case p >= 0:
-		return S(p*pageSize + bits.TrailingZeros64(^t.pages[p].used))
+		return S(p*PageSize + bits.TrailingZeros64(^t.pages[p].used))
 	case len(t.pages) == 0:
 		return 1
 	}
-	return S(len(t.pages) * pageSize)
+	return S(len(t.pages) * PageSize)
 }
 
-// place takes the given free slot and returns its record, which is zero. Pages below it that do not
+// Place takes the given free slot and returns its record, which is zero. Pages below it that do not
 // exist yet share one empty page until something is written to them, so a single high slot costs
 // little.
-func (t *Table[S, T]) place(slot S) *T {
-	p := int(slot / pageSize)
+func (t *Table[S, T]) Place(slot S) *T {
+	p := int(slot / PageSize)
 	if len(t.pages) == 0 {
 		t.grow(nil)
 	}
@@ -114,12 +129,12 @@ func (t *Table[S, T]) place(slot S) *T {
 		t.grow(nil)
 	}
 	pg := t.own(uint32(p))
-	pg.used |= 1 << (slot % pageSize)
+	pg.used |= 1 << (slot % PageSize)
 	if pg.used == ^uint64(0) {
 		t.room[p/64] &^= 1 << (p % 64)
 	}
 	t.live++
-	return &pg.rec[slot%pageSize]
+	return &pg.rec[slot%PageSize]
 }
 
 func (t *Table[S, T]) lowestRoom() int {
@@ -156,13 +171,13 @@ func (t *Table[S, T]) free(p uint32) {
 	t.full = min(t.full, int(p/64))
 }
 
-// release empties a slot.
-func (t *Table[S, T]) release(slot S) {
-	p := uint32(slot / pageSize)
+// Release empties a slot.
+func (t *Table[S, T]) Release(slot S) {
+	p := uint32(slot / PageSize)
 	pg := t.own(p)
 	var zero T
-	pg.rec[slot%pageSize] = zero
-	pg.used &^= 1 << (slot % pageSize)
+	pg.rec[slot%PageSize] = zero
+	pg.used &^= 1 << (slot % PageSize)
 	t.free(p)
 	t.live--
 }
@@ -177,7 +192,7 @@ func (t *Table[S, T]) Each(f func(slot S, r *T) bool) {
 		for m != 0 {
 			i := bits.TrailingZeros64(m)
 			m &= m - 1
-			if !f(S(p*pageSize+i), &pg.rec[i]) {
+			if !f(S(p*PageSize+i), &pg.rec[i]) {
 				return
 			}
 		}

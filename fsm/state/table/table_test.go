@@ -1,4 +1,4 @@
-package state
+package table
 
 import (
 	"fmt"
@@ -8,20 +8,29 @@ import (
 	"pgregory.net/rapid"
 )
 
+// The records of the tests.
+type (
+	nameSlot uint32
+	name     struct{ Text string }
+
+	numberSlot uint32
+	number     struct{ Number uint64 }
+)
+
 // version is one fork of a table with its oracle.
 type version struct {
-	table Table[NameSlot, Name]
-	want  map[NameSlot]string
+	table Table[nameSlot, name]
+	want  map[nameSlot]string
 }
 
-func (v *version) check(t failer) {
+func (v *version) check(t *rapid.T) {
 	t.Helper()
 	if v.table.Len() != len(v.want) {
 		t.Fatalf("%d records, want %d", v.table.Len(), len(v.want))
 	}
-	last := NameSlot(0)
+	last := nameSlot(0)
 	seen := 0
-	v.table.Each(func(slot NameSlot, r *Name) bool {
+	v.table.Each(func(slot nameSlot, r *name) bool {
 		if slot <= last || v.want[slot] != r.Text {
 			t.Fatalf("slot %d after %d holds %q, want %q", slot, last, r.Text, v.want[slot])
 		}
@@ -32,25 +41,25 @@ func (v *version) check(t failer) {
 	if seen != len(v.want) || last >= max(v.table.Cap(), 1) {
 		t.Fatalf("Each gave %d of %d records, the last at %d of %d", seen, len(v.want), last, v.table.Cap())
 	}
-	for slot := NameSlot(0); slot < v.table.Cap()+3; slot++ {
+	for slot := nameSlot(0); slot < v.table.Cap()+3; slot++ {
 		if _, ok := v.want[slot]; v.table.Has(slot) != ok {
 			t.Fatalf("Has(%d) is %v", slot, !ok)
 		}
 	}
 }
 
-func (v *version) lowestFree() NameSlot {
-	for slot := NameSlot(1); ; slot++ {
+func (v *version) lowestFree() nameSlot {
+	for slot := nameSlot(1); ; slot++ {
 		if _, ok := v.want[slot]; !ok {
 			return slot
 		}
 	}
 }
 
-func (v *version) alloc(t failer, text string) {
+func (v *version) alloc(t *rapid.T, text string) {
 	t.Helper()
 	want := v.lowestFree()
-	slot, r := v.table.alloc()
+	slot, r := v.table.Alloc()
 	if slot != want || r.Text != "" {
 		t.Fatalf("alloc gave slot %d with %q, the lowest free one is %d", slot, r.Text, want)
 	}
@@ -61,12 +70,12 @@ func (v *version) alloc(t failer, text string) {
 // TestTableAgainstAMap compares forks of a table with copies of a map.
 func TestTableAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*version{{Table[NameSlot, Name]{}, map[NameSlot]string{}}}
+		all := []*version{{Table[nameSlot, name]{}, map[nameSlot]string{}}}
 		n := 0
 		pick := func(t *rapid.T) *version { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
-		used := func(t *rapid.T, v *version) NameSlot {
-			var slots []NameSlot
-			v.table.Each(func(slot NameSlot, _ *Name) bool { slots = append(slots, slot); return true })
+		used := func(t *rapid.T, v *version) nameSlot {
+			var slots []nameSlot
+			v.table.Each(func(slot nameSlot, _ *name) bool { slots = append(slots, slot); return true })
 			if len(slots) == 0 {
 				t.Skip("empty")
 			}
@@ -84,7 +93,7 @@ func TestTableAgainstAMap(t *testing.T) {
 				v := pick(t)
 				for range rapid.IntRange(1, 40).Draw(t, "how many") {
 					slot := used(t, v)
-					v.table.release(slot)
+					v.table.Release(slot)
 					delete(v.want, slot)
 				}
 			},
@@ -92,23 +101,23 @@ func TestTableAgainstAMap(t *testing.T) {
 				v := pick(t)
 				slot := used(t, v)
 				v.want[slot] = text()
-				v.table.mut(slot).Text = v.want[slot]
+				v.table.Mut(slot).Text = v.want[slot]
 			},
 			"place": func(t *rapid.T) {
 				v := pick(t)
-				slot := NameSlot(rapid.Uint32Range(1, 2000).Draw(t, "slot"))
+				slot := nameSlot(rapid.Uint32Range(1, 2000).Draw(t, "slot"))
 				if v.table.Has(slot) {
 					t.Skip("taken")
 				}
 				v.want[slot] = text()
-				v.table.place(slot).Text = v.want[slot]
+				v.table.Place(slot).Text = v.want[slot]
 			},
 			"fork": func(t *rapid.T) {
 				if len(all) > 6 {
 					t.Skip("enough")
 				}
 				v := pick(t)
-				all = append(all, &version{v.table.fork(), maps.Clone(v.want)})
+				all = append(all, &version{v.table.Fork(), maps.Clone(v.want)})
 			},
 			"": func(t *rapid.T) {
 				for _, v := range all {
@@ -120,12 +129,12 @@ func TestTableAgainstAMap(t *testing.T) {
 }
 
 func TestEachStops(t *testing.T) {
-	tab := Table[NameSlot, Name]{}
+	tab := Table[nameSlot, name]{}
 	for range 200 {
-		tab.alloc()
+		tab.Alloc()
 	}
 	n := 0
-	tab.Each(func(NameSlot, *Name) bool { n++; return n < 70 })
+	tab.Each(func(nameSlot, *name) bool { n++; return n < 70 })
 	if n != 70 {
 		t.Errorf("Each went on to %d", n)
 	}
@@ -134,20 +143,20 @@ func TestEachStops(t *testing.T) {
 // TestSparseTableMemory checks that a single slot far from all others needs few pages. A table
 // after a peak, or damaged bytes, may name one.
 func TestSparseTableMemory(t *testing.T) {
-	tab := Table[ContainerSlot, Container]{}
-	tab.place(MaxSlots - 1).Number = 7
-	distinct := map[*page[Container]]bool{}
+	tab := Table[numberSlot, number]{}
+	tab.Place(MaxSlots - 1).Number = 7
+	distinct := map[*page[number]]bool{}
 	for _, p := range tab.pages {
 		distinct[p] = true
 	}
 	if len(distinct) > 3 {
 		t.Errorf("%d pages were made for one record", len(distinct))
 	}
-	if slot, _ := tab.alloc(); slot != 1 || tab.Get(MaxSlots-1).Number != 7 || tab.Len() != 2 {
+	if slot, _ := tab.Alloc(); slot != 1 || tab.Get(MaxSlots-1).Number != 7 || tab.Len() != 2 {
 		t.Errorf("the next slot is %d", slot)
 	}
-	for slot := ContainerSlot(60); slot < 70; slot++ {
-		tab.place(slot).Number = uint64(slot)
+	for slot := numberSlot(60); slot < 70; slot++ {
+		tab.Place(slot).Number = uint64(slot)
 	}
 	if tab.Has(130) || tab.Get(65).Number != 65 {
 		t.Error("pages skipped share what is written to one of them")
