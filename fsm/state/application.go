@@ -272,10 +272,10 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 
 // detach subtracts what an application uses and asks from the sums of its leaf and its user. attach
 // adds the same to the sums of the leaf and user that it has now.
-func (s *State) detach(a *App) { s.shift(a, -1) }
-func (s *State) attach(a *App) { s.shift(a, 1) }
+func (s *Running) detach(a *App) { s.shift(a, -1) }
+func (s *Running) attach(a *App) { s.shift(a, 1) }
 
-func (s *State) shift(a *App, sign int64) {
+func (s *Running) shift(a *App, sign int64) {
 	elsewhere, containers := s.shiftLabels(a, sign)
 	used, reserved := a.Used.Add(a.Reserved).Sub(elsewhere.Used), a.Reserved.Sub(elsewhere.Reserved)
 	s.charge(a, 0, used.Times(sign), reserved.Times(sign), sign*(int64(a.Live+a.Reserving)-containers))

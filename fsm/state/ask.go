@@ -236,7 +236,7 @@ func (s *Demand) consume(slot AskSlot, a *App, n *Node, l yarn.Locality) {
 }
 
 // restoreAsk adds one container back to the ask from which it was allocated.
-func (s *State) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
+func (s *Cluster) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot) {
 	slot := s.Asks.Find(a, c.Key)
 	if slot == 0 {
 		slot = s.addAsk(app, a, c.Key, c.Size)

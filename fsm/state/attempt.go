@@ -154,7 +154,7 @@ func (s *Demand) attemptActivated(e *event.AttemptActivated) error {
 
 var _ = applies((*State).attemptRegistered)
 
-func (s *State) attemptRegistered(e *event.AttemptRegistered) error {
+func (s *Running) attemptRegistered(e *event.AttemptRegistered) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 }
 
 // dropUndelivered clears the undelivered list of an attempt that has ended.
-func (s *State) dropUndelivered(a *App) {
+func (s *Running) dropUndelivered(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.Mut(slot)
 		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
@@ -221,7 +221,7 @@ func (s *State) dropUndelivered(a *App) {
 
 var _ = applies((*State).responseRecorded)
 
-func (s *State) responseRecorded(e *event.ResponseRecorded) error {
+func (s *Running) responseRecorded(e *event.ResponseRecorded) error {
 	_, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (s *State) responseRecorded(e *event.ResponseRecorded) error {
 // deliver stamps all new information in the undelivered list with the response just given. It
 // removes containers whose information an earlier response has delivered: an AM that asks for the
 // next response has acknowledged the earlier ones.
-func (s *State) deliver(a *App) {
+func (s *Running) deliver(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.Mut(slot)
 		if !s.deliverContainer(slot, c, a.Response) {
@@ -253,7 +253,7 @@ func (s *State) deliver(a *App) {
 
 // deliverContainer stamps a container with the response that delivers it. It returns false if an
 // earlier response has delivered everything about the container.
-func (s *State) deliverContainer(slot ContainerSlot, c *Container, response int32) bool {
+func (s *Running) deliverContainer(slot ContainerSlot, c *Container, response int32) bool {
 	earlier := true
 	if c.GrantedIn == 0 && !c.AM { // an AM's container is listed only for a size change
 		c.GrantedIn, earlier = response, false

@@ -46,7 +46,7 @@ func (t *AvoidedNodes) Avoids(app uint32, key yarn.SchedulerKey, node NodeSlot, 
 
 // noteEnd remembers the node of a container that ends with an exit status, if its ask should avoid
 // the node.
-func (s *State) noteEnd(c *Container, exit int32) {
+func (s *Running) noteEnd(c *Container, exit int32) {
 	now := s.Meta.NowMillis
 	givenBack := exit == yarn.ExitAborted && (!c.Launched || now-c.AllocatedMillis < givenBackMillis)
 	if !givenBack && !yarn.NotStarted(exit) {

@@ -109,7 +109,7 @@ type changes []Change
 
 // Changes returns what the last event did, in order. The slice is valid until the next event. Events
 // that only report, count or acknowledge something do nothing that is listed.
-func (s *State) Changes() []Change { return s.changes }
+func (s *Cluster) Changes() []Change { return s.changes }
 
 // add adds a change. The caller completes it before it adds another one.
 func (l *changes) add(kind ChangeKind) *Change {

@@ -46,7 +46,7 @@ func (m *Meta) levelRaised(e *event.LevelRaised) error {
 
 var _ = applies((*State).epochRaised)
 
-func (s *State) epochRaised(e *event.EpochRaised) error {
+func (s *Running) epochRaised(e *event.EpochRaised) error {
 	if e.Epoch <= s.Meta.Epoch {
 		return broken(e, "the epoch is %d already", s.Meta.Epoch)
 	}

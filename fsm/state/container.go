@@ -134,7 +134,7 @@ func (t *QueueVersions) fits(size, free yarn.Resource) bool {
 
 var _ = applies((*State).containerAllocated)
 
-func (s *State) containerAllocated(e *event.ContainerAllocated) error {
+func (s *Running) containerAllocated(e *event.ContainerAllocated) error {
 	_, err := s.allocate(e, e, 0)
 	return err
 }
@@ -142,7 +142,7 @@ func (s *State) containerAllocated(e *event.ContainerAllocated) error {
 // allocate applies the allocation e and returns the slot of the new container. The allocation uses
 // the room of the given reservation, or a node without a reservation if it is 0. Errors name the
 // event of.
-func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservation ReservationSlot) (ContainerSlot, error) {
+func (s *Running) allocate(of event.Event, e *event.ContainerAllocated, reservation ReservationSlot) (ContainerSlot, error) {
 	app, a, err := s.Apps.of(of, e.App)
 	if err != nil {
 		return 0, err
@@ -187,7 +187,7 @@ func (s *State) allocate(of event.Event, e *event.ContainerAllocated, reservatio
 }
 
 // addContainer adds a container to the tables and lists. The caller updates the sums.
-func (s *State) addContainer(app AppSlot, a *App, c Container, label LabelSlot) ContainerSlot {
+func (s *Running) addContainer(app AppSlot, a *App, c Container, label LabelSlot) ContainerSlot {
 	slot, r := s.Containers.Alloc()
 	if label != 0 {
 		*s.AskedLabels.Place(slot) = label
@@ -224,7 +224,7 @@ func (t *Containers) addUndelivered(slot ContainerSlot, a *App) {
 }
 
 // occupy adds a container to its node's list and sums.
-func (s *State) occupy(node NodeSlot, slot ContainerSlot) {
+func (s *Cluster) occupy(node NodeSlot, slot ContainerSlot) {
 	n, c := s.Nodes.Mut(node), s.Containers.Mut(slot)
 	n.Allocated = n.Allocated.Add(c.Size)
 	n.Count++
@@ -244,7 +244,7 @@ func (s *State) occupy(node NodeSlot, slot ContainerSlot) {
 }
 
 // vacate removes a container from its node's list and sums.
-func (s *State) vacate(slot ContainerSlot) {
+func (s *Cluster) vacate(slot ContainerSlot) {
 	c := s.Containers.Mut(slot)
 	if !c.OnNode {
 		return
@@ -292,7 +292,7 @@ func (s *Demand) containerOf(e event.Event, r event.ContainerRef) (ContainerSlot
 
 var _ = applies((*State).containerLaunched)
 
-func (s *State) containerLaunched(e *event.ContainerLaunched) error {
+func (s *Cluster) containerLaunched(e *event.ContainerLaunched) error {
 	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (t *Nodes) changeCommand(c *Container, f func()) {
 
 var _ = applies((*State).containerReleased)
 
-func (s *State) containerReleased(e *event.ContainerReleased) error {
+func (s *Running) containerReleased(e *event.ContainerReleased) error {
 	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (s *State) containerReleased(e *event.ContainerReleased) error {
 }
 
 // uncharge subtracts a live container from the sums of its application, user and queues.
-func (s *State) uncharge(c *Container) {
+func (s *Cluster) uncharge(c *Container) {
 	a := s.Apps.Mut(c.App)
 	a.Used = a.Used.Sub(c.Size)
 	a.Live--
@@ -355,7 +355,7 @@ func (s *State) uncharge(c *Container) {
 
 // endContainer records how a container ended, adds it to the undelivered list, and adds what it
 // used to its application's resource-seconds.
-func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text string) {
+func (s *Running) endContainer(slot ContainerSlot, c *Container, exit int32, text string) {
 	c.ExitStatus = exit
 	if text != "" {
 		id, n := s.Diagnostics.Alloc()
@@ -383,7 +383,7 @@ func (s *State) endContainer(slot ContainerSlot, c *Container, exit int32, text 
 
 var _ = applies((*State).containerCompleted)
 
-func (s *State) containerCompleted(e *event.ContainerCompleted) error {
+func (s *Running) containerCompleted(e *event.ContainerCompleted) error {
 	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err
@@ -457,7 +457,7 @@ func (s *Demand) linkUndelivered() {
 }
 
 // freeContainer removes a completed container from the state.
-func (s *State) freeContainer(slot ContainerSlot, a *App) {
+func (s *Running) freeContainer(slot ContainerSlot, a *App) {
 	s.listRemoval(s.Containers.Get(slot), a)
 	c := s.Containers.Mut(slot)
 	if c.prevApp != 0 {

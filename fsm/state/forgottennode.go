@@ -12,7 +12,7 @@ import (
 
 // Forgettable reports whether a node sends no heartbeats and no container refers to it. The
 // completion of a container that an AM has not received yet still names the container's node.
-func (s *State) Forgettable(node NodeSlot) bool {
+func (s *Cluster) Forgettable(node NodeSlot) bool {
 	n := s.Nodes.Get(node)
 	if n.Heard() || n.Count > 0 || n.Reservation != 0 {
 		return false
@@ -53,7 +53,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 
 // dropNodeApplications removes all NodeApplications of a node, including those of running
 // applications.
-func (s *State) dropNodeApplications(n *Node) {
+func (s *Cluster) dropNodeApplications(n *Node) {
 	for slot := n.NodeApplications; slot != 0; {
 		p := *s.NodeApplications.Get(slot)
 		if p.Slot != 0 {

@@ -120,7 +120,7 @@ func (t *Gangs) drop(app AppSlot) {
 }
 
 // GangReservations returns the reservations of an application's gang, with their slots.
-func (s *State) GangReservations(app AppSlot) iter.Seq2[ReservationSlot, *Reservation] {
+func (s *Running) GangReservations(app AppSlot) iter.Seq2[ReservationSlot, *Reservation] {
 	return func(yield func(ReservationSlot, *Reservation) bool) {
 		for slot, r := range s.Reservations.Of(s.Apps.Get(app)) {
 			if r.Members != 0 && !yield(slot, r) {
@@ -132,7 +132,7 @@ func (s *State) GangReservations(app AppSlot) iter.Seq2[ReservationSlot, *Reserv
 
 // GangReserved returns the number of members for which an application's gang has reserved nodes,
 // and the number of these nodes.
-func (s *State) GangReserved(app AppSlot) (members, nodes int64) {
+func (s *Running) GangReserved(app AppSlot) (members, nodes int64) {
 	for _, r := range s.GangReservations(app) {
 		members += int64(r.Members)
 		nodes++
@@ -142,7 +142,7 @@ func (s *State) GangReserved(app AppSlot) (members, nodes int64) {
 
 var _ = applies((*State).gangDeclared)
 
-func (s *State) gangDeclared(e *event.GangDeclared) error {
+func (s *Running) gangDeclared(e *event.GangDeclared) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	switch {
 	case err != nil:
@@ -169,11 +169,11 @@ func (s *State) gangDeclared(e *event.GangDeclared) error {
 }
 
 // gangBusy reports whether an application's gang is in GangStarting or has reservations.
-func (s *State) gangBusy(app AppSlot) bool {
+func (s *Running) gangBusy(app AppSlot) bool {
 	return s.Gangs.Has(app) && (s.Gangs.Get(app).Left > 0 || s.gangReserves(app))
 }
 
-func (s *State) gangReserves(app AppSlot) bool {
+func (s *Running) gangReserves(app AppSlot) bool {
 	members, _ := s.GangReserved(app)
 	return members > 0
 }
@@ -192,7 +192,7 @@ func (s *Demand) waitingGang(e event.Event, seq uint32) (app AppSlot, a *App, as
 
 var _ = applies((*State).gangReserved)
 
-func (s *State) gangReserved(e *event.GangReserved) error {
+func (s *Running) gangReserved(e *event.GangReserved) error {
 	app, a, ask, err := s.waitingGang(e, e.App)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (s *State) gangReserved(e *event.GangReserved) error {
 
 var _ = applies((*State).gangStarted)
 
-func (s *State) gangStarted(e *event.GangStarted) error {
+func (s *Running) gangStarted(e *event.GangStarted) error {
 	app, a, _, err := s.waitingGang(e, e.App)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (s *State) gangStarted(e *event.GangStarted) error {
 
 var _ = applies((*State).gangEnded)
 
-func (s *State) gangEnded(e *event.GangEnded) error {
+func (s *Running) gangEnded(e *event.GangEnded) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err

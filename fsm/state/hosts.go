@@ -38,7 +38,7 @@ func (h *HostLists) Excluded(host string) bool {
 // ListedUnknown returns a node for each listed host that has no known node, ordered by name. As in
 // YARN, these nodes have no port. The excluded hosts are DECOMMISSIONED. With lost, the others of the
 // include list are LOST; without it, they are left out.
-func (s *State) ListedUnknown(lost bool) (nodes []*Node) {
+func (s *Cluster) ListedUnknown(lost bool) (nodes []*Node) {
 	if len(s.Hosts.Exclude) == 0 && !(lost && len(s.Hosts.Include) > 0) {
 		return nil
 	}

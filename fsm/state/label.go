@@ -85,7 +85,7 @@ func (t *Labels) Name(id LabelSlot) string {
 
 // LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host
 // and port. A NodeManager is included if it is usable or has an entry of its own in the map.
-func (s *State) LabelledNodes() []LabelledHost {
+func (s *Cluster) LabelledNodes() []LabelledHost {
 	var out []LabelledHost
 	s.LabelledHosts.Each(func(_ LabelledHostSlot, h *LabelledHost) bool {
 		if h.Label != 0 {
@@ -140,7 +140,7 @@ func (t *AskedLabels) Of(container ContainerSlot) LabelSlot {
 
 // AskedLabelOf returns the name of the label of the ask for which a container was allocated. It is
 // empty for no label, and if the container no longer exists.
-func (s *State) AskedLabelOf(id yarn.ContainerID) string {
+func (s *Running) AskedLabelOf(id yarn.ContainerID) string {
 	if s.AskedLabels.Len() == 0 {
 		return ""
 	}
@@ -149,7 +149,7 @@ func (s *State) AskedLabelOf(id yarn.ContainerID) string {
 
 var _ = applies((*State).labelsSet)
 
-func (s *State) labelsSet(e *event.LabelsSet) error {
+func (s *Running) labelsSet(e *event.LabelsSet) error {
 	unknown := 0
 	for _, l := range e.Labels {
 		if l.Name == "" {
@@ -181,7 +181,7 @@ func (s *State) labelsSet(e *event.LabelsSet) error {
 
 var _ = applies((*State).labelsRemoved)
 
-func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
+func (s *Running) labelsRemoved(e *event.LabelsRemoved) error {
 	for _, name := range e.Names {
 		if _, ok := s.Labels.Listed(name); !ok || name == "" {
 			return broken(e, "there is no label %q", name)
@@ -199,7 +199,7 @@ func (s *State) labelsRemoved(e *event.LabelsRemoved) error {
 
 // dropUnlisted removes the entries of removed labels, and entries that have become redundant, from
 // the map of hosts.
-func (s *State) dropUnlisted() {
+func (s *Cluster) dropUnlisted() {
 	var unlisted, same []LabelledHostSlot
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		if h.Label != 0 && !s.Labels.Get(h.Label).Listed {
@@ -223,7 +223,7 @@ func (s *State) dropUnlisted() {
 
 var _ = applies((*State).nodesLabelled)
 
-func (s *State) nodesLabelled(e *event.NodesLabelled) error {
+func (s *Running) nodesLabelled(e *event.NodesLabelled) error {
 	for _, n := range e.Nodes {
 		if _, ok := s.Labels.Listed(n.Label); !ok || n.ID.Host == "" {
 			return broken(e, "there is no label %q, or no host %q", n.Label, n.ID.Host)
@@ -306,7 +306,7 @@ func (t *LabelledHosts) Mapped(id yarn.NodeID, label LabelSlot) bool {
 }
 
 // relabelNodes gives every node the label to which it is mapped.
-func (s *State) relabelNodes() {
+func (s *Running) relabelNodes() {
 	s.changes.add(LabelsChanged)
 	r := relabelling{sum: map[relabelled]int{}}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
@@ -353,7 +353,7 @@ func (r *relabelling) add(k relabelled, used, reserved yarn.Resource) {
 
 // relabel moves a node to another partition, with all that is charged for it: live containers, AMs,
 // the reservation, and hidden asks for increases.
-func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
+func (s *Running) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 	n := s.Nodes.Mut(slot)
 	from := n.Label
 	if n.State.Usable() {
@@ -385,7 +385,7 @@ func (s *State) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 
 // growthLabel returns the label of the hidden ask of a container on a node with the given label.
 // The label is the node's, or none if the node is lent to the container.
-func (s *State) growthLabel(container ContainerSlot, node LabelSlot) LabelSlot {
+func (s *Running) growthLabel(container ContainerSlot, node LabelSlot) LabelSlot {
 	if node != 0 && s.AskedLabels.Of(container) == 0 && !s.Labels.Get(node).Exclusive {
 		return 0
 	}
@@ -393,7 +393,7 @@ func (s *State) growthLabel(container ContainerSlot, node LabelSlot) LabelSlot {
 }
 
 // relabelGrowth updates the labels of hidden asks after labels have become exclusive or shareable.
-func (s *State) relabelGrowth() {
+func (s *Running) relabelGrowth() {
 	s.Resizes.Each(func(_ ResizeSlot, r *Resize) bool {
 		if r.Ask != 0 {
 			c := s.Containers.Get(r.Container)
@@ -480,7 +480,7 @@ func (s *Demand) applicationLabelled(e *event.ApplicationLabelled) error {
 }
 
 // linkLabels sets Node.Label, which follows from LabelledHosts, in a state from a snapshot.
-func (s *State) linkLabels() {
+func (s *Cluster) linkLabels() {
 	if s.LabelledHosts.Len() == 0 {
 		return
 	}

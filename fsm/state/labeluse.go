@@ -192,7 +192,7 @@ func (s *Accounts) activateUses(user UserSlot, active bool) {
 
 // shiftLabels adds (sign 1) or subtracts (sign −1) what an application uses and wants of labels'
 // partitions to or from its leaf and user. It returns the sum over all labels.
-func (s *State) shiftLabels(a *App, sign int64) (all Use, containers int64) {
+func (s *Running) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	if s.Labels.Len() == 0 {
 		return all, 0
 	}

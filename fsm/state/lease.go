@@ -28,7 +28,7 @@ type Leases struct {
 
 var _ = applies((*State).containerLent)
 
-func (s *State) containerLent(e *event.ContainerLent) error {
+func (s *Running) containerLent(e *event.ContainerLent) error {
 	r := s.Reservations.Find(e.Reservation)
 	switch {
 	case r == 0 || s.Reservations.Get(r).Node != e.Node || s.Reservations.Get(r).Members != 0:
@@ -58,7 +58,7 @@ func (t *Leases) end(slot ContainerSlot) {
 }
 
 // endLeases removes the leases of a reservation that ends.
-func (s *State) endLeases(r *Reservation) {
+func (s *Running) endLeases(r *Reservation) {
 	var ended []ContainerSlot
 	for slot := range s.LeasedFrom(r) {
 		ended = append(ended, slot)
@@ -70,7 +70,7 @@ func (s *State) endLeases(r *Reservation) {
 
 // LeasedFrom returns the containers that run in the room of a reservation, with their slots, newest
 // first.
-func (s *State) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container] {
+func (s *Running) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container] {
 	return func(yield func(ContainerSlot, *Container) bool) {
 		if s.Leases.Len() == 0 {
 			return

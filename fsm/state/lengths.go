@@ -34,7 +34,7 @@ type Lengths struct {
 
 // LengthsOf returns the narrowest history with enough lengths for an application's containers, or
 // nil if there is none yet.
-func (s *State) LengthsOf(a *App) (best *Lengths) {
+func (s *Running) LengthsOf(a *App) (best *Lengths) {
 	for _, key := range s.lengthKeys(a) {
 		if slot := s.Lengths.at(key); slot != 0 {
 			if l := s.Lengths.Get(slot); best == nil || l.Total() >= enoughLengths {
@@ -95,7 +95,7 @@ func firstLengths(key uint64) LengthsSlot { return 1 + LengthsSlot(key%lengthSet
 // recordLength records the length of a container that ends now. It skips AMs, which run as long as
 // their application, containers that no AM received, which did not run, and preempted containers,
 // which would have run longer.
-func (s *State) recordLength(a *App, c *Container) {
+func (s *Running) recordLength(a *App, c *Container) {
 	if c.AM || c.GrantedIn == 0 || a.Queue == 0 || c.ExitStatus == yarn.ExitPreempted {
 		return
 	}

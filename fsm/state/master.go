@@ -156,7 +156,7 @@ var _ = applies((*State).attemptUnregistered)
 
 // attemptUnregistered begins the end of an attempt. It drops the asks and the undelivered list. The
 // attempt's containers still count until they end.
-func (s *State) attemptUnregistered(e *event.AttemptUnregistered) error {
+func (s *Running) attemptUnregistered(e *event.AttemptUnregistered) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ var _ = applies((*State).attemptResynced)
 
 // attemptResynced resets the count of responses to 0. Containers that were never delivered must
 // have ended before. Completions that the AM may have missed will be delivered again.
-func (s *State) attemptResynced(e *event.AttemptResynced) error {
+func (s *Running) attemptResynced(e *event.AttemptResynced) error {
 	slot, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *State) attemptResynced(e *event.AttemptResynced) error {
 
 // redeliver keeps the completions and size changes of containers that the AM has in the undelivered
 // list.
-func (s *State) redeliver(a *App) {
+func (s *Running) redeliver(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.Mut(slot)
 		c.CompletedIn = 0

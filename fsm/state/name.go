@@ -74,7 +74,7 @@ func (t *Names) drop(m *Meta, id NameSlot) {
 }
 
 // eachNameUsed calls f for every reference to a name.
-func (s *State) eachNameUsed(f func(id NameSlot)) {
+func (s *Cluster) eachNameUsed(f func(id NameSlot)) {
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool { f(n.Host); f(n.RackID); return true })
 	s.Users.Each(func(_ UserSlot, u *User) bool { f(u.Name); return true })
 	s.Locations.Each(func(_ LocationSlot, l *Location) bool { f(l.Name); return true })
@@ -88,7 +88,7 @@ func (s *State) eachNameUsed(f func(id NameSlot)) {
 }
 
 // linkNames counts the references to names.
-func (s *State) linkNames() {
+func (s *Cluster) linkNames() {
 	s.eachNameUsed(func(id NameSlot) {
 		if s.Names.Has(id) { // Check reports a reference to none
 			s.Names.retain(id)

@@ -109,7 +109,7 @@ func (t *Nodes) Next() NodeSlot { return t.NextSlot() }
 
 var _ = applies((*State).nodeRegistered)
 
-func (s *State) nodeRegistered(e *event.NodeRegistered) error {
+func (s *Cluster) nodeRegistered(e *event.NodeRegistered) error {
 	slot := s.Nodes.Find(e.ID)
 	if (slot == 0 && e.Node != s.Nodes.Next()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
 		return broken(e, "the node's number is %d, the next one %d", slot, s.Nodes.Next())
@@ -148,7 +148,7 @@ func (s *State) nodeRegistered(e *event.NodeRegistered) error {
 }
 
 // noteKnown fills in a new node's record.
-func (s *State) noteKnown(n *Node, id yarn.NodeID) {
+func (s *Cluster) noteKnown(n *Node, id yarn.NodeID) {
 	n.ID, n.Label = id, s.LabelledHosts.LabelOf(id)
 	n.KnownMillis = s.Meta.NowMillis
 }
@@ -260,7 +260,7 @@ func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
 
 // changeCapacity calls f, which changes a node's total or state, and updates the sums over usable
 // nodes. A saturated sum has lost its true value, so it is computed again instead of updated.
-func (s *State) changeCapacity(n *Node, f func()) {
+func (s *Cluster) changeCapacity(n *Node, f func()) {
 	state, total := n.State, n.Total
 	again := s.Meta.Cluster.Saturated()
 	if n.State.Usable() {
@@ -296,7 +296,7 @@ func (s *Accounts) countNode(n *Node, sign int32) {
 }
 
 // sumLabels computes Label.Total of all labels.
-func (s *State) sumLabels() {
+func (s *Cluster) sumLabels() {
 	s.Labels.Each(func(slot LabelSlot, _ *Label) bool { s.Labels.Mut(slot).Total = yarn.Resource{}; return true })
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State.Usable() && n.Label != 0 {
@@ -320,7 +320,7 @@ func (t *Nodes) usableTotal() (total yarn.Resource) {
 
 // unwrapCluster corrects the sum in a snapshot of an old build, whose sums overflowed: a kind whose
 // sum exceeds int64 gets the largest int64.
-func (s *State) unwrapCluster() {
+func (s *Cluster) unwrapCluster() {
 	for i, v := range s.Nodes.usableTotal() {
 		if v == math.MaxInt64 {
 			s.Meta.Cluster[i] = v
@@ -330,7 +330,7 @@ func (s *State) unwrapCluster() {
 
 var _ = applies((*State).nodeStateChanged)
 
-func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
+func (s *Cluster) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !s.Nodes.Has(e.Node) || e.State < yarn.NodeRunning || e.State > yarn.NodeShutdown {
 		return broken(e, "no such node or state")
 	}
@@ -357,7 +357,7 @@ func (s *State) nodeStateChanged(e *event.NodeStateChanged) error {
 
 var _ = applies((*State).nodeResourceChanged)
 
-func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
+func (s *Running) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if !s.Nodes.Has(e.Node) || e.Total.Negative() {
 		return broken(e, "no such node, or below zero")
 	}
@@ -376,7 +376,7 @@ func (s *State) nodeResourceChanged(e *event.NodeResourceChanged) error {
 
 var _ = applies((*State).nodeSilenceChanged)
 
-func (s *State) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
+func (s *Cluster) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	if !s.Nodes.Has(e.Node) || e.SinceMillis < 0 || e.SinceMillis > s.Meta.NowMillis {
 		return broken(e, "no such node or time")
 	}

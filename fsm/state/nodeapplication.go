@@ -89,7 +89,7 @@ func (t *NodeApplications) track(m *Meta, app AppSlot, a *App, node NodeSlot, n 
 // endNodeApplications turns the NodeApplications of an application that has ended into pending
 // cleanups of their nodes. A node that takes no commands gets none: when it registers again, it
 // reports what it still keeps.
-func (s *State) endNodeApplications(a *App) {
+func (s *Cluster) endNodeApplications(a *App) {
 	for slot := a.NodeApplications; slot != 0; {
 		p := s.NodeApplications.Mut(slot)
 		next := p.nextApp
@@ -137,7 +137,7 @@ func (t *NodeApplications) dropCleanups(m *Meta, n *Node) {
 
 // trackApps records the applications with containers on a node. The node may have been a simulated
 // one when the containers were allocated.
-func (s *State) trackApps(node NodeSlot, n *Node) {
+func (s *Cluster) trackApps(node NodeSlot, n *Node) {
 	for _, c := range s.Containers.On(n) {
 		app := c.App
 		if a := s.Apps.Get(app); !a.State.Ended() {
@@ -148,7 +148,7 @@ func (s *State) trackApps(node NodeSlot, n *Node) {
 
 var _ = applies((*State).cleanupsAcked)
 
-func (s *State) cleanupsAcked(e *event.CleanupsAcked) error {
+func (s *Cluster) cleanupsAcked(e *event.CleanupsAcked) error {
 	if !s.Nodes.Has(e.Node) {
 		return broken(e, "no such node")
 	}
@@ -171,7 +171,7 @@ func before(a, b yarn.ApplicationID) bool {
 
 var _ = applies((*State).containerSignalled)
 
-func (s *State) containerSignalled(e *event.ContainerSignalled) error {
+func (s *Cluster) containerSignalled(e *event.ContainerSignalled) error {
 	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err

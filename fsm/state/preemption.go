@@ -46,7 +46,7 @@ type Losses struct {
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
 // slots. All are on the reservation's node.
-func (s *State) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preemption] {
+func (s *Running) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preemption] {
 	return func(yield func(ContainerSlot, *Preemption) bool) {
 		if s.Preemptions.Len() == 0 {
 			return
@@ -61,7 +61,7 @@ func (s *State) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preemptio
 
 // awaitsPreemption reports whether a reservation still waits for warned containers. Before the
 // reservation ends, they must end or their warnings must be withdrawn.
-func (s *State) awaitsPreemption(r *Reservation) bool {
+func (s *Running) awaitsPreemption(r *Reservation) bool {
 	for range s.PreemptedFor(r) {
 		return true
 	}
@@ -84,7 +84,7 @@ func (p Preempted) Add(o Preempted) Preempted {
 
 var _ = applies((*State).preemptionAsked)
 
-func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
+func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *State) preemptionAsked(e *event.PreemptionAsked) error {
 
 var _ = applies((*State).preemptionWithdrawn)
 
-func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
+func (s *Running) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 	slot, c, err := s.containerOf(e, e.Container)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *State) preemptionWithdrawn(e *event.PreemptionWithdrawn) error {
 
 // endPreemption removes the warning of a container that ends. If the container was preempted, it
 // updates the losses of its application, the totals, and the reservation's count.
-func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
+func (s *Running) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 	if !s.Preemptions.Has(slot) {
 		return
 	}
@@ -159,7 +159,7 @@ func (s *State) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 
 // releasePreemption removes a warning, which was withdrawn for a cause or, if it is 0, whose container
 // ends.
-func (s *State) releasePreemption(slot ContainerSlot, c *Container, cause yarn.WithdrawalCause) {
+func (s *Running) releasePreemption(slot ContainerSlot, c *Container, cause yarn.WithdrawalCause) {
 	s.changeContainer(WarningEnded, slot, c).Withdrawn = cause
 	s.Preemptions.Release(slot)
 }
@@ -185,7 +185,7 @@ func (t *Preemptions) deliver(slot ContainerSlot, response int32) bool {
 
 // redeliverPreemptions makes an AM that registers receive the warnings of all its containers,
 // including those that an earlier AM has received.
-func (s *State) redeliverPreemptions(a *App) {
+func (s *Running) redeliverPreemptions(a *App) {
 	if s.Preemptions.Len() == 0 {
 		return
 	}

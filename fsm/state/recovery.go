@@ -48,7 +48,7 @@ func (s *Demand) Recoverable(r event.ContainerRef) bool {
 
 var _ = applies((*State).containerRecovered)
 
-func (s *State) containerRecovered(e *event.ContainerRecovered) error {
+func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
 	if !s.Recoverable(e.Container) || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).State.Usable() || e.Size.Negative() || e.StartedMillis < 0 || e.StartedMillis > s.Meta.NowMillis {
 		return broken(e, "no such application or node, no container of another ResourceManager, or started in the future")
 	}
@@ -81,7 +81,7 @@ func (s *State) containerRecovered(e *event.ContainerRecovered) error {
 
 var _ = applies((*State).nodeApplicationRecovered)
 
-func (s *State) nodeApplicationRecovered(e *event.NodeApplicationRecovered) error {
+func (s *Cluster) nodeApplicationRecovered(e *event.NodeApplicationRecovered) error {
 	app, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err

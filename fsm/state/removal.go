@@ -32,7 +32,7 @@ type writer struct{ _ byte } // not empty, so that two writers have different ad
 const MaxRemovals = 256
 
 // Removals returns the containers that a node may forget, and the number of the first one.
-func (s *State) Removals(node NodeSlot) (first uint64, containers []yarn.ContainerID) {
+func (s *Cluster) Removals(node NodeSlot) (first uint64, containers []yarn.ContainerID) {
 	n := s.Nodes.Get(node)
 	if n.removals == 0 {
 		return 1, nil
@@ -44,7 +44,7 @@ func (s *State) Removals(node NodeSlot) (first uint64, containers []yarn.Contain
 // listRemoval adds a container that is about to be freed to its node's list. A container that was
 // never delivered to its AM cannot have started. After the end of the application, the cleanup
 // covers all its containers.
-func (s *State) listRemoval(c *Container, a *App) {
+func (s *Cluster) listRemoval(c *Container, a *App) {
 	n := s.Nodes.Get(c.Node)
 	if !n.takesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
 		return
@@ -62,7 +62,7 @@ func (s *State) listRemoval(c *Container, a *App) {
 }
 
 // removalsOf returns a node's Removals for writing. It creates the record if there is none.
-func (s *State) removalsOf(node NodeSlot) *Removals {
+func (s *Cluster) removalsOf(node NodeSlot) *Removals {
 	if slot := s.Nodes.Get(node).removals; slot != 0 {
 		return s.Removable.Mut(slot)
 	}
@@ -74,7 +74,7 @@ func (s *State) removalsOf(node NodeSlot) *Removals {
 
 // dropRemovals empties the list of a node that has left. When the node registers again, it reports
 // every container that it still knows.
-func (s *State) dropRemovals(n *Node) {
+func (s *Cluster) dropRemovals(n *Node) {
 	if n.removals == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (s *State) dropRemovals(n *Node) {
 
 var _ = applies((*State).removalsAcked)
 
-func (s *State) removalsAcked(e *event.RemovalsAcked) error {
+func (s *Cluster) removalsAcked(e *event.RemovalsAcked) error {
 	if !s.Nodes.Has(e.Node) {
 		return broken(e, "no such node")
 	}
@@ -102,7 +102,7 @@ func (s *State) removalsAcked(e *event.RemovalsAcked) error {
 
 // linkRemovals sets Node.removals, which follows from Removable, in a state from a snapshot. Check
 // reports a node with two lists.
-func (s *State) linkRemovals() {
+func (s *Cluster) linkRemovals() {
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool {
 		if s.Nodes.Has(r.Node) {
 			s.Nodes.Mut(r.Node).removals = slot

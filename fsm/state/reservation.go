@@ -106,7 +106,7 @@ func (t *ReservationBans) freeRoomChanged(m *Meta, n *Node) {
 // dropReservationBans removes the bans of an application that is forgotten, because another
 // application may get its slot. Only operators make bans, so there are few. The nodes are searched
 // only if there is one.
-func (s *State) dropReservationBans(app AppSlot) {
+func (s *Cluster) dropReservationBans(app AppSlot) {
 	found := false
 	s.ReservationBans.Each(func(_ ReservationBanSlot, b *ReservationBan) bool { found = b.App == app; return !found })
 	if !found {
@@ -134,7 +134,7 @@ func (s *State) dropReservationBans(app AppSlot) {
 
 var _ = applies((*State).reservationMade)
 
-func (s *State) reservationMade(e *event.ReservationMade) error {
+func (s *Running) reservationMade(e *event.ReservationMade) error {
 	app, a, err := s.Apps.of(e, e.App)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *Accounts) unreservable(n *Node, size yarn.Resource) error {
 // renumberReservations gives each reservation a container number of the current epoch, in the order
 // in which the reservations were made. Before a restore from backup, a container with the old
 // number may have run, so that id must not be used again.
-func (s *State) renumberReservations() {
+func (s *Running) renumberReservations() {
 	held := make([]ReservationSlot, 0, s.Reservations.Len())
 	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
 		if r.IncreaseOf == 0 { // an increase reservation is for a container that runs
@@ -200,7 +200,7 @@ func (s *State) renumberReservations() {
 	}
 }
 
-func (s *State) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
+func (s *Running) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
 	s.Reservations.Insert(slot)
 	r.nextApp = a.Reservations
 	if a.Reservations != 0 {
@@ -229,7 +229,7 @@ func (t *Reservations) of(e event.Event, number uint64) (ReservationSlot, *Reser
 
 var _ = applies((*State).reservationFulfilled)
 
-func (s *State) reservationFulfilled(e *event.ReservationFulfilled) error {
+func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 	slot, r, err := s.Reservations.of(e, e.Reservation)
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (s *Accounts) unreserve(a *App, label LabelSlot, size yarn.Resource) {
 
 var _ = applies((*State).reservationCancelled)
 
-func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
+func (s *Running) reservationCancelled(e *event.ReservationCancelled) error {
 	slot, r, err := s.Reservations.of(e, e.Reservation)
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (s *State) reservationCancelled(e *event.ReservationCancelled) error {
 
 // leaveReservation removes a reservation from all lists and sums but those of user and queues,
 // which differ between fulfilment and cancellation.
-func (s *State) leaveReservation(slot ReservationSlot, a *App) {
+func (s *Running) leaveReservation(slot ReservationSlot, a *App) {
 	r := s.Reservations.Mut(slot)
 	if r.prevApp != 0 {
 		s.Reservations.Mut(r.prevApp).nextApp = r.nextApp

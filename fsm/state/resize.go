@@ -104,7 +104,7 @@ func (s *Demand) resizable(e event.Event, ref event.ContainerRef) (ContainerSlot
 
 var _ = applies((*State).containerResizeAsked)
 
-func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
+func (s *Running) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *State) containerResizeAsked(e *event.ContainerResizeAsked) error {
 }
 
 // addResizeAsk adds a hidden ask for the increase of a container, in the order of askBefore.
-func (s *State) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
+func (s *Running) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.Alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
 	s.Resizes.ensure(container, c).Ask = slot
@@ -187,7 +187,7 @@ func (s *Demand) leaveResize(k *Ask) {
 
 var _ = applies((*State).containerIncreased)
 
-func (s *State) containerIncreased(e *event.ContainerIncreased) error {
+func (s *Cluster) containerIncreased(e *event.ContainerIncreased) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (s *State) containerIncreased(e *event.ContainerIncreased) error {
 
 // increase makes a container larger by more, for which its hidden ask asked. The caller charges
 // queue and user.
-func (s *State) increase(slot ContainerSlot, a *App, ask AskSlot, more yarn.Resource) {
+func (s *Cluster) increase(slot ContainerSlot, a *App, ask AskSlot, more yarn.Resource) {
 	s.changeSize(slot, a, s.Containers.Get(slot).Size.Add(more), yarn.SizeIncreased)
 	s.setAsk(ask, a, 0, more)
 	s.dropAskIfIdle(ask, a)
@@ -217,7 +217,7 @@ func (s *State) increase(slot ContainerSlot, a *App, ask AskSlot, more yarn.Reso
 
 var _ = applies((*State).containerDecreased)
 
-func (s *State) containerDecreased(e *event.ContainerDecreased) error {
+func (s *Cluster) containerDecreased(e *event.ContainerDecreased) error {
 	slot, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *State) containerDecreased(e *event.ContainerDecreased) error {
 // changeSize changes the size of a container in its application and on its node, and adds the
 // change to the undelivered list. It adds what the container used until now, at the old size, to
 // the application's resource-seconds.
-func (s *State) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
+func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.Mut(slot)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.Resizes.ResourceSeconds(c, s.Meta.NowMillis))
 	r, by := s.Resizes.ensure(slot, c), size.Sub(c.Size)
@@ -279,7 +279,7 @@ var _ = applies((*State).containerSizeReported)
 
 // containerSizeReported records the size that a node reports for a container. If any resource kind
 // is larger than it should be, the node gets the command to change the size again.
-func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
+func (s *Cluster) containerSizeReported(e *event.ContainerSizeReported) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func (s *State) containerSizeReported(e *event.ContainerSizeReported) error {
 
 var _ = applies((*State).resizeAcked)
 
-func (s *State) resizeAcked(e *event.ResizeAcked) error {
+func (s *Cluster) resizeAcked(e *event.ResizeAcked) error {
 	slot, c, _, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (s *State) resizeAcked(e *event.ResizeAcked) error {
 var _ = applies((*State).resizeReserved)
 
 // resizeReserved reserves a container's node for the increase of the container.
-func (s *State) resizeReserved(e *event.ResizeReserved) error {
+func (s *Running) resizeReserved(e *event.ResizeReserved) error {
 	container, c, a, err := s.resizable(e, e.Container)
 	if err != nil {
 		return err
@@ -409,7 +409,7 @@ func (t *Resizes) forgetChange(c *Container) {
 
 // linkResizes sets the fields of containers, asks and reservations that follow from Resizes, in a
 // state from a snapshot. It skips references that lead nowhere; Check reports them.
-func (s *State) linkResizes() {
+func (s *Running) linkResizes() {
 	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
 		if s.Containers.Has(r.Container) {
 			c := s.Containers.Mut(r.Container)

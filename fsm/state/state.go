@@ -22,37 +22,49 @@ const (
 // State is the whole replicated state. Its tables, slices and Meta are in snapshots; parts lists
 // them. Reindex computes the other unexported fields from them.
 //
-// It has three layers. A method belongs to the lowest layer that has what it touches, and a table's
+// It has five layers. A method belongs to the lowest layer that has what it touches, and a table's
 // own methods touch nothing else.
 type State struct {
-	Demand
+	Running
+
+	Requests     Requests
+	Attempts     Attempts // ended attempts
+	Delegations  Delegations
+	Audit        Audit
+	FormerQueues FormerQueues // by slot of an App that ended in a queue that was removed
+	Placements   Placements   // by slot of an App: the rule that placed it
+
+	JoinTokens JoinTokens   // replaced whole
+	Access     AccessTokens // by name; replaced whole
+	Autopilot  Autopilot
+	AppTokens  apptoken.Ledger
+}
+
+// Running is what runs on nodes and is reserved there, and what is remembered of it.
+type Running struct {
+	Cluster
 
 	Diagnostics      table.Table[DiagnosticsSlot, Diagnostics]
-	Nodes            Nodes
 	Reservations     Reservations
-	ReservationBans  ReservationBans
-	Requests         Requests
-	Attempts         Attempts // ended attempts
-	NodeApplications NodeApplications
-	Delegations      Delegations
-	Removable        table.Table[RemovalsSlot, Removals]
-	Audit            Audit
-	LabelledHosts    LabelledHosts
 	AskedLabels      AskedLabels // by slot of a Container: the label of its ask
 	Preemptions      Preemptions // by slot of a Container
 	Preempted        Losses      // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	FormerQueues     FormerQueues // by slot of an App that ended in a queue that was removed
-	Placements       Placements   // by slot of an App: the rule that placed it
 	Lengths          Histories    // see lengths.go
 	Leases           Leases       // by slot of a Container that runs in the room of a reservation
+	Avoided          AvoidedNodes // oldest first; replaced whole; see avoid.go
+}
 
-	Avoided    AvoidedNodes // oldest first; replaced whole; see avoid.go
-	JoinTokens JoinTokens   // replaced whole
-	Hosts      HostLists    // replaced whole
-	Access     AccessTokens // by name; replaced whole
-	Autopilot  Autopilot
-	AppTokens  apptoken.Ledger
+// Cluster is the nodes, and what they must still learn.
+type Cluster struct {
+	Demand
+
+	Nodes            Nodes
+	ReservationBans  ReservationBans
+	NodeApplications NodeApplications
+	Removable        table.Table[RemovalsSlot, Removals]
+	LabelledHosts    LabelledHosts
+	Hosts            HostLists // replaced whole
 
 	writer *writer
 }
@@ -88,7 +100,8 @@ type Accounts struct {
 
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
-	s := &State{Audit: newAudit(), writer: new(writer)}
+	s := &State{Audit: newAudit()}
+	s.writer = new(writer)
 	s.Locations.index = index.New[LocationSlot]()
 	for _, p := range parts {
 		p.init(s)

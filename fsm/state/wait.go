@@ -7,7 +7,7 @@ import "rmd/yarn"
 // attempt began. Any other one waits for a container, since it made the oldest of its present
 // reservations. WaitsSince returns 0 for an application that has ended or has no reservation: the
 // state does not record since when other asks wait.
-func (s *State) WaitsSince(a *App) int64 {
+func (s *Running) WaitsSince(a *App) int64 {
 	switch {
 	case a.State.Ended():
 		return 0
@@ -27,7 +27,7 @@ func (s *State) WaitsSince(a *App) int64 {
 }
 
 // WaitingMillis returns for how long an application has been waiting, or 0 if WaitsSince is 0.
-func (s *State) WaitingMillis(a *App) int64 {
+func (s *Running) WaitingMillis(a *App) int64 {
 	since := s.WaitsSince(a)
 	if since == 0 {
 		return 0
