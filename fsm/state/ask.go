@@ -4,71 +4,8 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
-	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Ask is what an application asks for under one scheduler key (priority and allocation request id).
-// It exists while Count or Reservations is above 0.
-type Ask struct {
-	App AppSlot
-	// Missed counts the offers that the ask has missed since a node without a label last served it;
-	// set by AskMissesUpdated. It is 0 in clusters without labels.
-	Missed uint32
-	Key    yarn.SchedulerKey
-	Size   yarn.Resource // of one container
-	Count  int64         // containers still wanted; the count of "*"
-	Relax  bool          // nodes other than the named ones may serve it; relaxLocality of "*"
-	AM     bool          // for the AM's container
-	Label  LabelSlot     // label of the nodes that may serve it
-	// Opportunities counts missed scheduling opportunities, for delay scheduling. ReReservations
-	// counts re-reservations. AskCountersUpdated sets both.
-	Opportunities  uint32
-	ReReservations uint32
-	Reservations   int32        // nodes reserved for it
-	Entries        int32        // resource names: "*" and the Locations
-	Locations      LocationSlot // first Location
-	Next           AskSlot      // in the application's key order; see askBefore
-	// IncreaseOf is the slot of the container that the ask would make larger, on that container's
-	// node; 0: the ask is for new containers. Such a hidden ask was not sent by the AM under this
-	// key. Not in snapshots: follows from Resizes.
-	IncreaseOf ContainerSlot
-}
-
-func (k *Ask) code(c *codec.Coder) {
-	codec.Slot(c, &k.App)
-	c.Key(&k.Key)
-	c.Resource(&k.Size)
-	c.I64(&k.Count)
-	c.Bool(&k.Relax)
-	c.Bool(&k.AM)
-	c.U32(&k.Opportunities)
-	c.U32(&k.ReReservations)
-	c.I32(&k.Reservations)
-	c.I32(&k.Entries)
-	codec.Slot(c, &k.Locations)
-	codec.Slot(c, &k.Next)
-	codec.Slot(c, &k.Label)
-	c.U32(&k.Missed)
-}
-
-// Asks is the table of asks.
-type Asks struct{ table.Table[AskSlot, Ask] }
-
-// Find returns the slot of an application's ask for new containers under a key, or 0 if there is
-// none. Hidden asks for increases come after all others in the list.
-func (t *Asks) Find(a *App, key yarn.SchedulerKey) AskSlot {
-	for slot, k := range t.Of(a) {
-		if k.IncreaseOf != 0 {
-			return 0
-		}
-		if k.Key == key {
-			return slot
-		}
-	}
-	return 0
-}
 
 // ask adds the change of an ask.
 func (l *changes) ask(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, before int64) {
@@ -80,7 +17,7 @@ func (l *changes) ask(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, be
 var _ = applies((*State).askChanged)
 
 func (s *Demand) askChanged(e *event.AskChanged) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -92,10 +29,10 @@ func (s *Demand) askChanged(e *event.AskChanged) error {
 		if ask == 0 {
 			return broken(e, "no \"*\" is asked under the key")
 		}
-		name := s.Names.intern(&s.Meta, e.Name)
+		name := s.Names.Intern(&s.Meta, e.Name)
 		s.changes.ask(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
 		s.foldAsk(ask, name, e)
-		s.Names.unretain(&s.Meta, name)
+		s.Names.Unretain(&s.Meta, name)
 		return nil
 	}
 	if ask == 0 {
@@ -133,10 +70,10 @@ func (s *Demand) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Re
 	return slot
 }
 
-// enterAsk links a new ask into its application's list, ordered by askBefore.
+// enterAsk links a new ask into its application's list, ordered by AskBefore.
 func (s *Demand) enterAsk(slot AskSlot, k *Ask, a *App) {
 	prev, next := AskSlot(0), a.Asks
-	for next != 0 && s.Containers.askBefore(s.Asks.Get(next), k) {
+	for next != 0 && s.Containers.AskBefore(s.Asks.Get(next), k) {
 		prev, next = next, s.Asks.Get(next).Next
 	}
 	k.Next = next
@@ -154,7 +91,7 @@ func (s *Demand) setAsk(slot AskSlot, a *App, count int64, size yarn.Resource) {
 	before := a.Outstanding
 	a.Outstanding += count - k.Count
 	k.Count, k.Size = count, size
-	s.Gangs.follow(&s.Meta, k)
+	s.Gangs.Follow(&s.Meta, k)
 	s.addPending(a, k.Label, delta)
 	s.demandChanged(a, before)
 }
@@ -211,7 +148,7 @@ func (s *Demand) dropAsks(a *App) {
 	for slot := range s.Asks.Of(a) {
 		k := s.Asks.Mut(slot)
 		k.Count = 0
-		s.Gangs.follow(&s.Meta, k)
+		s.Gangs.Follow(&s.Meta, k)
 		s.leaveResize(k)
 		s.dropLocations(k)
 		s.Asks.Release(slot)
@@ -257,7 +194,7 @@ func (s *Cluster) restoreAsk(app AppSlot, a *App, c *Container, label LabelSlot)
 var _ = applies((*State).askCountersUpdated)
 
 func (s *Demand) askCountersUpdated(e *event.AskCountersUpdated) error {
-	_, a, err := s.Apps.of(e, e.App)
+	_, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -272,18 +209,10 @@ func (s *Demand) askCountersUpdated(e *event.AskCountersUpdated) error {
 	return nil
 }
 
-// Blacklisted reports whether the application has blacklisted the node's host or rack.
-func (a *App) Blacklisted(n *Node) bool { return a.blacklists(n.Host) || a.blacklists(n.RackID) }
-
-func (a *App) blacklists(name NameSlot) bool {
-	_, found := slices.BinarySearch(a.Blacklist, name)
-	return found
-}
-
 var _ = applies((*State).blacklistChanged)
 
 func (s *Demand) blacklistChanged(e *event.BlacklistChanged) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -299,7 +228,7 @@ func (s *Demand) blacklistChanged(e *event.BlacklistChanged) error {
 		}
 	}
 	for _, name := range e.Add {
-		added = append(added, s.Names.intern(&s.Meta, name))
+		added = append(added, s.Names.Intern(&s.Meta, name))
 	}
 	list = append(list, added...)
 	slices.Sort(list)
@@ -310,7 +239,7 @@ func (s *Demand) blacklistChanged(e *event.BlacklistChanged) error {
 		s.fold(uint64(id))
 	}
 	for _, id := range added {
-		s.Names.unretain(&s.Meta, id)
+		s.Names.Unretain(&s.Meta, id)
 	}
 	return nil
 }
@@ -318,10 +247,10 @@ func (s *Demand) blacklistChanged(e *event.BlacklistChanged) error {
 // setBlacklist replaces the blacklist of an application.
 func (s *Accounts) setBlacklist(a *App, list []NameSlot) {
 	for _, id := range list {
-		s.Names.retain(id)
+		s.Names.Retain(id)
 	}
 	for _, id := range a.Blacklist {
-		s.Names.unretain(&s.Meta, id)
+		s.Names.Unretain(&s.Meta, id)
 	}
 	a.Blacklist = list
 }

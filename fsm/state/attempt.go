@@ -3,63 +3,8 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// AttemptState is the state of an application's current attempt.
-type AttemptState uint8
-
-// The states of an attempt; append only.
-const (
-	AttemptNone        AttemptState = iota
-	AttemptNonRunnable              // held back by a limit on parallel applications
-	AttemptPending                  // waits for activation
-	AttemptActive                   // may be scheduled; its AM may not run yet
-	AttemptRegistered               // its AM has registered
-	AttemptFinishing                // its AM has unregistered; the AM's container still runs
-	AttemptEnded
-
-	// AttemptStates is one more than the highest state.
-	AttemptStates
-)
-
-// Attempt is an ended attempt of an application.
-type Attempt struct {
-	App            AppSlot
-	Number         uint32
-	Final          yarn.FinalStatus
-	Counted        bool // toward the maximum number of attempts
-	Unregistered   bool // its AM had unregistered
-	StartedMillis  int64
-	LaunchedMillis int64
-	EndedMillis    int64
-	MasterNumber   uint64
-	MasterNode     NodeSlot
-	Host           string
-	RPCPort        int32
-	TrackingURL    string
-	Diagnostics    string
-	Next           AttemptSlot // the attempt before it
-}
-
-func (a *Attempt) code(c *codec.Coder) {
-	codec.Slot(c, &a.App)
-	c.U32(&a.Number)
-	codec.Enum(c, &a.Final)
-	c.Bool(&a.Counted)
-	c.Bool(&a.Unregistered)
-	c.I64(&a.StartedMillis)
-	c.I64(&a.LaunchedMillis)
-	c.I64(&a.EndedMillis)
-	c.U64(&a.MasterNumber)
-	codec.Slot(c, &a.MasterNode)
-	c.String(&a.Host)
-	c.I32(&a.RPCPort)
-	c.String(&a.TrackingURL)
-	c.String(&a.Diagnostics)
-	codec.Slot(c, &a.Next)
-}
 
 // setAttempt sets the state of the current attempt and updates the counts of the leaf, its
 // ancestors and the user.
@@ -84,9 +29,9 @@ func (s *Accounts) countAttempt(a *App, sign int32) {
 		q.PendingApps += sign
 		s.changeUser(a.UserSlot, func(u *User) { u.Pending += sign })
 	case AttemptActive, AttemptRegistered, AttemptFinishing:
-		am := a.amCharge().Times(int64(sign))
+		am := a.AMCharge().Times(int64(sign))
 		if a.AMLabel != 0 {
-			s.LabelUses.chargeAM(a, am)
+			s.LabelUses.ChargeAM(a, am)
 			am = yarn.Resource{}
 		}
 		q.ActiveApps += sign
@@ -99,18 +44,10 @@ func (s *Accounts) countAttempt(a *App, sign int32) {
 	s.chain(a.Queue, func(q *Queue) { q.Runnable += sign })
 }
 
-// amCharge returns what the AM of an active attempt counts toward the AM limits.
-func (a *App) amCharge() yarn.Resource {
-	if a.Unmanaged {
-		return yarn.Resource{}
-	}
-	return a.AM
-}
-
 var _ = applies((*State).attemptStarted)
 
 func (s *Demand) attemptStarted(e *event.AttemptStarted) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -124,8 +61,8 @@ func (s *Demand) attemptStarted(e *event.AttemptStarted) error {
 		to = AttemptNonRunnable
 	}
 	if fresh {
-		a.beginAttempt(e.Attempt, s.Meta.NowMillis)
-		if a.labelled {
+		a.BeginAttempt(e.Attempt, s.Meta.NowMillis)
+		if a.Labelled {
 			a.AMLabel = s.Labels.Find(a.Details().AMLabel)
 		} else {
 			a.AMLabel = 0
@@ -140,7 +77,7 @@ func (s *Demand) attemptStarted(e *event.AttemptStarted) error {
 var _ = applies((*State).attemptActivated)
 
 func (s *Demand) attemptActivated(e *event.AttemptActivated) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -155,7 +92,7 @@ func (s *Demand) attemptActivated(e *event.AttemptActivated) error {
 var _ = applies((*State).attemptRegistered)
 
 func (s *Running) attemptRegistered(e *event.AttemptRegistered) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -171,7 +108,7 @@ func (s *Running) attemptRegistered(e *event.AttemptRegistered) error {
 	}
 	a.RPCPort = e.RPCPort
 	key := MasterKey{Bytes: e.ClientKey, Algorithm: e.ClientAlgorithm}
-	a.changeDetails(func(d *AppDetails) { d.Host, d.TrackingURL, d.ClientKey = e.Host, e.TrackingURL, key })
+	a.ChangeDetails(func(d *AppDetails) { d.Host, d.TrackingURL, d.ClientKey = e.Host, e.TrackingURL, key })
 	if len(e.ClientKey) > 0 {
 		s.fold(table.Hash(string(e.ClientKey)) ^ uint64(e.ClientAlgorithm))
 	}
@@ -181,7 +118,7 @@ func (s *Running) attemptRegistered(e *event.AttemptRegistered) error {
 var _ = applies((*State).attemptEnded)
 
 func (s *State) attemptEnded(e *event.AttemptEnded) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -196,13 +133,13 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	s.setBlacklist(a, nil)
 	s.gangAttemptEnded(slot, a)
 	s.dropUndelivered(a)
-	s.Containers.forgetResponses(a)
+	s.Containers.ForgetResponses(a)
 	s.setAttempt(a, AttemptEnded)
 	if e.Counts {
 		a.Failures++
 	}
-	a.ending(e.Final, e.Diagnostics, e.TrackingURL)
-	s.Attempts.record(&s.Meta, slot, a, e.Counts)
+	a.Ending(e.Final, e.Diagnostics, e.TrackingURL)
+	s.Attempts.Record(&s.Meta, slot, a, e.Counts)
 	return nil
 }
 
@@ -210,8 +147,8 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 func (s *Running) dropUndelivered(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.Mut(slot)
-		c.undelivered, c.prevUndelivered, c.nextUndelivered = false, 0, 0
-		s.Resizes.forgetChange(c)
+		c.Undelivered, c.PrevUndelivered, c.NextUndelivered = false, 0, 0
+		s.Resizes.ForgetChange(c)
 		if c.State == yarn.ContainerCompleted {
 			s.freeContainer(slot, a)
 		}
@@ -222,7 +159,7 @@ func (s *Running) dropUndelivered(a *App) {
 var _ = applies((*State).responseRecorded)
 
 func (s *Running) responseRecorded(e *event.ResponseRecorded) error {
-	_, a, err := s.Apps.of(e, e.App)
+	_, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -243,7 +180,7 @@ func (s *Running) deliver(a *App) {
 	for slot := range s.Containers.UndeliveredTo(a) {
 		c := s.Containers.Mut(slot)
 		if !s.deliverContainer(slot, c, a.Response) {
-			s.Containers.removeUndelivered(slot, a)
+			s.Containers.RemoveUndelivered(slot, a)
 			if c.State == yarn.ContainerCompleted {
 				s.freeContainer(slot, a)
 			}
@@ -264,10 +201,10 @@ func (s *Running) deliverContainer(slot ContainerSlot, c *Container, response in
 			}
 		}
 	}
-	if s.Resizes.deliver(c, response) {
+	if s.Resizes.Deliver(c, response) {
 		earlier = false
 	}
-	if s.Preemptions.deliver(slot, response) {
+	if s.Preemptions.Deliver(slot, response) {
 		earlier = false
 	}
 	if c.State >= yarn.ContainerReleasing && c.CompletedIn == 0 {

@@ -36,11 +36,11 @@ func TestWhatIsAvoided(t *testing.T) {
 		want   bool
 	}{
 		{"given back at once", yarn.ExitAborted, 0, true, true},
-		{"given back after a while", yarn.ExitAborted, givenBackMillis, true, false},
-		{"given back before the node reported it", yarn.ExitAborted, 3 * givenBackMillis, false, true},
-		{"not localized", -1000, 3 * givenBackMillis, true, true},
+		{"given back after a while", yarn.ExitAborted, GivenBackMillis, true, false},
+		{"given back before the node reported it", yarn.ExitAborted, 3 * GivenBackMillis, false, true},
+		{"not localized", -1000, 3 * GivenBackMillis, true, true},
 		{"disks failed", -101, 0, true, true},
-		{"command not found", 127, 3 * givenBackMillis, true, true},
+		{"command not found", 127, 3 * GivenBackMillis, true, true},
 		{"succeeded at once", yarn.ExitSuccess, 0, true, false},
 		{"failed", 1, 0, true, false},
 		{"preempted", yarn.ExitPreempted, 0, false, false},
@@ -71,24 +71,24 @@ func TestWhatIsAvoided(t *testing.T) {
 // fork keeps its own entries.
 func TestAvoidedIsBounded(t *testing.T) {
 	s := giver(t)
-	for n := range NodeSlot(2 * avoidedByKey) {
+	for n := range NodeSlot(2 * AvoidedByKey) {
 		apply(t, s, nodeUp(4+n, fmt.Sprint("m", n), gb(8)))
 	}
 	fork := s.Fork()
-	for n := range NodeSlot(2 * avoidedByKey) {
+	for n := range NodeSlot(2 * AvoidedByKey) {
 		e := allocated(1, uint64(n+1), k1, 4+n)
 		apply(t, s, e, &event.ContainerCompleted{Container: ref(1, uint64(n+1)), ExitStatus: yarn.ExitAborted})
 	}
-	if len(fork.Avoided) != 0 || len(s.Avoided) != avoidedByKey || s.Avoided[0].Node != 4+avoidedByKey {
+	if len(fork.Avoided) != 0 || len(s.Avoided) != AvoidedByKey || s.Avoided[0].Node != 4+AvoidedByKey {
 		t.Errorf("%d entries, the first for node %d; in the fork %d", len(s.Avoided), s.Avoided[0].Node, len(fork.Avoided))
 	}
-	number := uint64(2 * avoidedByKey)
-	for p := range int32(avoidedMax + 50) {
+	number := uint64(2 * AvoidedByKey)
+	for p := range int32(AvoidedMax + 50) {
 		key := yarn.SchedulerKey{Priority: 100 + p}
 		number++
 		apply(t, s, ask(1, key, 1, 1), allocated(1, number, key, 3), &event.ContainerCompleted{Container: ref(1, number), ExitStatus: yarn.ExitAborted})
 	}
-	if len(s.Avoided) != avoidedMax || s.Avoided.Avoids(1, k1, 5+avoidedByKey, s.Meta.NowMillis) {
+	if len(s.Avoided) != AvoidedMax || s.Avoided.Avoids(1, k1, 5+AvoidedByKey, s.Meta.NowMillis) {
 		t.Errorf("%d entries", len(s.Avoided))
 	}
 	if err := s.Check(); err != nil {

@@ -95,7 +95,7 @@ func BenchmarkBytesPerName(b *testing.B) {
 		s := New()
 		before := heap()
 		for i := range names {
-			s.Names.intern(&s.Meta, fmt.Sprintf("user%08d", i))
+			s.Names.Intern(&s.Meta, fmt.Sprintf("user%08d", i))
 		}
 		full := heap()
 		b.ReportMetric(float64(full-before)/names, "bytes/name")

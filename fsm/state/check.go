@@ -12,7 +12,7 @@ import (
 // call it after every step. It reads the whole state, which takes tens of milliseconds for 100,000
 // containers.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.checkReferences, s.Queues.checkTree, s.checkLists, s.checkParts, s.checkTotals} {
+	for _, check := range []func() error{s.checkReferences, s.Queues.CheckTree, s.checkLists, s.checkParts, s.checkTotals} {
 		if err := check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}
@@ -105,7 +105,7 @@ func (s *State) checkReferences() error {
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool { return s.Nodes.Has(r.Node) || fail("removals", slot) })
 	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
 		ok := s.Nodes.Has(p.Node) && s.Apps.Valid(p.Slot)
-		for _, l := range []NodeApplicationSlot{p.prevNode, p.nextNode, p.nextApp} {
+		for _, l := range []NodeApplicationSlot{p.PrevNode, p.NextNode, p.NextApp} {
 			ok = ok && s.NodeApplications.Valid(l)
 		}
 		return ok || fail("node application", slot)
@@ -124,14 +124,14 @@ func (s *State) checkReferences() error {
 	}
 	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
 		ok := s.Apps.Has(c.App) && s.Nodes.Has(c.Node) && s.Diagnostics.Valid(c.Diagnostics)
-		for _, l := range []ContainerSlot{c.prevApp, c.nextApp, c.prevNode, c.nextNode, c.nextUndelivered} {
+		for _, l := range []ContainerSlot{c.PrevApp, c.NextApp, c.PrevNode, c.NextNode, c.NextUndelivered} {
 			ok = ok && s.Containers.Valid(l)
 		}
 		return ok || fail("container", slot)
 	})
 	s.Reservations.Each(func(slot ReservationSlot, r *Reservation) bool {
-		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && s.Reservations.Valid(r.prevApp) &&
-			s.Reservations.Valid(r.nextApp)) || fail("reservation", slot)
+		return (s.Apps.Has(r.App) && s.Nodes.Has(r.Node) && s.Reservations.Valid(r.PrevApp) &&
+			s.Reservations.Valid(r.NextApp)) || fail("reservation", slot)
 	})
 	return err
 }
@@ -150,7 +150,7 @@ func (s *State) checkNodes() error {
 			w.size = w.size.Add(c.Size)
 			w.count++
 		}
-		w.commands += count(c.hasPendingCommand())
+		w.commands += count(c.HasPendingCommand())
 		return true
 	})
 	var err error
@@ -262,7 +262,7 @@ func (s *State) checkUsers() error {
 		u.Pending += count(a.AttemptState == AttemptPending)
 		if a.Charged() {
 			u.Active++
-			u.AMUsed = u.AMUsed.Add(a.amCharge())
+			u.AMUsed = u.AMUsed.Add(a.AMCharge())
 		}
 		return true
 	})
@@ -279,7 +279,7 @@ func (s *State) checkUsers() error {
 	return err
 }
 
-// checkTree computes the sums of every queue again from applications and users.
+// CheckTree computes the sums of every queue again from applications and users.
 func (s *State) checkTree() error {
 	var sums table.Scratch[QueueSlot, Queue]
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
@@ -291,7 +291,7 @@ func (s *State) checkTree() error {
 		leaf.PendingApps += count(a.AttemptState == AttemptPending)
 		if a.Charged() {
 			leaf.ActiveApps++
-			leaf.AMUsed = leaf.AMUsed.Add(a.amCharge())
+			leaf.AMUsed = leaf.AMUsed.Add(a.AMCharge())
 		}
 		for slot := a.Queue; slot != 0; slot = s.Queues.Get(slot).Parent {
 			q := sums.At(slot)
@@ -315,28 +315,14 @@ func (s *State) checkTree() error {
 	})
 	var err error
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
-		err = q.differs(sums.At(slot))
+		err = q.Differs(sums.At(slot))
 		return err == nil
 	})
 	return err
 }
 
-func (q *Queue) differs(w *Queue) error {
-	if q.Used != w.Used || q.Reserved != w.Reserved || q.Pending != w.Pending || q.AMUsed != w.AMUsed || q.Containers != w.Containers {
-		return fmt.Errorf("queue %s says used %s reserved %s pending %s am %s in %d; its applications sum to %s, %s, %s, %s in %d",
-			q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Containers, w.Used, w.Reserved, w.Pending, w.AMUsed, w.Containers)
-	}
-	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.NonRunnableApps != w.NonRunnableApps || q.Runnable != w.Runnable ||
-		q.ActiveUsers != w.ActiveUsers || q.WaitingUsers != w.WaitingUsers || q.ActiveUsed != w.ActiveUsed {
-		return fmt.Errorf("queue %s says %d active %d pending %d non-runnable %d runnable applications, %d active users with %s, %d waiting; summed %d %d %d %d, %d with %s, %d",
-			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers,
-			w.ActiveApps, w.PendingApps, w.NonRunnableApps, w.Runnable, w.ActiveUsers, w.ActiveUsed, w.WaitingUsers)
-	}
-	return nil
-}
-
 func (s *State) checkMeta() error {
-	total := s.Nodes.usableTotal()
+	total := s.Nodes.UsableTotal()
 	var usable, ended int32
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		usable += count(n.State.Usable())
@@ -360,8 +346,8 @@ func (s *State) checkMeta() error {
 		return fmt.Errorf("the cluster says %s on %d nodes and %d ended applications; summed %s, %d, %d",
 			s.Meta.Cluster, s.Meta.UsableNodes, s.Meta.EndedApps, total, usable, ended)
 	}
-	if l := s.Nodes.findLargest(); l != s.Nodes.largest {
-		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.largest.Count, s.Nodes.largest.Most, l.Count, l.Most)
+	if l := s.Nodes.FindLargest(); l != s.Nodes.Largest {
+		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.Largest.Count, s.Nodes.Largest.Most, l.Count, l.Most)
 	}
 	return nil
 }

@@ -43,13 +43,13 @@ func TestDanglingReferencesAreSeen(t *testing.T) {
 		"container's application":      func(s *State) { s.Containers.Mut(1).App = nowhere },
 		"container's node":             func(s *State) { s.Containers.Mut(1).Node = nowhere },
 		"container's diagnostics":      func(s *State) { s.Containers.Mut(1).Diagnostics = nowhere },
-		"container's next":             func(s *State) { s.Containers.Mut(1).nextApp = nowhere },
-		"container's next on node":     func(s *State) { s.Containers.Mut(1).nextNode = nowhere },
-		"container's next undelivered": func(s *State) { s.Containers.Mut(1).nextUndelivered = nowhere },
+		"container's next":             func(s *State) { s.Containers.Mut(1).NextApp = nowhere },
+		"container's next on node":     func(s *State) { s.Containers.Mut(1).NextNode = nowhere },
+		"container's next undelivered": func(s *State) { s.Containers.Mut(1).NextUndelivered = nowhere },
 		"reservation's application":    func(s *State) { s.Reservations.Mut(1).App = nowhere },
 		"reservation's node":           func(s *State) { s.Reservations.Mut(1).Node = nowhere },
-		"reservation's next":           func(s *State) { s.Reservations.Mut(1).nextApp = nowhere },
-		"reservation's previous":       func(s *State) { s.Reservations.Mut(1).prevApp = nowhere },
+		"reservation's next":           func(s *State) { s.Reservations.Mut(1).NextApp = nowhere },
+		"reservation's previous":       func(s *State) { s.Reservations.Mut(1).PrevApp = nowhere },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := refusable(t)

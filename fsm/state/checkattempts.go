@@ -85,8 +85,8 @@ func (s *State) checkSecrets() error {
 	k := s.Keys(yarn.KeyDelegation)
 	s.Delegations.Each(func(slot DelegationSlot, t *DelegationToken) bool {
 		switch {
-		case t.Sequence == 0 || t.Sequence > s.Meta.NextToken || s.Delegations.at(t.Sequence) != slot:
-			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot, s.Delegations.at(t.Sequence), s.Meta.NextToken)
+		case t.Sequence == 0 || t.Sequence > s.Meta.NextToken || s.Delegations.At(t.Sequence) != slot:
+			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot, s.Delegations.At(t.Sequence), s.Meta.NextToken)
 		case t.KeyID == 0 || (t.KeyID != k.Current.ID && t.KeyID != k.Previous.ID):
 			err = fmt.Errorf("delegation token %d is signed with key %d, which is not kept", t.Sequence, t.KeyID)
 		case t.ExpiresMillis > t.MaxMillis:

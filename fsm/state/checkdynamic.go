@@ -20,8 +20,8 @@ func (s *Accounts) checkDynamicQueues() error {
 		q := s.Queues.Get(slot)
 		idle := users[slot] == 0 && len(q.Children) == 0
 		switch {
-		case d.users != users[slot] || d.Number == 0 || numbers[d.Number]:
-			err = fmt.Errorf("dynamic queue %s, number %d, says %d users; there are %d", q.Path, d.Number, d.users, users[slot])
+		case d.Users != users[slot] || d.Number == 0 || numbers[d.Number]:
+			err = fmt.Errorf("dynamic queue %s, number %d, says %d users; there are %d", q.Path, d.Number, d.Users, users[slot])
 		case idle != (d.IdleMillis != 0):
 			err = fmt.Errorf("dynamic queue %s is idle since %d; idle: %v", q.Path, d.IdleMillis, idle)
 		}
@@ -29,25 +29,14 @@ func (s *Accounts) checkDynamicQueues() error {
 		newest, set = max(newest, d.Number), set^s.hashOfDynamic(slot)
 		return err == nil
 	})
-	if err == nil && (newest != s.DynamicQueues.newest || set != s.DynamicQueues.set) {
-		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.DynamicQueues.newest, s.DynamicQueues.set)
+	if err == nil && (newest != s.DynamicQueues.Newest || set != s.DynamicQueues.Hash) {
+		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.DynamicQueues.Newest, s.DynamicQueues.Hash)
 	}
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
-		if err == nil && !slices.IsSortedFunc(q.Children, s.DynamicQueues.compareChildren) {
+		if err == nil && !slices.IsSortedFunc(q.Children, s.DynamicQueues.CompareChildren) {
 			err = fmt.Errorf("dynamic queues below %s are out of order", q.Path)
 		}
 		return err == nil
 	})
 	return err
-}
-
-// compareChildren orders dynamic queues after all others, by their creation.
-func (t *DynamicQueues) compareChildren(a, b QueueSlot) int {
-	number := func(slot QueueSlot) int {
-		if t.Has(slot) {
-			return int(t.Get(slot).Number)
-		}
-		return 0
-	}
-	return number(a) - number(b)
 }

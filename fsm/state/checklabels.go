@@ -20,10 +20,10 @@ func (s *State) checkLabels() error {
 	var err error
 	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
 		switch {
-		case s.LabelUses.at(u.labelUseKey) != slot:
+		case s.LabelUses.At(u.LabelUseKey) != slot:
 			err = fmt.Errorf("the use of label %d by queue %d, user %d is there twice", u.Label, u.Queue, u.User)
-		case u.Use != want[u.labelUseKey] || u.Use == Use{}:
-			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use, u.Label, want[u.labelUseKey])
+		case u.Use != want[u.LabelUseKey] || u.Use == Use{}:
+			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use, u.Label, want[u.LabelUseKey])
 		}
 		return err == nil
 	})
@@ -69,10 +69,10 @@ func (s *State) checkLabelledHosts() error {
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
 		usual := LabelSlot(0)
 		if h.ID.Port != 0 {
-			usual = s.LabelledHosts.hostLabel(h.ID.Host)
+			usual = s.LabelledHosts.HostLabel(h.ID.Host)
 		}
 		switch {
-		case s.LabelledHosts.at(h.ID) != slot:
+		case s.LabelledHosts.At(h.ID) != slot:
 			err = fmt.Errorf("%s is mapped twice", h.ID)
 		case h.Label != 0 && !s.Labels.Get(h.Label).Listed:
 			err = fmt.Errorf("%s is mapped to a label that was removed", h.ID)
@@ -85,12 +85,12 @@ func (s *State) checkLabelledHosts() error {
 }
 
 // sumLabelUses computes the use of every label's partition from the records.
-func (s *State) sumLabelUses() map[labelUseKey]Use {
-	sums := map[labelUseKey]Use{} // ranged over only to compute sums
+func (s *State) sumLabelUses() map[LabelUseKey]Use {
+	sums := map[LabelUseKey]Use{} // ranged over only to compute sums
 	if s.Labels.Len() == 0 {
 		return sums
 	}
-	add := func(k labelUseKey, more Use) {
+	add := func(k LabelUseKey, more Use) {
 		u := sums[k]
 		u.Used, u.Reserved, u.Pending = u.Used.Add(more.Used), u.Reserved.Add(more.Reserved), u.Pending.Add(more.Pending)
 		u.AMUsed, u.ActiveUsed = u.AMUsed.Add(more.AMUsed), u.ActiveUsed.Add(more.ActiveUsed)
@@ -105,11 +105,11 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 			return
 		}
 		for q := a.Queue; q != 0; q = s.Queues.Get(q).Parent {
-			add(labelUseKey{Label: label, Queue: q}, more)
+			add(LabelUseKey{Label: label, Queue: q}, more)
 		}
-		add(labelUseKey{Label: label, User: a.UserSlot}, Use{Used: more.Used})
+		add(LabelUseKey{Label: label, User: a.UserSlot}, Use{Used: more.Used})
 		if s.Users.Get(a.UserSlot).IsActive() {
-			add(labelUseKey{Label: label, Queue: a.Queue}, Use{ActiveUsed: more.Used})
+			add(LabelUseKey{Label: label, Queue: a.Queue}, Use{ActiveUsed: more.Used})
 		}
 	}
 	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
@@ -128,8 +128,8 @@ func (s *State) sumLabelUses() map[labelUseKey]Use {
 	})
 	s.Apps.Each(func(_ AppSlot, a *App) bool {
 		if a.AMLabel != 0 && a.UserSlot != 0 && a.Charged() {
-			add(labelUseKey{Label: a.AMLabel, Queue: a.Queue}, Use{AMUsed: a.amCharge()})
-			add(labelUseKey{Label: a.AMLabel, User: a.UserSlot}, Use{AMUsed: a.amCharge()})
+			add(LabelUseKey{Label: a.AMLabel, Queue: a.Queue}, Use{AMUsed: a.AMCharge()})
+			add(LabelUseKey{Label: a.AMLabel, User: a.UserSlot}, Use{AMUsed: a.AMCharge()})
 		}
 		return true
 	})

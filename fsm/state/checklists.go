@@ -4,37 +4,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/state/table"
-	"rmd/yarn"
 )
-
-// checkTree checks that the queues form one tree below root, so that the later checks can
-// follow Parent.
-func (qs *Queues) checkTree() error {
-	var err error
-	children := 0
-	qs.Each(func(slot QueueSlot, q *Queue) bool {
-		parent := ""
-		if q.Parent != 0 {
-			parent = qs.Get(q.Parent).Path
-		}
-		if yarn.ParentQueue(q.Path) != parent || (parent == "" && q.Path != "root") || (q.Leaf && len(q.Children) > 0) {
-			err = fmt.Errorf("queue %s has the parent %q and %d children", q.Path, parent, len(q.Children))
-			return false
-		}
-		for _, c := range q.Children {
-			if qs.Get(c).Parent != slot {
-				err = fmt.Errorf("queue %s lists the child of another", q.Path)
-				return false
-			}
-		}
-		children += len(q.Children)
-		return true
-	})
-	if err == nil && qs.Len() > 0 && children != qs.Len()-1 {
-		err = fmt.Errorf("%d queues are listed as children of %d", children, qs.Len())
-	}
-	return err
-}
 
 // walker follows the linked lists of one table. Each record of the table is in at most one of these
 // lists.
@@ -86,7 +56,7 @@ func (s *State) checkLists() error {
 	}
 	diagnostics := 0
 	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
-		w.undelivered.left += int(count(c.undelivered))
+		w.undelivered.left += int(count(c.Undelivered))
 		w.onNode.left += int(count(c.OnNode))
 		diagnostics += int(count(c.Diagnostics != 0))
 		return true
@@ -122,9 +92,9 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 	s, prev := w.s, ContainerSlot(0)
 	err := follow(&w.containers, a.Containers, func(at ContainerSlot) (ContainerSlot, bool) {
 		c := s.Containers.Get(at)
-		ok := c.App == slot && c.prevApp == prev
+		ok := c.App == slot && c.PrevApp == prev
 		prev = at
-		return c.nextApp, ok
+		return c.NextApp, ok
 	})
 	if err != nil {
 		return err
@@ -132,9 +102,9 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 	prev = 0
 	err = follow(&w.undelivered, a.Undelivered, func(at ContainerSlot) (ContainerSlot, bool) {
 		c := s.Containers.Get(at)
-		ok := c.App == slot && c.undelivered && c.prevUndelivered == prev
+		ok := c.App == slot && c.Undelivered && c.PrevUndelivered == prev
 		prev = at
-		return c.nextUndelivered, ok
+		return c.NextUndelivered, ok
 	})
 	if err != nil {
 		return err
@@ -142,16 +112,16 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 	before := ReservationSlot(0)
 	err = follow(&w.reservations, a.Reservations, func(at ReservationSlot) (ReservationSlot, bool) {
 		r := s.Reservations.Get(at)
-		ok := r.App == slot && r.prevApp == before
+		ok := r.App == slot && r.PrevApp == before
 		before = at
-		return r.nextApp, ok
+		return r.NextApp, ok
 	})
 	if err != nil {
 		return err
 	}
 	err = follow(&w.appNodes, a.NodeApplications, func(at NodeApplicationSlot) (NodeApplicationSlot, bool) {
 		p := s.NodeApplications.Get(at)
-		return p.nextApp, p.Slot == slot
+		return p.NextApp, p.Slot == slot
 	})
 	if err != nil {
 		return err
@@ -167,13 +137,13 @@ func (w *listWalk) appAsks(slot AppSlot, a *App) error {
 	var inner error
 	err := follow(&w.asks, a.Asks, func(at AskSlot) (AskSlot, bool) {
 		k := s.Asks.Get(at)
-		ok := k.App == slot && (last == nil || s.Containers.askBefore(last, k))
+		ok := k.App == slot && (last == nil || s.Containers.AskBefore(last, k))
 		last = k
 		entries, prev := int32(1), LocationSlot(0)
 		inner = follow(&w.locations, k.Locations, func(of LocationSlot) (LocationSlot, bool) {
 			entries++
 			l := s.Locations.Get(of)
-			ok := l.Count > 0 && l.ask == at && l.prev == prev
+			ok := l.Count > 0 && l.Ask == at && l.Prev == prev
 			prev = of
 			return l.Next, ok
 		})
@@ -189,9 +159,9 @@ func (w *listWalk) node(slot NodeSlot, n *Node) error {
 	s, prev := w.s, ContainerSlot(0)
 	err := follow(&w.onNode, n.Containers, func(at ContainerSlot) (ContainerSlot, bool) {
 		c := s.Containers.Get(at)
-		ok := c.Node == slot && c.prevNode == prev && c.OnNode
+		ok := c.Node == slot && c.PrevNode == prev && c.OnNode
 		prev = at
-		return c.nextNode, ok
+		return c.NextNode, ok
 	})
 	if err != nil {
 		return err
@@ -199,9 +169,9 @@ func (w *listWalk) node(slot NodeSlot, n *Node) error {
 	before := NodeApplicationSlot(0)
 	err = follow(&w.nodeApps, n.NodeApplications, func(at NodeApplicationSlot) (NodeApplicationSlot, bool) {
 		p := s.NodeApplications.Get(at)
-		ok := p.Node == slot && p.prevNode == before
+		ok := p.Node == slot && p.PrevNode == before
 		before = at
-		return p.nextNode, ok
+		return p.NextNode, ok
 	})
 	if err != nil {
 		return err

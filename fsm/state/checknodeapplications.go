@@ -15,7 +15,7 @@ func (s *State) checkNodeApplications() error {
 		switch {
 		case p.Slot == 0:
 			*over.At(p.Node)++
-			if p.nextApp != 0 {
+			if p.NextApp != 0 {
 				err = fmt.Errorf("the node application of %s, which has ended, is in an application's list", p.App)
 			}
 		case s.Apps.Get(p.Slot).ID != p.App || s.Apps.Get(p.Slot).State.Ended():
@@ -30,7 +30,7 @@ func (s *State) checkNodeApplications() error {
 		switch o := *over.At(slot); {
 		case o != n.PendingCleanups:
 			err = fmt.Errorf("node %s counts %d pending cleanups and has %d", n.ID, n.PendingCleanups, o)
-		case o > 0 && !n.takesCommands():
+		case o > 0 && !n.TakesCommands():
 			err = fmt.Errorf("node %s is %s, NodeManager: %v, and has %d pending cleanups", n.ID, n.State, n.NodeManager, o)
 		case n.TotalSet && n.SetTotal.Negative():
 			err = fmt.Errorf("node %s was set to %s", n.ID, n.SetTotal)

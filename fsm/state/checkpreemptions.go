@@ -15,11 +15,11 @@ func (s *State) checkPreemptions() error {
 		switch {
 		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() || p.Over.Negative():
 			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.Apps.ContainerID(c), c.State, p.Cause, p.DeadlineMillis)
-		case p.Reservation != 0 && !s.Reservations.makesRoom(slot, c, p.Reservation):
+		case p.Reservation != 0 && !s.Reservations.MakesRoom(slot, c, p.Reservation):
 			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.Apps.ContainerID(c), p.Reservation)
-		case p.Cause == yarn.PreemptLease && !s.Leases.from(slot, p.Reservation):
+		case p.Cause == yarn.PreemptLease && !s.Leases.From(slot, p.Reservation):
 			err = fmt.Errorf("container %s is to give back what r%d has not lent it", s.Apps.ContainerID(c), p.Reservation)
-		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == AttemptRegistered && !c.undelivered:
+		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == AttemptRegistered && !c.Undelivered:
 			err = fmt.Errorf("the warning of container %s is in no undelivered list", s.Apps.ContainerID(c))
 		}
 		return err == nil
@@ -31,10 +31,4 @@ func (s *State) checkPreemptions() error {
 		return err == nil
 	})
 	return err
-}
-
-// makesRoom reports whether the end of a container can help a reservation.
-func (t *Reservations) makesRoom(slot ContainerSlot, c *Container, number uint64) bool {
-	r := t.Find(number)
-	return r != 0 && t.Get(r).Node == c.Node && t.Get(r).IncreaseOf != slot
 }

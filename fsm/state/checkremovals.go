@@ -9,11 +9,11 @@ func (s *State) checkRemovals() error {
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool {
 		n := s.Nodes.Get(r.Node)
 		switch {
-		case n.removals != slot:
+		case n.Removals != slot:
 			err = fmt.Errorf("node %s has two lists of containers to forget", n.ID)
 		case r.First == 0 || len(r.Containers) > MaxRemovals:
 			err = fmt.Errorf("node %s has to forget %d containers from number %d on", n.ID, len(r.Containers), r.First)
-		case len(r.Containers) > 0 && !n.takesCommands():
+		case len(r.Containers) > 0 && !n.TakesCommands():
 			err = fmt.Errorf("node %s is %s, NodeManager: %v, and has to forget %d containers", n.ID, n.State, n.NodeManager, len(r.Containers))
 		}
 		return err == nil

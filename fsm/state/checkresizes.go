@@ -12,20 +12,20 @@ func (s *State) checkResizes() error {
 		asks += int(count(r.Ask != 0))
 		reservations += int(count(r.Reservation != 0))
 		switch {
-		case c.resize != slot || c.sizing != r.marks():
+		case c.Resize != slot || c.Sizing != r.Marks():
 			err = fmt.Errorf("container %s is resized twice", s.Apps.ContainerID(c))
-		case r.Version < 0 || (r.Version == 0 && r.Ask == 0) || (r.Version == 0 && (r.Change != 0 || r.marks() != 0)):
+		case r.Version < 0 || (r.Version == 0 && r.Ask == 0) || (r.Version == 0 && (r.Change != 0 || r.Marks() != 0)):
 			err = fmt.Errorf("container %s has version %d and nothing is asked for it", s.Apps.ContainerID(c), r.Version)
-		case !c.State.Live() && (r.Ask != 0 || r.Change != 0 || r.marks() != 0):
+		case !c.State.Live() && (r.Ask != 0 || r.Change != 0 || r.Marks() != 0):
 			err = fmt.Errorf("container %s is %s and to be resized", s.Apps.ContainerID(c), c.State)
-		case r.Change != 0 && !c.undelivered, r.Change == 0 && r.DeliveredIn != 0:
+		case r.Change != 0 && !c.Undelivered, r.Change == 0 && r.DeliveredIn != 0:
 			err = fmt.Errorf("the change of container %s is in no undelivered list", s.Apps.ContainerID(c))
 		case !s.increaseMatches(r):
 			err = fmt.Errorf("the increase of container %s has the ask or reservation of another", s.Apps.ContainerID(c))
 		}
 		return err == nil
 	})
-	s.Containers.Each(func(_ ContainerSlot, c *Container) bool { resized += int(count(c.resize != 0)); return true })
+	s.Containers.Each(func(_ ContainerSlot, c *Container) bool { resized += int(count(c.Resize != 0)); return true })
 	s.Asks.Each(func(_ AskSlot, k *Ask) bool { asks -= int(count(k.IncreaseOf != 0)); return true })
 	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
 		reservations -= int(count(r.IncreaseOf != 0))

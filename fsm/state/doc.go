@@ -16,11 +16,9 @@
 // A pointer that Get or a similar method returns is for reading, and valid until the next Apply.
 // The package reads no clock, ranges over no map and uses no floats.
 //
-// All fields of a record are in snapshots unless their comment says otherwise; the record's code has
-// their order there. A field that can be computed from other records (a sum, a count, the head of a
-// list) is kept current by Apply and compared with a recomputation by Check. Times are Unix
-// milliseconds of the log's clock (Meta.NowMillis).
+// A field of a record that can be computed from other records (a sum, a count, the head of a list) is
+// kept current by Apply and compared with a recomputation by Check.
 //
-// Begin with state.go (State, Fork, Apply). Each table has a file, with its record, the record's code
-// and the events that change it. lists.go has the lists that link records.
+// Begin with state.go (State, Fork, Apply). Package record has the records and their tables, and each
+// file here the events that change one of them. Package table has the containers.
 package state

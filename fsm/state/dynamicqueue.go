@@ -1,50 +1,13 @@
 package state
 
 import (
-	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// DynamicQueues is the table of dynamic queues, by the slot of the Queue.
-type DynamicQueues struct {
-	table.Table[QueueSlot, DynamicQueue]
-	newest uint64 // the highest DynamicQueue.Number
-	set    uint64 // see Set
-}
-
-// DynamicQueue has the additional fields of a queue that a submission created and that the
-// configuration does not list. Its slot is the slot of its Queue.
-type DynamicQueue struct {
-	Number        uint64 // ascending in the order of creation
-	CreatedMillis int64
-	IdleMillis    int64 // since when it has no applications and no children; 0: in use
-	Active        bool  // see yarn.DynamicQueue
-	users         int32 // of the leaf; not in snapshots: follows from Users
-}
-
-// InOrder returns the dynamic queues by slot, in the order of their creation. Parents come
-// before their children.
-func (t *DynamicQueues) InOrder() iter.Seq2[QueueSlot, *DynamicQueue] {
-	slots := make([]QueueSlot, 0, t.Len())
-	t.Each(func(slot QueueSlot, _ *DynamicQueue) bool { slots = append(slots, slot); return true })
-	slices.SortFunc(slots, func(a, b QueueSlot) int {
-		return cmp.Compare(t.Get(a).Number, t.Get(b).Number)
-	})
-	return func(yield func(QueueSlot, *DynamicQueue) bool) {
-		for _, slot := range slots {
-			if !yield(slot, t.Get(slot)) {
-				return
-			}
-		}
-	}
-}
 
 // DynamicQueueList returns the dynamic queues for the queue configuration, in the same order.
 func (s *Accounts) DynamicQueueList() []yarn.DynamicQueue {
@@ -55,10 +18,6 @@ func (s *Accounts) DynamicQueueList() []yarn.DynamicQueue {
 	}
 	return out
 }
-
-// Set returns a hash over the dynamic queues and which of them are active. Equal sets
-// have equal hashes.
-func (t *DynamicQueues) Set() uint64 { return t.set }
 
 var _ = applies((*State).queueCreated)
 
@@ -72,14 +31,14 @@ func (s *Demand) queueCreated(e *event.QueueCreated) error {
 	case e.State < yarn.QueueRunning || e.State > yarn.QueueStopped:
 		return broken(e, "no such state")
 	}
-	slot := s.Queues.define(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
+	slot := s.Queues.Define(event.QueueDefinition{Path: e.Path, Leaf: e.Leaf, State: e.State})
 	above := s.Queues.Mut(parent)
 	above.Children = append(slices.Clip(above.Children), slot)
-	s.DynamicQueues.setIdle(&s.Meta, parent, 0)
+	s.DynamicQueues.SetIdle(&s.Meta, parent, 0)
 	d := s.DynamicQueues.Place(slot)
-	s.DynamicQueues.newest++
-	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.newest, s.Meta.NowMillis, s.Meta.idleNow()
-	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.Newest++
+	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.Newest, s.Meta.NowMillis, s.Meta.IdleNow()
+	s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
 	s.changes.add(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
 	s.fold(s.Queues.HashOf(slot))
@@ -113,39 +72,13 @@ func (s *Demand) queuesActivated(e *event.QueuesActivated) error {
 	}
 	s.changes.add(QueuesChanged)
 	for _, slot := range slots {
-		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
+		s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
 		d := s.DynamicQueues.Mut(slot)
 		d.Active = !d.Active
-		s.DynamicQueues.set ^= s.hashOfDynamic(slot)
+		s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
 		s.fold(uint64(slot)<<1 | uint64(count(d.Active)))
 	}
 	return nil
-}
-
-// setIdle sets IdleMillis of a dynamic queue. It does nothing for other queues.
-func (t *DynamicQueues) setIdle(m *Meta, slot QueueSlot, millis int64) {
-	if t.Has(slot) && t.Get(slot).IdleMillis != millis {
-		t.Mut(slot).IdleMillis = millis
-		m.fold(uint64(slot)<<32 ^ uint64(millis))
-	}
-}
-
-// idleNow returns the log's time for IdleMillis. It is never 0, which means that the queue is in
-// use.
-func (m *Meta) idleNow() int64 { return max(m.NowMillis, 1) }
-
-// countUsers adds by to the number of users of a dynamic leaf.
-func (t *DynamicQueues) countUsers(m *Meta, slot QueueSlot, by int32) {
-	if !t.Has(slot) {
-		return
-	}
-	d := t.Mut(slot)
-	d.users += by
-	idle := int64(0)
-	if d.users == 0 {
-		idle = m.idleNow()
-	}
-	t.setIdle(m, slot, idle)
 }
 
 var _ = applies((*State).queuesRemoved)
@@ -157,7 +90,7 @@ func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 		switch {
 		case slot == 0 || !s.DynamicQueues.Has(slot) || gone[slot]:
 			return broken(e, "%s is not a dynamic queue, or stands there twice", path)
-		case s.DynamicQueues.Get(slot).users != 0:
+		case s.DynamicQueues.Get(slot).Users != 0:
 			return broken(e, "%s has applications", path)
 		case slices.ContainsFunc(s.Queues.Get(slot).Children, func(c QueueSlot) bool { return !gone[c] }):
 			return broken(e, "there are queues below %s", path)
@@ -180,7 +113,7 @@ func (s *State) removeDynamic(gone []bool) {
 			s.fold(uint64(slot))
 		}
 	}
-	s.DynamicQueues.findNewest()
+	s.DynamicQueues.FindNewest()
 	for slot := range parents {
 		if !parents[slot] || gone[slot] {
 			continue
@@ -188,7 +121,7 @@ func (s *State) removeDynamic(gone []bool) {
 		q := s.Queues.Mut(QueueSlot(slot))
 		q.Children = slices.DeleteFunc(slices.Clone(q.Children), func(c QueueSlot) bool { return gone[c] })
 		if len(q.Children) == 0 {
-			s.DynamicQueues.setIdle(&s.Meta, QueueSlot(slot), s.Meta.idleNow())
+			s.DynamicQueues.SetIdle(&s.Meta, QueueSlot(slot), s.Meta.IdleNow())
 		}
 	}
 	keep := make([]bool, len(gone))
@@ -199,41 +132,29 @@ func (s *State) removeDynamic(gone []bool) {
 }
 
 // endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
-// now lists it. The caller must call findNewest afterwards.
+// now lists it. The caller must call FindNewest afterwards.
 func (s *Accounts) endDynamic(slot QueueSlot) {
-	s.DynamicQueues.set ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
 	s.DynamicQueues.Release(slot)
-}
-
-func (t *DynamicQueues) findNewest() {
-	t.newest = 0
-	t.Each(func(_ QueueSlot, d *DynamicQueue) bool { t.newest = max(t.newest, d.Number); return true })
 }
 
 // linkDynamicQueues computes the fields that follow from dynamic queues, in a state from a
 // snapshot.
 func (s *Accounts) linkDynamicQueues() {
 	s.DynamicQueues.Each(func(slot QueueSlot, d *DynamicQueue) bool {
-		s.DynamicQueues.newest = max(s.DynamicQueues.newest, d.Number)
+		s.DynamicQueues.Newest = max(s.DynamicQueues.Newest, d.Number)
 		if s.Queues.Has(slot) {
-			s.DynamicQueues.set ^= s.hashOfDynamic(slot)
+			s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
 		}
 		return true
 	})
 	s.Users.Each(func(_ UserSlot, u *User) bool {
 		if s.DynamicQueues.Has(u.Queue) {
-			s.DynamicQueues.Mut(u.Queue).users++
+			s.DynamicQueues.Mut(u.Queue).Users++
 		}
 		return true
 	})
 }
 
-func (d *DynamicQueue) code(c *codec.Coder) {
-	c.U64(&d.Number)
-	c.I64(&d.CreatedMillis)
-	c.I64(&d.IdleMillis)
-	c.Bool(&d.Active)
-}
-
-var dynamicQueuePart = derived{part: rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).code),
+var dynamicQueuePart = derived{part: rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).Code),
 	links: (*State).linkDynamicQueues, agrees: (*State).checkDynamicQueues}

@@ -35,14 +35,14 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	}
 	n := s.Nodes.Mut(e.Node)
 	s.dropNodeApplications(n)
-	if n.removals != 0 {
-		s.Removable.Release(n.removals)
+	if n.Removals != 0 {
+		s.Removable.Release(n.Removals)
 	}
-	s.ReservationBans.freeRoomChanged(&s.Meta, n)
+	s.ReservationBans.FreeRoomChanged(&s.Meta, n)
 	s.forgetMasters(e.Node)
-	s.Avoided.drop(e.Node)
-	s.Names.unretain(&s.Meta, n.Host)
-	s.Names.unretain(&s.Meta, n.RackID)
+	s.Avoided.Drop(e.Node)
+	s.Names.Unretain(&s.Meta, n.Host)
+	s.Names.Unretain(&s.Meta, n.RackID)
 	s.changes.node(NodeChanged, e.Node)
 	s.Nodes.Release(e.Node)
 	s.Meta.NodeChanges++
@@ -57,26 +57,12 @@ func (s *Cluster) dropNodeApplications(n *Node) {
 	for slot := n.NodeApplications; slot != 0; {
 		p := *s.NodeApplications.Get(slot)
 		if p.Slot != 0 {
-			s.NodeApplications.leaveNode(s.Apps.Mut(p.Slot), slot)
+			s.NodeApplications.LeaveNode(s.Apps.Mut(p.Slot), slot)
 			n.PendingCleanups++ // drop subtracts it again
 		}
-		s.NodeApplications.drop(&s.Meta, slot, n)
-		slot = p.nextNode
+		s.NodeApplications.Drop(&s.Meta, slot, n)
+		slot = p.NextNode
 	}
-}
-
-// leaveNode removes a NodeApplication from its application's list.
-func (t *NodeApplications) leaveNode(a *App, slot NodeApplicationSlot) {
-	next := t.Get(slot).nextApp
-	if a.NodeApplications == slot {
-		a.NodeApplications = next
-		return
-	}
-	at := a.NodeApplications
-	for t.Get(at).nextApp != slot {
-		at = t.Get(at).nextApp
-	}
-	t.Mut(at).nextApp = next
 }
 
 // forgetMasters clears MasterNode of all applications and attempts whose AM ran on a node.

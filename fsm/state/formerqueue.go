@@ -4,17 +4,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 )
-
-// FormerQueues has the paths of removed queues, by the slot of the App that ended there.
-type FormerQueues struct {
-	table.Table[AppSlot, FormerQueue]
-}
-
-// FormerQueue is the path of the queue in which an application ended, if that queue was removed
-// later. Idle dynamic queues are removed, for instance. Its slot is the slot of its App.
-type FormerQueue struct{ Path string }
 
 // QueueOf returns the path of an application's queue, or of the queue in which it ended.
 func (s *State) QueueOf(a *App) string {
@@ -33,14 +23,8 @@ func (s *State) leaveQueue(slot AppSlot) {
 	a := s.Apps.Mut(slot)
 	q := s.Queues.Get(a.Queue)
 	s.FormerQueues.Place(slot).Path = q.Path
-	s.Queues.tallyGone(q.Parent, a)
+	s.Queues.TallyGone(q.Parent, a)
 	a.Queue = 0
-}
-
-func (t *FormerQueues) drop(app AppSlot) {
-	if t.Has(app) {
-		t.Release(app)
-	}
 }
 
 func (s *State) checkFormerQueues() (err error) {
@@ -53,7 +37,5 @@ func (s *State) checkFormerQueues() (err error) {
 	return err
 }
 
-func (f *FormerQueue) code(c *codec.Coder) { c.String(&f.Path) }
-
-var formerQueuePart = derived{part: rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).code),
+var formerQueuePart = derived{part: rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).Code),
 	agrees: (*State).checkFormerQueues}

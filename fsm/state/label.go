@@ -5,83 +5,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Labels is the table of labels, including removed ones.
-type Labels struct {
-	table.Keyed[LabelSlot, Label, *Label]
-}
-
-// LabelledHosts maps hosts and NodeManagers to labels.
-type LabelledHosts struct {
-	table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost]
-}
-
-// AskedLabels has the label of the ask of a container, by the slot of the container.
-type AskedLabels struct {
-	table.Table[ContainerSlot, LabelSlot]
-}
-
-// The nodes with one label form a partition. Nodes without a label form the default partition,
-// whose label is 0. labeluse.go has the sums of what queues and users use of each partition.
-
-// MaxLabels bounds the number of labels that a cluster has ever known. Labels are never deleted.
-const MaxLabels = 4096
-
-// Label is a node label. A removed label keeps its number, because asks for it wait until an
-// operator adds it again.
-type Label struct {
-	Name      string
-	Listed    bool          // in the cluster's collection; false: removed
-	Exclusive bool          // asks without a label may not use its nodes
-	Total     yarn.Resource // sum of Node.Total over its usable nodes; kept by countNode
-	Nodes     int32         // usable nodes
-}
-
-func (l *Label) code(c *codec.Coder) {
-	c.String(&l.Name)
-	c.Bool(&l.Listed)
-	c.Bool(&l.Exclusive)
-	c.Resource(&l.Total)
-	c.I32(&l.Nodes)
-}
-
-// LabelledHost maps a host to a label or, if ID has a port, one NodeManager whose label differs
-// from its host's. The host need not be registered.
-type LabelledHost struct {
-	ID    yarn.NodeID
-	Label LabelSlot // 0 only for a NodeManager without a label on a host with one
-}
-
-func (h *LabelledHost) code(c *codec.Coder) {
-	c.NodeID(&h.ID)
-	codec.Slot(c, &h.Label)
-}
-
-// Find returns the number of a label, even if it was removed, or 0 if there never was one.
-func (t *Labels) Find(name string) LabelSlot {
-	if name == "" {
-		return 0
-	}
-	return t.Lookup(table.Hash(name), func(r *Label) bool { return r.Name == name })
-}
-
-// Listed returns the number of a label. ok is false if the label is not in the cluster's
-// collection. The empty name is the default partition.
-func (t *Labels) Listed(name string) (id LabelSlot, ok bool) {
-	id = t.Find(name)
-	return id, name == "" || (id != 0 && t.Get(id).Listed)
-}
-
-// Name returns the name of a label, or "" for 0.
-func (t *Labels) Name(id LabelSlot) string {
-	if id == 0 {
-		return ""
-	}
-	return t.Get(id).Name
-}
 
 // LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host
 // and port. A NodeManager is included if it is usable or has an entry of its own in the map.
@@ -95,19 +20,13 @@ func (s *Cluster) LabelledNodes() []LabelledHost {
 	})
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.Label != 0 && n.State.Usable() {
-			out = append(out, LabelledHost{n.ID, n.Label})
+			out = append(out, LabelledHost{ID: n.ID, Label: n.Label})
 		}
 		return true
 	})
 	slices.SortFunc(out, func(x, y LabelledHost) int { return x.ID.Compare(y.ID) })
 	return slices.Compact(out)
 }
-
-func (l *Label) Hash() uint64           { return table.Hash(l.Name) }
-func (l *Label) Same(other *Label) bool { return l.Name == other.Name }
-
-func (h *LabelledHost) Hash() uint64                  { return table.Hash(h.ID.Host) }
-func (h *LabelledHost) Same(other *LabelledHost) bool { return h.ID == other.ID }
 
 // PartitionTotal returns the sum of the resources of a partition's usable nodes.
 func (s *Accounts) PartitionTotal(label LabelSlot) yarn.Resource {
@@ -127,15 +46,6 @@ func (s *Accounts) PartitionNodes(label LabelSlot) int32 {
 	n := s.Meta.UsableNodes
 	s.Labels.Each(func(_ LabelSlot, l *Label) bool { n -= l.Nodes; return true })
 	return n
-}
-
-// Of returns the label of the ask for which a container was allocated. A node with another
-// label is lent to the container.
-func (t *AskedLabels) Of(container ContainerSlot) LabelSlot {
-	if !t.Has(container) {
-		return 0
-	}
-	return *t.Get(container)
 }
 
 // AskedLabelOf returns the name of the label of the ask for which a container was allocated. It is
@@ -211,13 +121,13 @@ func (s *Cluster) dropUnlisted() {
 		s.LabelledHosts.Mut(slot).Label = 0
 	}
 	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
-		if h.ID.Port != 0 && h.Label == s.LabelledHosts.hostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
+		if h.ID.Port != 0 && h.Label == s.LabelledHosts.HostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
 			same = append(same, slot)
 		}
 		return true
 	})
 	for _, slot := range same {
-		s.LabelledHosts.drop(slot)
+		s.LabelledHosts.Drop(slot)
 	}
 }
 
@@ -231,78 +141,12 @@ func (s *Running) nodesLabelled(e *event.NodesLabelled) error {
 	}
 	for _, n := range e.Nodes {
 		label := s.Labels.Find(n.Label)
-		s.LabelledHosts.put(n.ID, label)
+		s.LabelledHosts.Put(n.ID, label)
 		s.fold(uint64(n.ID.Port)<<16 | uint64(label))
 		s.fold(table.Hash(n.ID.Host))
 	}
 	s.relabelNodes()
 	return nil
-}
-
-// put maps a host, or one NodeManager, to a label. The mapping of a host replaces those of its
-// NodeManagers.
-func (t *LabelledHosts) put(id yarn.NodeID, label LabelSlot) {
-	usual := LabelSlot(0)
-	if id.Port == 0 {
-		for slot := t.anyOfHost(id.Host); slot != 0; slot = t.anyOfHost(id.Host) {
-			t.drop(slot)
-		}
-	} else {
-		if slot := t.at(id); slot != 0 {
-			t.drop(slot)
-		}
-		usual = t.hostLabel(id.Host)
-	}
-	if label != usual {
-		slot, h := t.Alloc()
-		*h = LabelledHost{ID: id, Label: label}
-		t.Insert(slot)
-	}
-}
-
-func (t *LabelledHosts) drop(slot LabelledHostSlot) {
-	t.Release(slot)
-}
-
-// at returns the slot of the entry for exactly this host or NodeManager, or 0.
-func (t *LabelledHosts) at(id yarn.NodeID) LabelledHostSlot {
-	return t.Lookup(table.Hash(id.Host), func(r *LabelledHost) bool { return r.ID == id })
-}
-
-// anyOfHost returns the slot of an entry for a host or one of its NodeManagers, or 0.
-func (t *LabelledHosts) anyOfHost(host string) LabelledHostSlot {
-	return t.Lookup(table.Hash(host), func(r *LabelledHost) bool { return r.ID.Host == host })
-}
-
-// hostLabel returns the label of a host's NodeManagers that have no entry of their own.
-func (t *LabelledHosts) hostLabel(host string) LabelSlot {
-	if slot := t.at(yarn.NodeID{Host: host}); slot != 0 {
-		return t.Get(slot).Label
-	}
-	return 0
-}
-
-// LabelOf returns the label that a node has, or will have when it registers.
-func (t *LabelledHosts) LabelOf(id yarn.NodeID) LabelSlot {
-	if t.Len() == 0 {
-		return 0
-	}
-	if slot := t.at(id); slot != 0 {
-		return t.Get(slot).Label
-	}
-	return t.hostLabel(id.Host)
-}
-
-// Mapped reports whether a mapping of a host, or of one NodeManager, to a label would change
-// nothing.
-func (t *LabelledHosts) Mapped(id yarn.NodeID, label LabelSlot) bool {
-	if id.Port != 0 {
-		return t.LabelOf(id) == label
-	}
-	others := t.Lookup(table.Hash(id.Host), func(h *LabelledHost) bool {
-		return h.ID.Host == id.Host && h.ID.Port != 0
-	})
-	return t.hostLabel(id.Host) == label && others == 0
 }
 
 // relabelNodes gives every node the label to which it is mapped.
@@ -418,7 +262,7 @@ func (s *Demand) relabelMaster(c *Container, to LabelSlot) {
 var _ = applies((*State).askLabelled)
 
 func (s *Demand) askLabelled(e *event.AskLabelled) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -437,7 +281,7 @@ func (s *Demand) askLabelled(e *event.AskLabelled) error {
 var _ = applies((*State).askMissesUpdated)
 
 func (s *Demand) askMissesUpdated(e *event.AskMissesUpdated) error {
-	_, a, err := s.Apps.of(e, e.App)
+	_, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -462,7 +306,7 @@ func (s *Demand) labelAsk(slot AskSlot, a *App, to LabelSlot) {
 var _ = applies((*State).applicationLabelled)
 
 func (s *Demand) applicationLabelled(e *event.ApplicationLabelled) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -472,8 +316,7 @@ func (s *Demand) applicationLabelled(e *event.ApplicationLabelled) error {
 	}
 	s.changes.app(AppChanged, slot, a)
 	a.AMLabel = am
-	a.labelled = e.Label != "" || e.AMLabel != ""
-	a.changeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })
+	a.ChangeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })
 	s.fold(uint64(slot)<<32 | uint64(am))
 	s.fold(table.Hash(e.Label))
 	return nil
@@ -494,5 +337,5 @@ func (s *Cluster) linkLabels() {
 
 var labelledHostPart = derived{part: keyedRows(26, "labelled-hosts", func(s *State) *table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] {
 	return &s.LabelledHosts.Keyed
-}, (*LabelledHost).code),
+}, (*LabelledHost).Code),
 	links: (*State).linkLabels}

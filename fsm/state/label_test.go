@@ -248,7 +248,7 @@ func TestCheckSeesLabels(t *testing.T) {
 		"an ask's label":          func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 2 },
 		"a label not there":       func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 9 },
 		"a removed label":         func(s *State) { s.Labels.Mut(1).Listed = false },
-		"a superfluous host":      func(s *State) { s.LabelledHosts.put(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.Mut(2).Label = 0 },
+		"a superfluous host":      func(s *State) { s.LabelledHosts.Put(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.Mut(2).Label = 0 },
 		"a label of no container": func(s *State) { *s.AskedLabels.Place(40) = 1 },
 	} {
 		s := labelled(t)

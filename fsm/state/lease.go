@@ -6,21 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
-	"rmd/yarn"
 )
-
-// Lease means that a container runs in room that its node's reservation has lent. It ends with the
-// container or the reservation, whichever ends first.
-type Lease struct {
-	Reservation    uint64 // number of the reservation
-	DeadlineMillis int64  // latest end of the container; 0: when the room is needed
-}
-
-// Leases has the leases of containers, by the slot of the Container.
-type Leases struct {
-	table.Table[ContainerSlot, Lease]
-}
 
 // A reservation may lend the idle room of its node. A container that runs there has a Lease as long
 // as the reservation exists. When the reservation ends, its leases end too, and their containers
@@ -50,13 +36,6 @@ func (s *Running) containerLent(e *event.ContainerLent) error {
 	return nil
 }
 
-// end removes the lease of a container that ends.
-func (t *Leases) end(slot ContainerSlot) {
-	if t.Has(slot) {
-		t.Release(slot)
-	}
-}
-
 // endLeases removes the leases of a reservation that ends.
 func (s *Running) endLeases(r *Reservation) {
 	var ended []ContainerSlot
@@ -83,39 +62,6 @@ func (s *Running) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container
 	}
 }
 
-// from reports whether a container runs in the room of a reservation.
-func (t *Leases) from(slot ContainerSlot, reservation uint64) bool {
-	return t.Has(slot) && t.Get(slot).Reservation == reservation
-}
-
-// declaredLifetime returns the lifetime that an application's tags declare, or 0. It ignores
-// malformed tags: the application was submitted before rmd checked them, or to another
-// ResourceManager.
-func declaredLifetime(tags []string) int64 {
-	millis, err := yarn.DeclaredLifetime(tags)
-	if err != nil {
-		return 0
-	}
-	return millis
-}
-
-// DeclaredLifetime returns the longest lifetime of the application's containers other than its AM,
-// as the application has declared it, or 0 if it has not.
-func (a *App) DeclaredLifetime() int64 { return a.declaredMillis }
-
-// DeclaredEnd returns the latest end of a container that was allocated at the given time, according
-// to the lifetime that the application declared and the application's own lifetime limit. It is 0
-// if there is neither.
-func (a *App) DeclaredEnd(allocatedMillis int64, am bool) (end int64) {
-	if a.declaredMillis > 0 && !am {
-		end = allocatedMillis + a.declaredMillis
-	}
-	if of := a.SubmittedMillis + a.LifetimeMillis; a.LifetimeMillis > 0 && (end == 0 || of < end) {
-		end = of
-	}
-	return end
-}
-
 // checkLeases checks that only live containers have leases, and that the reservation is on the same
 // node.
 func (s *State) checkLeases() error {
@@ -131,10 +77,5 @@ func (s *State) checkLeases() error {
 	return err
 }
 
-func (l *Lease) code(c *codec.Coder) {
-	c.U64(&l.Reservation)
-	c.I64(&l.DeadlineMillis)
-}
-
-var leasePart = derived{part: rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).code),
+var leasePart = derived{part: rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).Code),
 	agrees: (*State).checkLeases}

@@ -3,50 +3,18 @@ package state
 import (
 	"fmt"
 
-	"rmd/fsm/state/index"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 )
-
-// Location is a host or rack entry of an Ask. Its count is above 0.
-type Location struct {
-	Count int64
-	Name  NameSlot
-	Next  LocationSlot
-	prev  LocationSlot // not in snapshots: follows from Next
-	ask   AskSlot      // slot of the Ask; not in snapshots
-	Relax bool
-}
-
-func (l *Location) code(c *codec.Coder) {
-	codec.Slot(c, &l.Name)
-	c.I64(&l.Count)
-	c.Bool(&l.Relax)
-	codec.Slot(c, &l.Next)
-}
-
-// Locations is the table of the hosts and racks of asks.
-type Locations struct {
-	table.Table[LocationSlot, Location]
-	index index.Index[LocationSlot] // of asks with many locations, by ask and name
-}
-
-// The hosts and racks of an ask form a list. Most asks name few, and a walk over the list is the
-// fastest search. An ask with many locations has an index: an AM may name 100,000 hosts, and each
-// offered node searches for its host and its rack.
-
-// manyLocations is the largest number of locations without an index.
-const manyLocations = 64
 
 // Location returns the slot of an ask's entry for a host or rack, or 0 if there is none.
 func (s *Demand) Location(k *Ask, name NameSlot) LocationSlot {
 	if name == 0 {
 		return 0
 	}
-	if k.manyLocations() {
-		return s.Locations.index.Find(hashLocation(k, name), func(slot LocationSlot) bool {
+	if k.ManyLocations() {
+		return s.Locations.Index.Find(hashLocation(k, name), func(slot LocationSlot) bool {
 			l := s.Locations.Get(slot)
-			of := s.Asks.Get(l.ask)
+			of := s.Asks.Get(l.Ask)
 			return l.Name == name && of.App == k.App && of.Key == k.Key
 		})
 	}
@@ -58,8 +26,6 @@ func (s *Demand) Location(k *Ask, name NameSlot) LocationSlot {
 	return 0
 }
 
-func (k *Ask) manyLocations() bool { return k.Entries-1 > manyLocations }
-
 func hashLocation(k *Ask, name NameSlot) uint64 {
 	h := table.Mix(uint64(k.App)<<32 | uint64(uint32(k.Key.Priority)))
 	return table.Mix(table.Mix(h^uint64(k.Key.AllocationID)) ^ uint64(name))
@@ -67,20 +33,20 @@ func hashLocation(k *Ask, name NameSlot) uint64 {
 
 func (s *Demand) hashOfLocation(slot LocationSlot) uint64 {
 	l := s.Locations.Get(slot)
-	return hashLocation(s.Asks.Get(l.ask), l.Name)
+	return hashLocation(s.Asks.Get(l.Ask), l.Name)
 }
 
 // indexLocations adds the locations of an ask to the index.
 func (s *Demand) indexLocations(k *Ask) {
 	for slot := range s.Locations.Of(k) {
-		s.Locations.index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.Index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
 // unindexLocations removes the locations of an ask from the index.
 func (s *Demand) unindexLocations(k *Ask) {
 	for slot := range s.Locations.Of(k) {
-		s.Locations.index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.Index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 	}
 }
 
@@ -101,50 +67,50 @@ func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool
 		return 0
 	}
 	slot, l := s.Locations.Alloc()
-	*l = Location{Name: s.Names.retain(name), Count: count, Relax: relax, Next: k.Locations, ask: ask}
+	*l = Location{Name: s.Names.Retain(name), Count: count, Relax: relax, Next: k.Locations, Ask: ask}
 	if k.Locations != 0 {
-		s.Locations.Mut(k.Locations).prev = slot
+		s.Locations.Mut(k.Locations).Prev = slot
 	}
-	many := k.manyLocations()
+	many := k.ManyLocations()
 	k.Locations = slot
 	k.Entries++
 	switch {
 	case many:
-		s.Locations.index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
-	case k.manyLocations():
+		s.Locations.Index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+	case k.ManyLocations():
 		s.indexLocations(k)
 	}
 	return 0
 }
 
 func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
-	if k.manyLocations() {
-		if k.Entries-1 == manyLocations+1 { // the rest needs no index
+	if k.ManyLocations() {
+		if k.Entries-1 == ManyLocations+1 { // the rest needs no index
 			s.unindexLocations(k)
 		} else {
-			s.Locations.index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+			s.Locations.Index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
 	}
 	l := *s.Locations.Get(slot)
-	if l.prev != 0 {
-		s.Locations.Mut(l.prev).Next = l.Next
+	if l.Prev != 0 {
+		s.Locations.Mut(l.Prev).Next = l.Next
 	} else {
 		k.Locations = l.Next
 	}
 	if l.Next != 0 {
-		s.Locations.Mut(l.Next).prev = l.prev
+		s.Locations.Mut(l.Next).Prev = l.Prev
 	}
 	s.Locations.Release(slot)
-	s.Names.unretain(&s.Meta, l.Name)
+	s.Names.Unretain(&s.Meta, l.Name)
 	k.Entries--
 }
 
 func (s *Demand) dropLocations(k *Ask) {
-	if k.manyLocations() {
+	if k.ManyLocations() {
 		s.unindexLocations(k)
 	}
 	for slot, l := range s.Locations.Of(k) {
-		s.Names.unretain(&s.Meta, l.Name)
+		s.Names.Unretain(&s.Meta, l.Name)
 		s.Locations.Release(slot)
 	}
 	k.Locations, k.Entries = 0, 1
@@ -178,14 +144,14 @@ func (s *Demand) linkLocations() {
 		prev := LocationSlot(0)
 		for slot := k.Locations; left > 0 && s.Locations.Has(slot); left-- {
 			l := s.Locations.Mut(slot)
-			l.ask, l.prev, prev = ask, prev, slot
+			l.Ask, l.Prev, prev = ask, prev, slot
 			slot = l.Next
 		}
 		return true
 	})
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
-		if s.Asks.Has(l.ask) && s.Asks.Get(l.ask).manyLocations() {
-			s.Locations.index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		if s.Asks.Has(l.Ask) && s.Asks.Get(l.Ask).ManyLocations() {
+			s.Locations.Index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
 		}
 		return true
 	})
@@ -196,8 +162,8 @@ func (s *Demand) checkLocations() error {
 	var indexed int
 	err := error(nil)
 	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
-		k := s.Asks.Get(l.ask)
-		if k.manyLocations() {
+		k := s.Asks.Get(l.Ask)
+		if k.ManyLocations() {
 			indexed++
 		}
 		if s.Location(k, l.Name) != slot {
@@ -205,11 +171,11 @@ func (s *Demand) checkLocations() error {
 		}
 		return err == nil
 	})
-	if err == nil && s.Locations.index.Len() != indexed {
-		err = fmt.Errorf("%d locations are looked up and there are %d", s.Locations.index.Len(), indexed)
+	if err == nil && s.Locations.Index.Len() != indexed {
+		err = fmt.Errorf("%d locations are looked up and there are %d", s.Locations.Index.Len(), indexed)
 	}
 	return err
 }
 
-var locationPart = derived{part: rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).code),
+var locationPart = derived{part: rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).Code),
 	links: (*State).linkLocations, agrees: (*State).checkLocations}

@@ -75,8 +75,8 @@ func TestLocationsAgainstAMap(t *testing.T) {
 			apply(t, s, ask(1, k, 0, 1))
 			clear(want[i])
 		}
-		if s.Locations.Len() != 0 || s.Locations.index.Len() != 0 {
-			t.Fatalf("without asks there are %d locations, of which %d are looked up", s.Locations.Len(), s.Locations.index.Len())
+		if s.Locations.Len() != 0 || s.Locations.Index.Len() != 0 {
+			t.Fatalf("without asks there are %d locations, of which %d are looked up", s.Locations.Len(), s.Locations.Index.Len())
 		}
 	})
 }

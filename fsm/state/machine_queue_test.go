@@ -67,7 +67,7 @@ func (m *machine) RemoveSubtree(t *rapid.T) {
 	var walk func(slot QueueSlot)
 	walk = func(slot QueueSlot) {
 		q := m.s.Queues.Get(slot)
-		paths, used = append(paths, q.Path), used || m.s.DynamicQueues.Get(slot).users > 0
+		paths, used = append(paths, q.Path), used || m.s.DynamicQueues.Get(slot).Users > 0
 		for _, c := range q.Children {
 			walk(c)
 		}

@@ -23,7 +23,7 @@ func (m *machine) RecoverContainer(t *rapid.T) {
 	}
 	m.apply(t, &event.ContainerRecovered{Container: r, Node: node, Size: gb(1), Key: yarn.SchedulerKey{Priority: 3}, StartedMillis: m.s.Meta.NowMillis - 1})
 	c := m.s.Containers.Get(m.s.Container(r))
-	if c.State != yarn.ContainerRunning || !c.OnNode || c.undelivered || (m.s.Master(a) == m.s.Container(r)) != c.AM {
+	if c.State != yarn.ContainerRunning || !c.OnNode || c.Undelivered || (m.s.Master(a) == m.s.Container(r)) != c.AM {
 		t.Fatalf("recovered as %+v", c)
 	}
 }

@@ -36,7 +36,7 @@ func (m *machine) TellCleanUps(t *rapid.T) {
 // AckRemovals acknowledges some of the containers that a node may forget.
 func (m *machine) AckRemovals(t *rapid.T) {
 	slot, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
-		return n.removals != 0 && len(m.s.Removable.Get(n.removals).Containers) > 0
+		return n.Removals != 0 && len(m.s.Removable.Get(n.Removals).Containers) > 0
 	})
 	first, list := m.s.Removals(slot)
 	had := rapid.IntRange(1, len(list)).Draw(t, "had")
@@ -51,7 +51,7 @@ func (m *machine) AckRemovals(t *rapid.T) {
 func (m *machine) EndAll(t *rapid.T) {
 	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && a.NodeApplications != 0 })
 	seq, id, present, pending := a.ID.Seq, a.ID, map[NodeSlot]bool{}, map[NodeSlot]bool{}
-	for p := a.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).nextApp {
+	for p := a.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).NextApp {
 		present[m.s.NodeApplications.Get(p).Node] = true
 	}
 	m.s.NodeApplications.Each(func(_ NodeApplicationSlot, p *NodeApplication) bool { // of a forgotten application with the same id

@@ -21,8 +21,8 @@ func (m *machine) giveUpGrowth(t *rapid.T, e event.Event) {
 	default:
 		return
 	}
-	if slot := m.s.Container(ref); slot != 0 && m.s.Resizes.reserved(m.s.Containers.Get(slot)) {
-		r := m.s.Resizes.Get(m.s.Containers.Get(slot).resize)
+	if slot := m.s.Container(ref); slot != 0 && m.s.Resizes.Reserved(m.s.Containers.Get(slot)) {
+		r := m.s.Resizes.Get(m.s.Containers.Get(slot).Resize)
 		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(r.Reservation).Number, Cause: yarn.CancelResizeEnded})
 	}
 }
@@ -34,7 +34,7 @@ func (m *machine) resizable(t *rapid.T, filter func(c *Container) bool) (Contain
 }
 
 func (m *machine) AskToGrow(t *rapid.T) {
-	slot, c := m.resizable(t, func(c *Container) bool { return !m.s.Resizes.reserved(c) })
+	slot, c := m.resizable(t, func(c *Container) bool { return !m.s.Resizes.Reserved(c) })
 	by := drawOf(t, "by", []yarn.Resource{{}, gb(1), gb(2), yarn.NewResource(0, 1), gb(6)})
 	if by.IsZero() && m.s.AskFor(m.s.Apps.Get(c.App), c.Key, slot) == 0 {
 		t.Skip("nothing to take back")
@@ -65,7 +65,7 @@ func (m *machine) mayGrow(c *Container) bool {
 func (m *machine) ReserveToGrow(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool {
 		n := m.s.Nodes.Get(c.Node)
-		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.Resizes.reserved(c) && c.Size.Within(n.Total)
+		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.Resizes.Reserved(c) && c.Size.Within(n.Total)
 	})
 	ref, size, whole := m.s.Apps.Ref(c), c.Size, m.s.Nodes.Get(c.Node).Total
 	node := c.Node
@@ -101,12 +101,12 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 
 // SaySize is a node's report of the size of a container that was increased.
 func (m *machine) SaySize(t *rapid.T) {
-	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnconfirmed != 0 })
+	_, c := m.resizable(t, func(c *Container) bool { return c.Sizing&SizeUnconfirmed != 0 })
 	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resizes.Of(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})
 	m.apply(t, &event.ContainerSizeReported{Container: m.s.Apps.Ref(c), Size: size})
 }
 
 func (m *machine) TellSize(t *rapid.T) {
-	_, c := m.resizable(t, func(c *Container) bool { return c.sizing&sizeUnacked != 0 })
+	_, c := m.resizable(t, func(c *Container) bool { return c.Sizing&SizeUnacked != 0 })
 	m.apply(t, &event.ResizeAcked{Container: m.s.Apps.Ref(c), Version: m.s.Resizes.Version(c)})
 }

@@ -115,7 +115,7 @@ func TestResync(t *testing.T) {
 	refuse(t, s, &event.AttemptResynced{App: 1}) // no response since the last resync
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 1})
 	for number, want := range map[uint64]int32{2: 1, 3: 1} {
-		if c := s.Containers.Get(s.Container(ref(1, number))); c.CompletedIn != want || c.GrantedIn != deliveredEarlier {
+		if c := s.Containers.Get(s.Container(ref(1, number))); c.CompletedIn != want || c.GrantedIn != DeliveredEarlier {
 			t.Errorf("container %d: granted in %d, ended in %d", number, c.GrantedIn, c.CompletedIn)
 		}
 	}
@@ -229,7 +229,7 @@ func TestKeptContainersNotRedelivered(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
 		&event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != deliveredEarlier {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != DeliveredEarlier {
 		t.Errorf("it was told in response %d", c.GrantedIn)
 	}
 }
@@ -316,8 +316,8 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"launched and no master":     func(s *State) { app(s, 1).LaunchedMillis = 5 },
 		"progress":                   func(s *State) { app(s, 1).Progress = WholeProgress + 1 },
 		"finishing and counted less": func(s *State) { app(s, 2).AttemptState = AttemptPending },
-		"client key of an ended one": func(s *State) { app(s, 1).changeDetails(func(d *AppDetails) { d.ClientKey.Bytes = []byte{1} }) },
-		"client key's algorithm":     func(s *State) { app(s, 2).changeDetails(func(d *AppDetails) { d.ClientKey.Algorithm = yarn.HMACs }) },
+		"client key of an ended one": func(s *State) { app(s, 1).ChangeDetails(func(d *AppDetails) { d.ClientKey.Bytes = []byte{1} }) },
+		"client key's algorithm":     func(s *State) { app(s, 2).ChangeDetails(func(d *AppDetails) { d.ClientKey.Algorithm = yarn.HMACs }) },
 		"key's bytes":                func(s *State) { keys(s).Next.Bytes = nil },
 		"key without a current one":  func(s *State) { keys(s).Current = MasterKey{} },
 		"keys out of order":          func(s *State) { keys(s).Previous = keys(s).Next },

@@ -4,108 +4,9 @@ import (
 	"math"
 
 	"rmd/fsm/event"
-	"rmd/fsm/state/largest"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Node is one NodeManager's machine. Its slot is its number. The node keeps it until it is
-// forgotten.
-type Node struct {
-	ID             yarn.NodeID
-	Host           NameSlot
-	RackID         NameSlot
-	Rack           string
-	HTTPPort       uint16
-	Version        string
-	State          yarn.NodeState
-	DeadlineMillis int64           // end of a graceful decommission; 0: none
-	Report         string          // health report
-	Total          yarn.Resource   // as registered or set by an administrator
-	Allocated      yarn.Resource   // sum over Containers
-	Reservation    ReservationSlot // slot of its reservation; at most one
-	Containers     ContainerSlot   // first Container with OnNode
-	Count          int32           // containers with OnNode
-	// ReservationBans is the first ReservationBan. freeRoomChanged drops the list.
-	ReservationBans ReservationBanSlot
-	Registered      int64 // time of the last registration
-	// PendingCommands counts containers that the node must still launch, kill, signal or resize, or
-	// whose size it must confirm. While it is 0, a heartbeat need not walk over the containers.
-	// Kept by occupy and changeCommand.
-	PendingCommands  int32
-	NodeManager      bool // a Hadoop NodeManager; false: a simulated node
-	TotalSet         bool // an administrator set SetTotal, which outlives registrations
-	SetTotal         yarn.Resource
-	NodeApplications NodeApplicationSlot // first NodeApplication
-	PendingCleanups  int32               // NodeApplications of applications that have ended
-	Address          string              // from which it registered; empty: unknown
-	// HeartbeatSession and Response belong to the last report that was accepted. Older reports are
-	// refused.
-	HeartbeatSession uint64
-	Response         int32
-	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began, or 0
-	// if the node does not drain.
-	KnownMillis, DrainSinceMillis int64
-	SilentSinceMillis             int64        // when it was last heard, if it has missed heartbeats since; else 0
-	LastHeardMillis               int64        // when a node that sends no heartbeats any more was heard last; see HeardMillis
-	removals                      RemovalsSlot // slot of its Removals; not in snapshots: follows from Removable
-	Label                         LabelSlot    // not in snapshots: follows from LabelledHosts
-}
-
-// Unallocated returns the free resources of the node. They are negative if its total was lowered.
-func (n *Node) Unallocated() yarn.Resource { return n.Total.Sub(n.Allocated) }
-
-func (n *Node) code(c *codec.Coder) {
-	c.NodeID(&n.ID)
-	codec.Slot(c, &n.Host)
-	codec.Slot(c, &n.RackID)
-	c.String(&n.Rack)
-	c.U16(&n.HTTPPort)
-	c.String(&n.Version)
-	codec.Enum(c, &n.State)
-	c.I64(&n.DeadlineMillis)
-	c.String(&n.Report)
-	c.Resource(&n.Total)
-	c.Resource(&n.Allocated)
-	codec.Slot(c, &n.Reservation)
-	codec.Slot(c, &n.Containers)
-	c.I32(&n.Count)
-	codec.Slot(c, &n.ReservationBans)
-	c.I64(&n.Registered)
-	c.I32(&n.PendingCommands)
-	c.Bool(&n.NodeManager)
-	c.Bool(&n.TotalSet)
-	c.Resource(&n.SetTotal)
-	codec.Slot(c, &n.NodeApplications)
-	c.I32(&n.PendingCleanups)
-	c.String(&n.Address)
-	c.U64(&n.HeartbeatSession)
-	c.I32(&n.Response)
-	c.I64(&n.KnownMillis)
-	c.I64(&n.DrainSinceMillis)
-	c.I64(&n.SilentSinceMillis)
-	c.I64(&n.LastHeardMillis)
-}
-
-// Nodes is the table of nodes.
-type Nodes struct {
-	table.Keyed[NodeSlot, Node, *Node]
-	largest largest.Set // of running nodes
-}
-
-// Find returns the slot of a node, which is also its number, or 0 if it is unknown.
-func (t *Nodes) Find(id yarn.NodeID) NodeSlot {
-	return t.Lookup(hashNode(id), func(r *Node) bool { return r.ID == id })
-}
-
-func hashNode(id yarn.NodeID) uint64 { return table.Hash(id.Host) ^ table.Mix(uint64(id.Port)) }
-
-func (n *Node) Hash() uint64          { return hashNode(n.ID) }
-func (n *Node) Same(other *Node) bool { return n.ID == other.ID }
-
-// Next returns the number that the next new node will get.
-func (t *Nodes) Next() NodeSlot { return t.NextSlot() }
 
 var _ = applies((*State).nodeRegistered)
 
@@ -114,7 +15,7 @@ func (s *Cluster) nodeRegistered(e *event.NodeRegistered) error {
 	if (slot == 0 && e.Node != s.Nodes.Next()) || (slot != 0 && slot != e.Node) || e.Total.Negative() {
 		return broken(e, "the node's number is %d, the next one %d", slot, s.Nodes.Next())
 	}
-	host, rack := s.Names.intern(&s.Meta, e.ID.Host), s.Names.intern(&s.Meta, e.Rack)
+	host, rack := s.Names.Intern(&s.Meta, e.ID.Host), s.Names.Intern(&s.Meta, e.Rack)
 	if slot == 0 {
 		slot, _ = s.Nodes.Alloc()
 		s.noteKnown(s.Nodes.Mut(slot), e.ID)
@@ -122,9 +23,9 @@ func (s *Cluster) nodeRegistered(e *event.NodeRegistered) error {
 	}
 	s.changes.node(NodeRegistered, slot)
 	n := s.Nodes.Mut(slot)
-	s.Names.unretain(&s.Meta, n.Host) // of the registration before, if there was one
-	s.Names.unretain(&s.Meta, n.RackID)
-	s.NodeApplications.dropCleanups(&s.Meta, n) // the registration reported what the node still keeps
+	s.Names.Unretain(&s.Meta, n.Host) // of the registration before, if there was one
+	s.Names.Unretain(&s.Meta, n.RackID)
+	s.NodeApplications.DropCleanups(&s.Meta, n) // the registration reported what the node still keeps
 	s.changeCapacity(n, func() {
 		n.Host, n.RackID, n.Rack = host, rack, e.Rack
 		n.HTTPPort, n.Version, n.NodeManager = e.HTTPPort, e.Version, e.NodeManager
@@ -153,110 +54,7 @@ func (s *Cluster) noteKnown(n *Node, id yarn.NodeID) {
 	n.KnownMillis = s.Meta.NowMillis
 }
 
-// noteDrain records when a drain began. A registration does not end a drain: the next event sets
-// the node to decommissioning again.
-func (m *Meta) noteDrain(n *Node) {
-	switch {
-	case n.State != yarn.NodeDecommissioning:
-		n.DrainSinceMillis = 0
-	case n.DrainSinceMillis == 0:
-		n.DrainSinceMillis = m.NowMillis
-		m.fold(uint64(n.DrainSinceMillis))
-	}
-}
-
-var _ = applies(func(s *State, e *event.NodeHeard) error { return s.Nodes.heard(&s.Meta, e) })
-
-func (t *Nodes) heard(m *Meta, e *event.NodeHeard) error {
-	if !t.Has(e.Node) || e.HeartbeatSession == 0 || e.Response < 0 {
-		return broken(e, "no such node, heartbeat session or response")
-	}
-	n := t.Mut(e.Node)
-	n.HeartbeatSession, n.Response = e.HeartbeatSession, e.Response
-	m.fold(uint64(e.Node)<<32 | uint64(uint32(e.Response)))
-	m.fold(e.HeartbeatSession)
-	return nil
-}
-
-// Heard reports whether a node in this state sends heartbeats.
-func (n *Node) Heard() bool {
-	return n.State == yarn.NodeRunning || n.State == yarn.NodeUnhealthy || n.State == yarn.NodeDecommissioning
-}
-
-// Serving reports whether the state of a node allows new containers. A node that was taken back must
-// register first. Use TakesContainers to choose a node.
-func (n *Node) Serving() bool { return n.State == yarn.NodeRunning && n.Report != TakenBack }
-
-// TakesContainers reports whether a node may get containers and reservations now: it serves, and it
-// is not silent. What was allocated on a silent node might never start.
-func (n *Node) TakesContainers() bool { return n.Serving() && !n.Silent() }
-
-// Silent reports whether the node has missed heartbeats. After its expiry interval it is lost.
-func (n *Node) Silent() bool { return n.SilentSinceMillis != 0 }
-
-// SilentMillis returns for how long a silent node was not heard; 0 if it is not silent.
-func (n *Node) SilentMillis(nowMillis int64) int64 {
-	if !n.Silent() {
-		return 0
-	}
-	return max(nowMillis-n.SilentSinceMillis, 0)
-}
-
-// HeardMillis returns when the node was heard last. A node that sends heartbeats and is not silent
-// counts as heard now: its last heartbeat is at most as old as the silence that is allowed, and a
-// heartbeat with nothing new is not in the log.
-func (n *Node) HeardMillis(nowMillis int64) int64 {
-	switch {
-	case !n.Heard():
-		return n.LastHeardMillis
-	case n.Silent():
-		return n.SilentSinceMillis
-	}
-	return nowMillis
-}
-
-// TakenBack is the Report of a node that must register before it takes containers again. The
-// registration clears it.
-const TakenBack = "taken back, registers again"
-
-// Drained reports whether the node can be removed without loss: it has no containers, and no
-// running application needs what it keeps. A NodeManager keeps the output of finished tasks, which
-// other tasks fetch, until the application ends.
-func (n *Node) Drained() bool { return n.Count == 0 && n.NodeApplications == 0 }
-
-// Draining is what a draining node waits for, in YARN's words.
-type Draining string
-
-// The values of Draining.
-const (
-	DrainContainers Draining = "WAIT_CONTAINER" // for its containers to end
-	DrainApps       Draining = "WAIT_APP"       // for applications that ran on the node to end
-	DrainReady      Draining = "READY"          // for its next heartbeat
-	DrainTimeout    Draining = "TIMEOUT"        // for nothing: the deadline has passed
-)
-
-// Draining returns what the node waits for at the given time, or "" if it does not drain.
-func (n *Node) Draining(nowMillis int64) Draining {
-	switch {
-	case n.State != yarn.NodeDecommissioning:
-		return ""
-	case n.DeadlineMillis != 0 && n.DeadlineMillis <= nowMillis:
-		return DrainTimeout
-	case n.Count > 0:
-		return DrainContainers
-	case !n.Drained():
-		return DrainApps
-	}
-	return DrainReady
-}
-
-// DrainMillis returns the time until the deadline of a drain. ok is false if there is no deadline.
-func (n *Node) DrainMillis(nowMillis int64) (left int64, ok bool) {
-	if n.State != yarn.NodeDecommissioning || n.DeadlineMillis == 0 {
-		return 0, false
-	}
-	return max(n.DeadlineMillis-nowMillis, 0), true
-}
+var _ = applies(func(s *State, e *event.NodeHeard) error { return s.Nodes.NodeHeard(&s.Meta, e) })
 
 // changeCapacity calls f, which changes a node's total or state, and updates the sums over usable
 // nodes. A saturated sum has lost its true value, so it is computed again instead of updated.
@@ -271,15 +69,15 @@ func (s *Cluster) changeCapacity(n *Node, f func()) {
 		s.countNode(n, 1)
 	}
 	if again {
-		s.Meta.Cluster = s.Nodes.usableTotal()
+		s.Meta.Cluster = s.Nodes.UsableTotal()
 		s.sumLabels()
 	}
 	if n.State != state || n.Total != total {
 		s.Meta.NodeChanges++
-		s.Nodes.noteSize(n, state == yarn.NodeRunning, total)
+		s.Nodes.NoteSize(n, state == yarn.NodeRunning, total)
 	}
 	s.fold(uint64(n.Host)<<32 | uint64(n.ID.Port)<<8 | uint64(n.State))
-	s.ReservationBans.freeRoomChanged(&s.Meta, n)
+	s.ReservationBans.FreeRoomChanged(&s.Meta, n)
 	s.foldResource(n.Total)
 }
 
@@ -307,21 +105,10 @@ func (s *Cluster) sumLabels() {
 	})
 }
 
-// usableTotal returns the sum of the resources of all usable nodes.
-func (t *Nodes) usableTotal() (total yarn.Resource) {
-	t.Each(func(_ NodeSlot, n *Node) bool {
-		if n.State.Usable() {
-			total = total.Add(n.Total)
-		}
-		return true
-	})
-	return total
-}
-
 // unwrapCluster corrects the sum in a snapshot of an old build, whose sums overflowed: a kind whose
 // sum exceeds int64 gets the largest int64.
 func (s *Cluster) unwrapCluster() {
-	for i, v := range s.Nodes.usableTotal() {
+	for i, v := range s.Nodes.UsableTotal() {
 		if v == math.MaxInt64 {
 			s.Meta.Cluster[i] = v
 		}
@@ -343,13 +130,13 @@ func (s *Cluster) nodeStateChanged(e *event.NodeStateChanged) error {
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
 	})
-	s.Meta.noteDrain(n)
+	s.Meta.NoteDrain(n)
 	if !n.Heard() {
 		n.SilentSinceMillis, n.LastHeardMillis = 0, heard
 		s.fold(uint64(heard))
 	}
-	if !n.takesCommands() {
-		s.NodeApplications.dropCleanups(&s.Meta, n)
+	if !n.TakesCommands() {
+		s.NodeApplications.DropCleanups(&s.Meta, n)
 		s.dropRemovals(n)
 	}
 	return nil
@@ -362,7 +149,7 @@ func (s *Running) nodeResourceChanged(e *event.NodeResourceChanged) error {
 		return broken(e, "no such node, or below zero")
 	}
 	n := s.Nodes.Mut(e.Node)
-	if r := n.Reservation; r != 0 && !s.Versions.fits(s.Reservations.Get(r).Size, e.Total) {
+	if r := n.Reservation; r != 0 && !s.Versions.Fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
 	s.changes.node(NodeChanged, e.Node)
@@ -394,8 +181,8 @@ func (s *Cluster) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	return nil
 }
 
-var nodePart = derived{part: keyedRows(7, "nodes", func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).code),
+var nodePart = derived{part: keyedRows(7, "nodes", func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).Code),
 	links: func(s *State) {
 		s.unwrapCluster()
-		s.Nodes.largest = s.Nodes.findLargest()
+		s.Nodes.Largest = s.Nodes.FindLargest()
 	}, agrees: (*State).checkNodes}

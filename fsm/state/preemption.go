@@ -5,44 +5,8 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Preemption is the warning that a container will be preempted. It exists until it is withdrawn or
-// the container ends.
-type Preemption struct {
-	Reservation                 uint64 // reservation of its node that needs the room; 0: none
-	Queue                       string // path of the leaf that gains; the queue may no longer exist
-	Cause                       yarn.PreemptionCause
-	ToldIn                      int32 // response that delivered the warning to the AM; 0: none yet
-	AskedMillis, DeadlineMillis int64
-	// Under is how much the gaining queue was below its entitlement, Over how much the container's
-	// queue was above its own. Sets is the number of sets of containers that were compared, Cost
-	// the cost of the container's set.
-	Under, Over yarn.Resource
-	Sets        uint32
-	Cost        uint64
-}
-
-// Preempted is what an application has lost by preemption. Size and ResourceSeconds are sums over
-// the preempted containers; Resizes.ResourceSeconds gives the ResourceSeconds of one.
-type Preempted struct {
-	Containers      uint64 // without AMs
-	AMs             uint64
-	Size            yarn.Resource
-	ResourceSeconds yarn.Resource
-}
-
-// Preemptions has the preemption warnings, by the slot of the container.
-type Preemptions struct {
-	table.Table[ContainerSlot, Preemption]
-}
-
-// Losses has what applications have lost by preemption, by the slot of the App.
-type Losses struct {
-	table.Table[AppSlot, Preempted]
-}
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
 // slots. All are on the reservation's node.
@@ -68,20 +32,6 @@ func (s *Running) awaitsPreemption(r *Reservation) bool {
 	return false
 }
 
-// Of returns what an application has lost by preemption.
-func (t *Losses) Of(app AppSlot) Preempted {
-	if !t.Has(app) {
-		return Preempted{}
-	}
-	return *t.Get(app)
-}
-
-// Add returns the sum of two losses.
-func (p Preempted) Add(o Preempted) Preempted {
-	return Preempted{Containers: p.Containers + o.Containers, AMs: p.AMs + o.AMs,
-		Size: p.Size.Add(o.Size), ResourceSeconds: p.ResourceSeconds.Add(o.ResourceSeconds)}
-}
-
 var _ = applies((*State).preemptionAsked)
 
 func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
@@ -94,9 +44,9 @@ func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
 		return broken(e, "it is warned already")
 	case !e.Cause.Known() || e.DeadlineMillis < s.Meta.NowMillis || e.Under.Negative() || e.Over.Negative():
 		return broken(e, "no such cause, a deadline in the past, or a negative amount")
-	case e.Reservation != 0 && !s.Reservations.makesRoom(slot, c, e.Reservation):
+	case e.Reservation != 0 && !s.Reservations.MakesRoom(slot, c, e.Reservation):
 		return broken(e, "its end makes no room for the reservation")
-	case e.Cause == yarn.PreemptLease && !s.Leases.from(slot, e.Reservation):
+	case e.Cause == yarn.PreemptLease && !s.Leases.From(slot, e.Reservation):
 		return broken(e, "the reservation has lent it nothing")
 	}
 	w := s.changeContainer(WarningBegun, slot, c)
@@ -104,7 +54,7 @@ func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
 	*s.Preemptions.Place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
-		s.Containers.addUndelivered(slot, a)
+		s.Containers.AddUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<8 | uint64(e.Cause))
 	s.fold(e.Reservation)
@@ -148,10 +98,10 @@ func (s *Running) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 		s.Reservations.Mut(r).Preempted++
 	}
 	more := Preempted{Containers: uint64(count(!c.AM)), AMs: uint64(count(c.AM)), Size: c.Size, ResourceSeconds: lost}
-	for t := range s.Queues.totals(s.Apps.Get(c.App).Queue) {
+	for t := range s.Queues.Totals(s.Apps.Get(c.App).Queue) {
 		t.Preempted = t.Preempted.Add(more)
 	}
-	p := s.Preempted.ensure(c.App)
+	p := s.Preempted.Ensure(c.App)
 	*p = p.Add(more)
 	s.fold(p.Containers<<32 | p.AMs)
 	s.foldResource(p.ResourceSeconds)
@@ -164,25 +114,6 @@ func (s *Running) releasePreemption(slot ContainerSlot, c *Container, cause yarn
 	s.Preemptions.Release(slot)
 }
 
-// ensure returns an application's Preempted record for writing. It creates the record if there
-// is none.
-func (t *Losses) ensure(app AppSlot) *Preempted {
-	if t.Has(app) {
-		return t.Mut(app)
-	}
-	return t.Place(app)
-}
-
-// deliver stamps a container's warning with the response that delivers it. It returns
-// false if there is no warning, or if an earlier response has delivered it.
-func (t *Preemptions) deliver(slot ContainerSlot, response int32) bool {
-	if !t.Has(slot) || t.Get(slot).ToldIn != 0 {
-		return false
-	}
-	t.Mut(slot).ToldIn = response
-	return true
-}
-
 // redeliverPreemptions makes an AM that registers receive the warnings of all its containers,
 // including those that an earlier AM has received.
 func (s *Running) redeliverPreemptions(a *App) {
@@ -192,39 +123,10 @@ func (s *Running) redeliverPreemptions(a *App) {
 	for slot := range s.Containers.Of(a) {
 		if s.Preemptions.Has(slot) {
 			s.Preemptions.Mut(slot).ToldIn = 0
-			s.Containers.addUndelivered(slot, a)
+			s.Containers.AddUndelivered(slot, a)
 		}
 	}
 }
 
-func (p *Preemption) code(c *codec.Coder) {
-	c.U64(&p.Reservation)
-	c.String(&p.Queue)
-	codec.Enum(c, &p.Cause)
-	c.I32(&p.ToldIn)
-	c.I64(&p.AskedMillis)
-	c.I64(&p.DeadlineMillis)
-	c.Resource(&p.Under)
-	c.Resource(&p.Over)
-	c.U32(&p.Sets)
-	c.U64(&p.Cost)
-}
-
-func (p *Preempted) code(c *codec.Coder) {
-	c.U64(&p.Containers)
-	c.U64(&p.AMs)
-	c.Resource(&p.Size)
-	c.Resource(&p.ResourceSeconds)
-}
-
-func (t *PreemptionTotals) code(c *codec.Coder) {
-	for _, counts := range []*[yarn.MaxCauses]uint64{(*[yarn.MaxCauses]uint64)(&t.Preempted), (*[yarn.MaxCauses]uint64)(&t.Withdrawn), (*[yarn.MaxCauses]uint64)(&t.Unused)} {
-		for i := range counts {
-			c.U64(&counts[i])
-		}
-	}
-	c.Resource(&t.ResourceSeconds)
-}
-
-var preemptionPart = derived{part: rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).code),
+var preemptionPart = derived{part: rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
 	agrees: (*State).checkPreemptions}

@@ -207,7 +207,7 @@ func TestDamagedPreemptionsAreSeen(t *testing.T) {
 		"deadline":            func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).DeadlineMillis = 1 },
 		"amount":              func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Over = gb(-1) },
 		"reservation":         func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Reservation = 9 },
-		"undelivered warning": func(s *State, slot ContainerSlot) { s.Containers.removeUndelivered(slot, s.Apps.Mut(s.Apps.Find(1))) },
+		"undelivered warning": func(s *State, slot ContainerSlot) { s.Containers.RemoveUndelivered(slot, s.Apps.Mut(s.Apps.Find(1))) },
 		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.Place(s.Apps.Find(1)) },
 		"less than nothing lost": func(s *State, _ ContainerSlot) {
 			*s.Preempted.Place(s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}

@@ -3,102 +3,8 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Queue is one queue of the tree, with the sums that are compared with limits. Used, Reserved,
-// Pending, Containers and Runnable cover the whole subtree: Accounts.chain adds to all ancestors.
-// AMUsed, ActiveApps, PendingApps, NonRunnableApps and the fields about users are for leaves only.
-type Queue struct {
-	Path     string
-	Name     string
-	Parent   QueueSlot
-	Children []QueueSlot // in the order of the configuration; replaced whole, never written in place
-	Leaf     bool
-	State    yarn.QueueState
-
-	Used       yarn.Resource // live containers and reservations; kept by charge
-	Reserved   yarn.Resource // the part of Used that is reservations
-	Pending    yarn.Resource // size times count of all outstanding asks; kept by addPending
-	AMUsed     yarn.Resource // AMs of active applications; the AM limit bounds it
-	Containers int64         // live containers and reservations
-
-	// Applications of a leaf by the state of their current attempt; kept by countAttempt.
-	ActiveApps      int32 // activated, and the attempt has not ended
-	PendingApps     int32 // wait for activation
-	NonRunnableApps int32 // held back by a limit on parallel applications
-
-	// Runnable counts active and pending applications in the whole subtree. Limits on parallel
-	// applications bound it.
-	Runnable int32
-
-	// Users of a leaf, as the user limit counts them; kept by changeUser. ActiveUsers have an
-	// activated application and outstanding asks; ActiveUsed is what they use. WaitingUsers have
-	// applications that wait for activation and no activated one.
-	ActiveUsers  int32
-	WaitingUsers int32
-	ActiveUsed   yarn.Resource
-
-	Totals QueueTotals
-}
-
-// Apps returns the number of applications in a leaf.
-func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnableApps }
-
-func (q *Queue) code(c *codec.Coder) {
-	c.String(&q.Path)
-	c.String(&q.Name)
-	codec.Slot(c, &q.Parent)
-	codeSlots(c, &q.Children)
-	c.Bool(&q.Leaf)
-	codec.Enum(c, &q.State)
-	c.Resource(&q.Used)
-	c.Resource(&q.Reserved)
-	c.Resource(&q.Pending)
-	c.Resource(&q.AMUsed)
-	c.I64(&q.Containers)
-	c.I32(&q.ActiveApps)
-	c.I32(&q.PendingApps)
-	c.I32(&q.NonRunnableApps)
-	c.I32(&q.Runnable)
-	c.I32(&q.ActiveUsers)
-	c.I32(&q.WaitingUsers)
-	c.Resource(&q.ActiveUsed)
-	q.Totals.code(c)
-}
-
-// Queues is the table of queues.
-type Queues struct {
-	table.Keyed[QueueSlot, Queue, *Queue]
-}
-
-// Find returns the slot of a queue, or 0 if there is none.
-func (qs *Queues) Find(path string) QueueSlot {
-	return qs.Lookup(table.Hash(path), func(r *Queue) bool { return r.Path == path })
-}
-
-// Root returns the slot of the root queue, or 0 before the first configuration.
-func (qs *Queues) Root() QueueSlot { return qs.Find("root") }
-
-// QueueVersions are the queue configurations that are kept, ascending. A changed list is a new list.
-type QueueVersions []QueueVersion
-
-// Current returns the queue configuration in force, or nil before the first one.
-func (t *QueueVersions) Current() *QueueVersion {
-	if len(*t) == 0 {
-		return nil
-	}
-	return &(*t)[len(*t)-1]
-}
-
-// Kinds returns the resource kinds of the configuration in force.
-func (t *QueueVersions) Kinds() yarn.Kinds {
-	if v := t.Current(); v != nil {
-		return v.Kinds
-	}
-	return yarn.DefaultKinds()
-}
 
 var _ = applies((*State).queuesConfigured)
 
@@ -113,7 +19,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	slots := make([]QueueSlot, 0, len(e.Queues))
 	parents := map[QueueSlot]int{} // looked up by key only
 	for _, d := range e.Queues {
-		slot := s.Queues.define(d)
+		slot := s.Queues.Define(d)
 		if int(slot) < len(keep) {
 			keep[slot] = true
 		}
@@ -134,7 +40,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 		s.Queues.Mut(slot).Children = children[i]
 	}
 	s.dropQueues(keep)
-	s.Versions.add(&s.Meta, e)
+	s.Versions.Add(&s.Meta, e)
 	s.foldQueues(e, slots)
 	return nil
 }
@@ -153,7 +59,7 @@ func (s *Accounts) listedDynamic(e *event.QueuesConfigured) (others []QueueSlot)
 			others = append(others, slot)
 		}
 	}
-	s.DynamicQueues.findNewest()
+	s.DynamicQueues.FindNewest()
 	return others
 }
 
@@ -218,22 +124,6 @@ func (s *Accounts) queuesInUse() []bool {
 	return used
 }
 
-func (qs *Queues) define(d event.QueueDefinition) QueueSlot {
-	slot := qs.Find(d.Path)
-	if slot == 0 {
-		var q *Queue
-		slot, q = qs.Alloc()
-		q.Path = d.Path
-		q.Name = yarn.QueueName(d.Path)
-		qs.Insert(slot)
-	}
-	q := qs.Mut(slot)
-	q.Parent = qs.Find(yarn.ParentQueue(d.Path))
-	q.Leaf = d.Leaf
-	q.State = d.State
-	return slot
-}
-
 // dropQueues removes every queue whose slot is not set in keep. Ended applications of a removed
 // queue keep its path.
 func (s *State) dropQueues(keep []bool) {
@@ -254,15 +144,6 @@ func (s *State) dropQueues(keep []bool) {
 	}
 }
 
-func (t *QueueVersions) add(m *Meta, e *event.QueuesConfigured) {
-	v := QueueVersion{Version: e.Version, Kinds: e.Kinds, Dominant: e.Dominant, AtMillis: m.NowMillis, Author: e.Author, Comment: e.Comment}
-	for _, p := range e.Properties {
-		v.Properties = append(v.Properties, Property(p))
-	}
-	from := max(0, len(*t)+1-maxQueueVersions)
-	*t = append(append(QueueVersions(nil), (*t)[from:]...), v)
-}
-
 var _ = applies((*State).queueStateChanged)
 
 func (s *Accounts) queueStateChanged(e *event.QueueStateChanged) error {
@@ -281,12 +162,9 @@ func (s *Accounts) queueStateChanged(e *event.QueueStateChanged) error {
 	return nil
 }
 
-func (q *Queue) Hash() uint64           { return table.Hash(q.Path) }
-func (q *Queue) Same(other *Queue) bool { return q.Path == other.Path }
-
 // chain calls f on a queue and all its ancestors, for writing.
 func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
-	s.LabelUses.changed |= 1
+	s.LabelUses.Touched |= 1
 	for slot := queue; slot != 0; {
 		q := s.Queues.Mut(slot)
 		f(q)
@@ -294,5 +172,5 @@ func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 	}
 }
 
-var queuePart = derived{part: keyedRows(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).code),
+var queuePart = derived{part: keyedRows(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
 	agrees: (*State).checkTree}

@@ -5,16 +5,10 @@ import (
 	"rmd/yarn"
 )
 
-// ForeignContainer reports whether the container number was given by the ResourceManager from which
-// this cluster took over its applications.
-func (m *Meta) ForeignContainer(number uint64) bool {
-	return number != 0 && number < yarn.ContainerNumber(m.ImportEpoch, 0)
-}
-
 var _ = applies((*State).attemptRecovered)
 
 func (s *Demand) attemptRecovered(e *event.AttemptRecovered) error {
-	slot, a, err := s.Apps.of(e, e.App)
+	slot, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -52,14 +46,14 @@ func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
 	if !s.Recoverable(e.Container) || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).State.Usable() || e.Size.Negative() || e.StartedMillis < 0 || e.StartedMillis > s.Meta.NowMillis {
 		return broken(e, "no such application or node, no container of another ResourceManager, or started in the future")
 	}
-	app, a, err := s.Apps.of(e, e.Container.App)
+	app, a, err := s.Apps.Named(e, e.Container.App)
 	if err != nil {
 		return err
 	}
 	label := s.Nodes.Get(e.Node).Label
 	current := e.Container.Attempt == a.Attempt
 	slot := s.addContainer(app, a, Container{Attempt: e.Container.Attempt, Number: e.Container.Number, Node: e.Node, Key: e.Key, Size: e.Size,
-		Locality: yarn.NodeLocal, AM: current && e.Container.Number == a.MasterNumber, GrantedIn: deliveredEarlier}, label)
+		Locality: yarn.NodeLocal, AM: current && e.Container.Number == a.MasterNumber, GrantedIn: DeliveredEarlier}, label)
 	c := s.Containers.Mut(slot)
 	s.changeContainer(ContainerRecovered, slot, c)
 	c.State, c.Launched, c.AllocatedMillis = yarn.ContainerRunning, true, e.StartedMillis
@@ -73,7 +67,7 @@ func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
 	a.Live++
 	s.charge(a, label, e.Size, yarn.Resource{}, 1)
 	s.occupy(e.Node, slot)
-	s.Queues.tallyAllocated(&s.Meta, a, 0)
+	s.Queues.TallyAllocated(&s.Meta, a, 0)
 	s.foldResource(e.Size)
 	s.fold(uint64(e.StartedMillis))
 	return nil
@@ -82,13 +76,13 @@ func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
 var _ = applies((*State).nodeApplicationRecovered)
 
 func (s *Cluster) nodeApplicationRecovered(e *event.NodeApplicationRecovered) error {
-	app, a, err := s.Apps.of(e, e.App)
+	app, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
 	if a.State.Ended() || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).NodeManager || s.NodeApplications.Find(a.ID, e.Node) != 0 {
 		return broken(e, "it is %s, or the node keeps nothing", a.State)
 	}
-	s.NodeApplications.track(&s.Meta, app, a, e.Node, s.Nodes.Mut(e.Node))
+	s.NodeApplications.Track(&s.Meta, app, a, e.Node, s.Nodes.Mut(e.Node))
 	return nil
 }

@@ -5,39 +5,16 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Removals lists the completed containers that a node may forget: YARN's
-// containersToBeRemovedFromNM. A container is added when its AM has acknowledged the completion, or
-// when the attempt that would have received it has ended. Until then the node answers
-// getContainerStatuses with the container's exit status. A NodeManager reports a completion only
-// once, so the list is replicated: any replica may answer the next heartbeat.
-type Removals struct {
-	Node       NodeSlot
-	First      uint64             // number of Containers[0]; numbers begin at 1
-	Containers []yarn.ContainerID // elements are never overwritten; see writer
-	writer     *writer            // the state that may append in place; not in snapshots
-}
-
-// writer identifies one state in records that forks share. A state may append in place to a slice
-// that it has made, because forks do not read beyond the length that they know. Any other state
-// copies the slice first. Otherwise two states that append to one array would overwrite each
-// other's elements.
-type writer struct{ _ byte } // not empty, so that two writers have different addresses
-
-// MaxRemovals bounds the list of a node. A node keeps the status of a container that was dropped
-// from the list until the application ends.
-const MaxRemovals = 256
 
 // Removals returns the containers that a node may forget, and the number of the first one.
 func (s *Cluster) Removals(node NodeSlot) (first uint64, containers []yarn.ContainerID) {
 	n := s.Nodes.Get(node)
-	if n.removals == 0 {
+	if n.Removals == 0 {
 		return 1, nil
 	}
-	r := s.Removable.Get(n.removals)
+	r := s.Removable.Get(n.Removals)
 	return r.First, r.Containers
 }
 
@@ -46,15 +23,15 @@ func (s *Cluster) Removals(node NodeSlot) (first uint64, containers []yarn.Conta
 // covers all its containers.
 func (s *Cluster) listRemoval(c *Container, a *App) {
 	n := s.Nodes.Get(c.Node)
-	if !n.takesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
+	if !n.TakesCommands() || a.State.Ended() || (c.GrantedIn == 0 && !c.AM) {
 		return
 	}
 	r := s.removalsOf(c.Node)
 	if len(r.Containers) == MaxRemovals {
 		r.Containers, r.First = r.Containers[1:], r.First+1
 	}
-	if r.writer != s.writer {
-		r.Containers, r.writer = slices.Clip(r.Containers), s.writer
+	if r.Writer != s.writer {
+		r.Containers, r.Writer = slices.Clip(r.Containers), s.writer
 	}
 	r.Containers = append(r.Containers, s.Apps.ContainerID(c))
 	s.fold(uint64(c.Node)<<32 | uint64(len(r.Containers)))
@@ -63,22 +40,22 @@ func (s *Cluster) listRemoval(c *Container, a *App) {
 
 // removalsOf returns a node's Removals for writing. It creates the record if there is none.
 func (s *Cluster) removalsOf(node NodeSlot) *Removals {
-	if slot := s.Nodes.Get(node).removals; slot != 0 {
+	if slot := s.Nodes.Get(node).Removals; slot != 0 {
 		return s.Removable.Mut(slot)
 	}
 	slot, r := s.Removable.Alloc()
 	r.Node, r.First = node, 1
-	s.Nodes.Mut(node).removals = slot
+	s.Nodes.Mut(node).Removals = slot
 	return r
 }
 
 // dropRemovals empties the list of a node that has left. When the node registers again, it reports
 // every container that it still knows.
 func (s *Cluster) dropRemovals(n *Node) {
-	if n.removals == 0 {
+	if n.Removals == 0 {
 		return
 	}
-	r := s.Removable.Mut(n.removals)
+	r := s.Removable.Mut(n.Removals)
 	r.First, r.Containers = r.First+uint64(len(r.Containers)), nil
 	s.fold(r.First)
 }
@@ -105,17 +82,11 @@ func (s *Cluster) removalsAcked(e *event.RemovalsAcked) error {
 func (s *Cluster) linkRemovals() {
 	s.Removable.Each(func(slot RemovalsSlot, r *Removals) bool {
 		if s.Nodes.Has(r.Node) {
-			s.Nodes.Mut(r.Node).removals = slot
+			s.Nodes.Mut(r.Node).Removals = slot
 		}
 		return true
 	})
 }
 
-func (r *Removals) code(c *codec.Coder) {
-	codec.Slot(c, &r.Node)
-	c.U64(&r.First)
-	codec.List(c, &r.Containers, func(c *codec.Coder, id *yarn.ContainerID) { c.ContainerID(id) })
-}
-
-var removalPart = derived{part: rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).code),
+var removalPart = derived{part: rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
 	links: (*State).linkRemovals, agrees: (*State).checkRemovals}

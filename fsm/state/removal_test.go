@@ -138,7 +138,7 @@ func TestDamageToRemovalsIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := forgettable(t)
 			apply(t, s, &event.ResponseRecorded{App: 1, Response: 4})
-			spoil(s, s.Removable.Mut(s.Nodes.Get(2).removals))
+			spoil(s, s.Removable.Mut(s.Nodes.Get(2).Removals))
 			if err := s.Check(); !errors.Is(err, ErrInconsistent) {
 				t.Errorf("Check says %v", err)
 			}

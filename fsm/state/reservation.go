@@ -6,102 +6,8 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
-	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Reservation reserves a node for one container of an application that does not fit there yet. It
-// is charged to queues, user and application, but not to the node.
-type Reservation struct {
-	Number     uint64 // r<Number>; also the order of creation
-	App        AppSlot
-	Key        yarn.SchedulerKey
-	Node       NodeSlot
-	Attempt    uint32
-	Container  uint64 // number of the future container, or of the container that it increases
-	Size       yarn.Resource
-	AM         bool
-	MadeMillis int64
-	IncreaseOf ContainerSlot // slot of the container that it makes larger; 0: none; not in snapshots
-	Preempted  uint32        // containers preempted to make room for it
-	Members    uint32        // gang members for which it reserves the node; Size is then 0; 0: no gang
-
-	prevApp, nextApp ReservationSlot
-}
-
-func (r *Reservation) code(c *codec.Coder) {
-	c.U64(&r.Number)
-	codec.Slot(c, &r.App)
-	c.Key(&r.Key)
-	codec.Slot(c, &r.Node)
-	c.U32(&r.Attempt)
-	c.U64(&r.Container)
-	c.Resource(&r.Size)
-	c.Bool(&r.AM)
-	c.I64(&r.MadeMillis)
-	codec.Slot(c, &r.prevApp)
-	codec.Slot(c, &r.nextApp)
-	c.U32(&r.Preempted)
-	c.U32(&r.Members)
-}
-
-// ReservationBan prevents one key from reserving one node until the node's free resources change.
-// Without it, the next pass after an operator's cancellation would make the same reservation again.
-type ReservationBan struct {
-	App  AppSlot
-	Key  yarn.SchedulerKey
-	Next ReservationBanSlot
-}
-
-func (b *ReservationBan) code(c *codec.Coder) {
-	codec.Slot(c, &b.App)
-	c.Key(&b.Key)
-	codec.Slot(c, &b.Next)
-}
-
-// Reservations is the table of reservations.
-type Reservations struct {
-	table.Keyed[ReservationSlot, Reservation, *Reservation]
-}
-
-// ReservationBans is the table of reservation bans.
-type ReservationBans struct {
-	table.Table[ReservationBanSlot, ReservationBan]
-}
-
-// Find returns the slot of a reservation, or 0 if there is none.
-func (t *Reservations) Find(number uint64) ReservationSlot {
-	return t.Lookup(table.Mix(number), func(r *Reservation) bool { return r.Number == number })
-}
-
-func (r *Reservation) Hash() uint64                 { return table.Mix(r.Number) }
-func (r *Reservation) Same(other *Reservation) bool { return r.Number == other.Number }
-
-// Forbids reports whether an operator's cancellation prevents a key from reserving a
-// node.
-func (t *ReservationBans) Forbids(n *Node, app AppSlot, key yarn.SchedulerKey) bool {
-	for slot := n.ReservationBans; slot != 0; {
-		b := t.Get(slot)
-		if b.App == app && b.Key == key {
-			return true
-		}
-		slot = b.Next
-	}
-	return false
-}
-
-// freeRoomChanged removes the reservation bans of a node. The caller has changed the free resources
-// of the node.
-func (t *ReservationBans) freeRoomChanged(m *Meta, n *Node) {
-	for slot := n.ReservationBans; slot != 0; {
-		next := t.Get(slot).Next
-		t.Release(slot)
-		slot = next
-	}
-	n.ReservationBans = 0
-	m.foldResource(n.Allocated)
-}
 
 // dropReservationBans removes the bans of an application that is forgotten, because another
 // application may get its slot. Only operators make bans, so there are few. The nodes are searched
@@ -135,7 +41,7 @@ func (s *Cluster) dropReservationBans(app AppSlot) {
 var _ = applies((*State).reservationMade)
 
 func (s *Running) reservationMade(e *event.ReservationMade) error {
-	app, a, err := s.Apps.of(e, e.App)
+	app, a, err := s.Apps.Named(e, e.App)
 	if err != nil {
 		return err
 	}
@@ -171,7 +77,7 @@ func (s *Accounts) unreservable(n *Node, size yarn.Resource) error {
 		return fmt.Errorf("node %s is %s", n.ID, n.State)
 	case n.Reservation != 0:
 		return fmt.Errorf("node %s is reserved", n.ID)
-	case !s.Versions.fits(size, n.Total) || s.Versions.fits(size, n.Unallocated()):
+	case !s.Versions.Fits(size, n.Total) || s.Versions.Fits(size, n.Unallocated()):
 		return fmt.Errorf("%s, of %s in all %s is free", size, n.Total, n.Unallocated())
 	}
 	return nil
@@ -202,9 +108,9 @@ func (s *Running) renumberReservations() {
 
 func (s *Running) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
 	s.Reservations.Insert(slot)
-	r.nextApp = a.Reservations
+	r.NextApp = a.Reservations
 	if a.Reservations != 0 {
-		s.Reservations.Mut(a.Reservations).prevApp = slot
+		s.Reservations.Mut(a.Reservations).PrevApp = slot
 	}
 	a.Reservations = slot
 	a.Reserving++
@@ -219,18 +125,10 @@ func (s *Running) enterReservation(slot ReservationSlot, r *Reservation, a *App,
 	s.fold(uint64(r.App)<<32 | uint64(ask))
 }
 
-func (t *Reservations) of(e event.Event, number uint64) (ReservationSlot, *Reservation, error) {
-	slot := t.Find(number)
-	if slot == 0 {
-		return 0, nil, broken(e, "no such reservation")
-	}
-	return slot, t.Get(slot), nil
-}
-
 var _ = applies((*State).reservationFulfilled)
 
 func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
-	slot, r, err := s.Reservations.of(e, e.Reservation)
+	slot, r, err := s.Reservations.Named(e, e.Reservation)
 	if err != nil {
 		return err
 	}
@@ -239,7 +137,7 @@ func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
 	}
-	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.Versions.fits(r.Size, n.Unallocated()) {
+	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.Versions.Fits(r.Size, n.Unallocated()) {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
 	if s.awaitsPreemption(r) {
@@ -268,7 +166,7 @@ func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 	}
 	s.occupy(res.Node, c)
 	s.Meta.Fulfilled++
-	s.Queues.tallyAllocated(&s.Meta, a, e.Locality)
+	s.Queues.TallyAllocated(&s.Meta, a, e.Locality)
 	return nil
 }
 
@@ -284,7 +182,7 @@ func (s *Accounts) unreserve(a *App, label LabelSlot, size yarn.Resource) {
 var _ = applies((*State).reservationCancelled)
 
 func (s *Running) reservationCancelled(e *event.ReservationCancelled) error {
-	slot, r, err := s.Reservations.of(e, e.Reservation)
+	slot, r, err := s.Reservations.Named(e, e.Reservation)
 	if err != nil {
 		return err
 	}
@@ -319,13 +217,13 @@ func (s *Running) reservationCancelled(e *event.ReservationCancelled) error {
 // which differ between fulfilment and cancellation.
 func (s *Running) leaveReservation(slot ReservationSlot, a *App) {
 	r := s.Reservations.Mut(slot)
-	if r.prevApp != 0 {
-		s.Reservations.Mut(r.prevApp).nextApp = r.nextApp
+	if r.PrevApp != 0 {
+		s.Reservations.Mut(r.PrevApp).NextApp = r.NextApp
 	} else {
-		a.Reservations = r.nextApp
+		a.Reservations = r.NextApp
 	}
-	if r.nextApp != 0 {
-		s.Reservations.Mut(r.nextApp).prevApp = r.prevApp
+	if r.NextApp != 0 {
+		s.Reservations.Mut(r.NextApp).PrevApp = r.PrevApp
 	}
 	a.Reserving--
 	a.Reserved = a.Reserved.Sub(r.Size)
@@ -338,7 +236,7 @@ func (s *Running) leaveReservation(slot ReservationSlot, a *App) {
 		}
 	}
 	if r.IncreaseOf != 0 {
-		s.Resizes.Mut(s.Containers.Get(r.IncreaseOf).resize).Reservation = 0
+		s.Resizes.Mut(s.Containers.Get(r.IncreaseOf).Resize).Reservation = 0
 	}
 	s.endLeases(r)
 	s.fold(r.Number)

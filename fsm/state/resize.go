@@ -3,75 +3,8 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// Resize records the size changes of a container, asked for or made. It is separate from Container
-// because most containers never have one.
-type Resize struct {
-	Container   ContainerSlot
-	Version     int32           // number of changes made
-	Ask         AskSlot         // the hidden ask for the increase; 0: none
-	Reservation ReservationSlot // of the container's node, for that ask; 0: none
-	// Change is the change that the AM has not acknowledged. DeliveredIn is the response that
-	// delivered it; 0: none yet.
-	Change      yarn.SizeChange
-	DeliveredIn int32
-	// Unacked means that the node has not acknowledged the command to change the size. Unconfirmed
-	// means that the node has not reported the container at its increased size. If the node never
-	// does, the container shrinks back to Confirmed.
-	Unacked     bool
-	Unconfirmed bool
-	Confirmed   yarn.Resource
-	SinceMillis int64 // when the container got its current size
-}
-
-func (r *Resize) code(c *codec.Coder) {
-	codec.Slot(c, &r.Container)
-	c.I32(&r.Version)
-	codec.Slot(c, &r.Ask)
-	codec.Slot(c, &r.Reservation)
-	codec.Enum(c, &r.Change)
-	c.I32(&r.DeliveredIn)
-	c.Bool(&r.Unacked)
-	c.Bool(&r.Unconfirmed)
-	c.Resource(&r.Confirmed)
-	c.I64(&r.SinceMillis)
-}
-
-// Resizes is the table of the size changes of containers.
-type Resizes struct {
-	table.Table[ResizeSlot, Resize]
-}
-
-// Marks of a container's Resize. Container.sizing repeats them, so that a reader of containers need
-// not look up the Resize.
-const (
-	sizeUnacked     = 1 << iota // Resize.Unacked
-	sizeUnconfirmed             // Resize.Unconfirmed
-)
-
-func (r *Resize) marks() uint8 {
-	return uint8(count(r.Unacked)*sizeUnacked | count(r.Unconfirmed)*sizeUnconfirmed)
-}
-
-// Of returns the record of a container's size changes, or nil if its size never changed and no
-// change is asked for.
-func (t *Resizes) Of(c *Container) *Resize {
-	if c.resize == 0 {
-		return nil
-	}
-	return t.Get(c.resize)
-}
-
-// Version returns how often a container's size has changed.
-func (t *Resizes) Version(c *Container) int32 {
-	if r := t.Of(c); r != nil {
-		return r.Version
-	}
-	return 0
-}
 
 // AskFor returns the slot of the ask under a key or, if increaseOf is not 0, of the hidden ask for
 // the increase of that container. It returns 0 if there is none.
@@ -135,39 +68,13 @@ func (s *Running) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	return nil
 }
 
-// addResizeAsk adds a hidden ask for the increase of a container, in the order of askBefore.
+// addResizeAsk adds a hidden ask for the increase of a container, in the order of AskBefore.
 func (s *Running) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.Alloc()
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
-	s.Resizes.ensure(container, c).Ask = slot
+	s.Resizes.Ensure(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
 	return slot
-}
-
-// ensure returns the Resize of a container for writing. It creates the record if there is none.
-func (t *Resizes) ensure(slot ContainerSlot, c *Container) *Resize {
-	if c.resize == 0 {
-		at, r := t.Alloc()
-		*r = Resize{Container: slot, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
-		c.resize = at
-	}
-	return t.Mut(c.resize)
-}
-
-// askBefore reports whether a comes before b in an application's list of asks: asks for new
-// containers first, then by key, then by the container to increase.
-func (t *Containers) askBefore(a, b *Ask) bool {
-	switch {
-	case (a.IncreaseOf == 0) != (b.IncreaseOf == 0):
-		return a.IncreaseOf == 0
-	case a.Key != b.Key || a.IncreaseOf == 0:
-		return a.Key.Less(b.Key)
-	}
-	x, y := t.Get(a.IncreaseOf), t.Get(b.IncreaseOf)
-	if x.Attempt != y.Attempt {
-		return x.Attempt < y.Attempt
-	}
-	return x.Number < y.Number
 }
 
 // leaveResize unlinks a hidden ask that is about to be removed from its Resize, and removes the
@@ -177,11 +84,11 @@ func (s *Demand) leaveResize(k *Ask) {
 		return
 	}
 	c := s.Containers.Mut(k.IncreaseOf)
-	r := s.Resizes.Mut(c.resize)
+	r := s.Resizes.Mut(c.Resize)
 	r.Ask = 0
 	if r.Version == 0 && r.Reservation == 0 {
-		s.Resizes.Release(c.resize)
-		c.resize = 0
+		s.Resizes.Release(c.Resize)
+		c.Resize = 0
 	}
 }
 
@@ -198,7 +105,7 @@ func (s *Cluster) containerIncreased(e *event.ContainerIncreased) error {
 		return broken(e, "nothing is asked for it, or its attempt is in state %d", a.AttemptState)
 	case n.Reservation != 0 || !n.State.Usable():
 		return broken(e, "node %s is %s or reserved", n.ID, n.State)
-	case !s.Versions.fits(s.Asks.Get(ask).Size, n.Unallocated()):
+	case !s.Versions.Fits(s.Asks.Get(ask).Size, n.Unallocated()):
 		return broken(e, "%s does not fit the %s free on %s", s.Asks.Get(ask).Size, n.Unallocated(), n.ID)
 	}
 	more := s.Asks.Get(ask).Size
@@ -240,15 +147,15 @@ func (s *Cluster) containerDecreased(e *event.ContainerDecreased) error {
 func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
 	c := s.Containers.Mut(slot)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.Resizes.ResourceSeconds(c, s.Meta.NowMillis))
-	r, by := s.Resizes.ensure(slot, c), size.Sub(c.Size)
+	r, by := s.Resizes.Ensure(slot, c), size.Sub(c.Size)
 	if change == yarn.SizeDecreased {
-		s.Nodes.setResizeMarks(c, r, true, false)
+		s.Nodes.SetResizeMarks(c, r, true, false)
 		r.Confirmed = size
 	} else {
 		if !r.Unconfirmed {
 			r.Confirmed = c.Size
 		}
-		s.Nodes.setResizeMarks(c, r, r.Unacked, true)
+		s.Nodes.SetResizeMarks(c, r, r.Unacked, true)
 	}
 	s.changeContainer(ContainerResized, slot, c)
 	c.Size = size
@@ -257,22 +164,14 @@ func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, cha
 	a.Used = a.Used.Add(by)
 	n := s.Nodes.Mut(c.Node)
 	n.Allocated = n.Allocated.Add(by)
-	s.ReservationBans.freeRoomChanged(&s.Meta, n)
+	s.ReservationBans.FreeRoomChanged(&s.Meta, n)
 	if a.Open() { // otherwise no AM can receive the change
 		r.Change = change
-		s.Containers.addUndelivered(slot, a)
+		s.Containers.AddUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(r.Version)))
 	s.foldResource(size)
 	s.foldResource(a.ResourceSeconds)
-}
-
-// setResizeMarks sets whether the container's node must acknowledge or confirm its size.
-func (t *Nodes) setResizeMarks(c *Container, r *Resize, unacked, unconfirmed bool) {
-	t.changeCommand(c, func() {
-		r.Unacked, r.Unconfirmed = unacked, unconfirmed
-		c.sizing = r.marks()
-	})
 }
 
 var _ = applies((*State).containerSizeReported)
@@ -284,21 +183,21 @@ func (s *Cluster) containerSizeReported(e *event.ContainerSizeReported) error {
 	if err != nil {
 		return err
 	}
-	if c.sizing&sizeUnconfirmed == 0 || e.Size.Negative() {
+	if c.Sizing&SizeUnconfirmed == 0 || e.Size.Negative() {
 		return broken(e, "its node need not confirm a size")
 	}
-	r := s.Resizes.Mut(c.resize)
+	r := s.Resizes.Mut(c.Resize)
 	switch {
 	case e.Size == c.Size:
-		s.Nodes.setResizeMarks(c, r, r.Unacked, false)
+		s.Nodes.SetResizeMarks(c, r, r.Unacked, false)
 		r.Confirmed = c.Size
 	case e.Size.Within(c.Size):
 		r.Confirmed = yarn.ComponentMax(r.Confirmed, e.Size)
 	default:
-		s.Nodes.setResizeMarks(c, r, true, false)
+		s.Nodes.SetResizeMarks(c, r, true, false)
 		r.Confirmed = c.Size
 	}
-	s.fold(uint64(slot)<<8 | uint64(c.sizing))
+	s.fold(uint64(slot)<<8 | uint64(c.Sizing))
 	s.foldResource(r.Confirmed)
 	return nil
 }
@@ -310,11 +209,11 @@ func (s *Cluster) resizeAcked(e *event.ResizeAcked) error {
 	if err != nil {
 		return err
 	}
-	if c.sizing&sizeUnacked == 0 || s.Resizes.Get(c.resize).Version != e.Version {
+	if c.Sizing&SizeUnacked == 0 || s.Resizes.Get(c.Resize).Version != e.Version {
 		return broken(e, "its node has no command for version %d", e.Version)
 	}
-	r := s.Resizes.Mut(c.resize)
-	s.Nodes.setResizeMarks(c, r, false, r.Unconfirmed)
+	r := s.Resizes.Mut(c.Resize)
+	s.Nodes.SetResizeMarks(c, r, false, r.Unconfirmed)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Version)))
 	return nil
 }
@@ -342,69 +241,29 @@ func (s *Running) resizeReserved(e *event.ResizeReserved) error {
 	slot, r := s.Reservations.Alloc()
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,
 		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, IncreaseOf: container}
-	s.Resizes.Mut(c.resize).Reservation = slot
+	s.Resizes.Mut(c.Resize).Reservation = slot
 	s.changeReservation(ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	return nil
 }
 
-// reserved reports whether the container's node is reserved for its increase. The
-// reservation must end before the container does.
-func (t *Resizes) reserved(c *Container) bool {
-	r := t.Of(c)
-	return r != nil && r.Reservation != 0
-}
-
 // endResize removes the hidden ask of a container that ends, and the size change that its AM and
 // its node have not received.
 func (s *Demand) endResize(c *Container) {
-	if c.resize == 0 {
+	if c.Resize == 0 {
 		return
 	}
-	if ask := s.Resizes.Get(c.resize).Ask; ask != 0 {
+	if ask := s.Resizes.Get(c.Resize).Ask; ask != 0 {
 		a := s.Apps.Mut(c.App)
 		s.setAsk(ask, a, 0, s.Asks.Get(ask).Size)
 		s.dropAskIfIdle(ask, a)
 	}
-	if c.resize == 0 {
+	if c.Resize == 0 {
 		return
 	}
-	r := s.Resizes.Mut(c.resize)
-	r.Unacked, r.Unconfirmed, c.sizing = false, false, 0
+	r := s.Resizes.Mut(c.Resize)
+	r.Unacked, r.Unconfirmed, c.Sizing = false, false, 0
 	r.Change, r.DeliveredIn = yarn.SizeKept, 0
-}
-
-// deliver stamps a size change with the response that delivers it. It returns false if there
-// is no change, or if an earlier response has delivered it.
-func (t *Resizes) deliver(c *Container, response int32) bool {
-	if c.resize == 0 || t.Get(c.resize).Change == yarn.SizeKept {
-		return false
-	}
-	r := t.Mut(c.resize)
-	if r.DeliveredIn == 0 {
-		r.DeliveredIn = response
-		return true
-	}
-	r.Change, r.DeliveredIn = yarn.SizeKept, 0
-	return false
-}
-
-// redeliver lets a size change be delivered again after a resync. It returns false if there
-// is no change.
-func (t *Resizes) redeliver(c *Container) bool {
-	if c.resize == 0 || t.Get(c.resize).Change == yarn.SizeKept {
-		return false
-	}
-	t.Mut(c.resize).DeliveredIn = 0
-	return true
-}
-
-// forgetChange removes the size change that an ended attempt has not received.
-func (t *Resizes) forgetChange(c *Container) {
-	if c.resize != 0 && t.Get(c.resize).Change != yarn.SizeKept {
-		r := t.Mut(c.resize)
-		r.Change, r.DeliveredIn = yarn.SizeKept, 0
-	}
 }
 
 // linkResizes sets the fields of containers, asks and reservations that follow from Resizes, in a
@@ -413,7 +272,7 @@ func (s *Running) linkResizes() {
 	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
 		if s.Containers.Has(r.Container) {
 			c := s.Containers.Mut(r.Container)
-			c.resize, c.sizing = slot, r.marks()
+			c.Resize, c.Sizing = slot, r.Marks()
 		}
 		if s.Asks.Has(r.Ask) {
 			s.Asks.Mut(r.Ask).IncreaseOf = r.Container
@@ -425,5 +284,5 @@ func (s *Running) linkResizes() {
 	})
 }
 
-var resizePart = derived{part: rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).code),
+var resizePart = derived{part: rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
 	links: (*State).linkResizes, agrees: (*State).checkResizes}

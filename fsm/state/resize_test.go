@@ -48,7 +48,7 @@ func TestResizeLedgerSums(t *testing.T) {
 		t.Errorf("told in %d", r.DeliveredIn)
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerSizeReported{Container: ref(1, 1), Size: gb(7)})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resizes.Of(c).Change != yarn.SizeKept {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resizes.Of(c).Change != yarn.SizeKept {
 		t.Errorf("told and confirmed: %+v", c)
 	}
 	apply(t, s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(3)})
@@ -160,11 +160,11 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		"no reservation":       func(s *State, r *Resize, c *Container) { r.Reservation = 0 },
 		"unknown reservation":  func(s *State, r *Resize, c *Container) { r.Reservation = 99 },
 		"unknown container":    func(s *State, r *Resize, c *Container) { r.Container = 99 },
-		"marks":                func(s *State, r *Resize, c *Container) { c.sizing = sizeUnacked },
+		"marks":                func(s *State, r *Resize, c *Container) { c.Sizing = SizeUnacked },
 		"told nobody":          func(s *State, r *Resize, c *Container) { r.Change = yarn.SizeIncreased },
 		"told without change":  func(s *State, r *Resize, c *Container) { r.DeliveredIn = 3 },
 		"negative version":     func(s *State, r *Resize, c *Container) { r.Version = -1 },
-		"container's resize":   func(s *State, r *Resize, c *Container) { c.resize = 0 },
+		"container's resize":   func(s *State, r *Resize, c *Container) { c.Resize = 0 },
 		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.Mut(r.Ask).IncreaseOf = s.Container(ref(2, 1)) },
 		"reservation's number": func(s *State, r *Resize, c *Container) { s.Reservations.Mut(r.Reservation).Container = 7 },
 		"resize of an ended": func(s *State, r *Resize, c *Container) {
@@ -175,7 +175,7 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		s := crowded(t)
 		apply(t, s, ask(2, k2, 1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
 		c := s.Containers.Mut(s.Container(ref(1, 1)))
-		spoil(s, s.Resizes.Mut(c.resize), c)
+		spoil(s, s.Resizes.Mut(c.Resize), c)
 		if s.Check() == nil {
 			t.Errorf("%s is not seen", name)
 		}

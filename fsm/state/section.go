@@ -156,20 +156,20 @@ func more[S table.Slot, T any](id uint8, name string, of func(s *State) *table.T
 // part that is not here would be missing in snapshots and shared by forks.
 var parts = []part{
 	metaPart,
-	single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.code(c) }),
-	single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.code(c) }),
+	single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.Code(c) }),
+	single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.Code(c) }),
 	namePart,
 	queuePart,
 	userPart,
 	nodePart,
 	appPart,
-	rows(9, "asks", func(s *State) *table.Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).code),
+	rows(9, "asks", func(s *State) *table.Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).Code),
 	locationPart,
 	containerPart,
 	rows(12, "diagnostics", func(s *State) *table.Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }),
-	keyedRows(13, "reservations", func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).code),
-	rows(14, "reservation-bans", func(s *State) *table.Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).code),
-	keyedRows(15, "requests", func(s *State) *table.Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).code),
+	keyedRows(13, "reservations", func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).Code),
+	rows(14, "reservation-bans", func(s *State) *table.Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).Code),
+	keyedRows(15, "requests", func(s *State) *table.Keyed[RequestSlot, Request, *Request] { return &s.Requests.Keyed }, (*Request).Code),
 	attemptPart,
 	nodeApplicationPart,
 	delegationPart,
@@ -179,22 +179,22 @@ var parts = []part{
 	resizePart,
 	removalPart,
 	auditPart,
-	keyedRows(25, "labels", func(s *State) *table.Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).code),
+	keyedRows(25, "labels", func(s *State) *table.Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).Code),
 	labelledHostPart,
 	labelUsePart,
 	rows(28, "labelled-containers", func(s *State) *table.Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }),
 	preemptionPart,
-	rows(30, "preempted", func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).code),
-	single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.code(c) }),
-	rows(32, "lengths", func(s *State) *table.Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).code),
+	rows(30, "preempted", func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).Code),
+	single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.Code(c) }),
+	rows(32, "lengths", func(s *State) *table.Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).Code),
 	placementPart,
 	dynamicQueuePart,
 	gangPart,
 	leasePart,
 	formerQueuePart,
-	rows(38, "large-containers", func(s *State) *table.Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).code),
+	rows(38, "large-containers", func(s *State) *table.Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).Code),
 	avoidedPart,
-	rows(40, "debts", func(s *State) *table.Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).code),
+	rows(40, "debts", func(s *State) *table.Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).Code),
 	appTokens,
 }
 
@@ -220,68 +220,4 @@ func (s *State) Reindex() error {
 		p.link(s)
 	}
 	return s.Check()
-}
-
-func codeStrings(c *codec.Coder, v *[]string) {
-	codec.List(c, v, func(c *codec.Coder, s *string) { c.String(s) })
-}
-
-func codeSlots[S table.Slot](c *codec.Coder, v *[]S) {
-	codec.List(c, v, func(c *codec.Coder, s *S) { codec.Slot(c, s) })
-}
-
-func (m *Meta) code(c *codec.Coder) {
-	c.String(&m.ClusterID)
-	c.I64(&m.ClusterTimestamp)
-	c.U32(&m.Epoch)
-	c.U32(&m.Level)
-	c.I64(&m.NowMillis)
-	c.U32(&m.NextApp)
-	c.U64(&m.NextReservation)
-	c.Resource(&m.Cluster)
-	c.I32(&m.UsableNodes)
-	c.I32(&m.EndedApps)
-	codec.Slot(c, &m.OldestRequest)
-	codec.Slot(c, &m.NewestRequest)
-	c.U64(&m.Made)
-	c.U64(&m.Fulfilled)
-	for i := range m.Cancelled {
-		c.U64(&m.Cancelled[i])
-	}
-	c.U64(&m.Allocated)
-	c.U64(&m.Completed)
-	c.U64(&m.Digest)
-	for i := range m.Keys {
-		m.Keys[i].code(c)
-	}
-	c.I32(&m.NextKey)
-	c.U32(&m.NextToken)
-	c.U64(&m.NodeChanges)
-	c.U64(&m.Submitted)
-	c.U32(&m.ImportEpoch)
-}
-
-func (t *QueueVersions) code(c *codec.Coder) {
-	codec.List(c, (*[]QueueVersion)(t), func(c *codec.Coder, v *QueueVersion) {
-		c.U64(&v.Version)
-		codec.List(c, &v.Properties, func(c *codec.Coder, p *Property) {
-			c.String(&p.Name)
-			c.String(&p.Value)
-		})
-		codeStrings(c, (*[]string)(&v.Kinds))
-		c.Bool(&v.Dominant)
-		c.I64(&v.AtMillis)
-		c.String(&v.Author)
-		c.String(&v.Comment)
-	})
-}
-
-func (j *JoinTokens) code(c *codec.Coder) {
-	codec.List(c, (*[]JoinToken)(j), func(c *codec.Coder, t *JoinToken) {
-		c.Raw(&t.Hash)
-		c.Bool(&t.Voter)
-		c.I64(&t.ExpiresMillis)
-		c.String(&t.CreatedBy)
-		c.String(&t.UsedBy)
-	})
 }

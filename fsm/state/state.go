@@ -2,21 +2,13 @@ package state
 
 import (
 	"fmt"
-	"math/bits"
 
 	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
 	"rmd/fsm/state/index"
+	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
-)
-
-// Limits of remembered requests and queue configurations. Age is measured on the log's clock, so
-// that every replica forgets the same requests.
-const (
-	MaxRequests       = 100_000
-	RequestKeepMillis = 24 * 60 * 60 * 1000
-	maxQueueVersions  = 100
 )
 
 // State is the whole replicated state. Its tables, slices and Meta are in snapshots; parts lists
@@ -66,7 +58,7 @@ type Cluster struct {
 	LabelledHosts    LabelledHosts
 	Hosts            HostLists // replaced whole
 
-	writer *writer
+	writer *Writer
 }
 
 // Demand is what applications have and ask for, and what the last event did to them.
@@ -100,9 +92,9 @@ type Accounts struct {
 
 // New returns the empty state of a cluster that is not initialized yet.
 func New() *State {
-	s := &State{Audit: newAudit()}
-	s.writer = new(writer)
-	s.Locations.index = index.New[LocationSlot]()
+	s := &State{Audit: record.NewAudit()}
+	s.writer = new(Writer)
+	s.Locations.Index = index.New[LocationSlot]()
 	for _, p := range parts {
 		p.init(s)
 	}
@@ -114,8 +106,8 @@ func New() *State {
 func (s *State) Fork() *State {
 	f := new(State)
 	*f = *s
-	f.writer, f.changes, f.LabelUses.changed = new(writer), nil, 0
-	f.Locations.index = s.Locations.index.Fork()
+	f.writer, f.changes, f.LabelUses.Touched = new(Writer), nil, 0
+	f.Locations.Index = s.Locations.Index.Fork()
 	for _, p := range parts {
 		p.fork(s, f)
 	}
@@ -126,42 +118,17 @@ func (s *State) Fork() *State {
 // so equal digests at one index mean equal histories and equal effects.
 func (s *State) Digest() uint64 { return s.Meta.Digest }
 
-func (s *Accounts) fold(v uint64)                { s.Meta.fold(v) }
-func (s *Accounts) foldResource(r yarn.Resource) { s.Meta.foldResource(r) }
-
-// fold folds a number into the digest.
-func (m *Meta) fold(v uint64) {
-	hi, lo := bits.Mul64(m.Digest^v, 0x9e3779b97f4a7c15)
-	m.Digest = bits.RotateLeft64(hi^lo, 23) + 0xd1b54a32d192ed03
-}
-
-func (m *Meta) foldResource(r yarn.Resource) {
-	h := uint64(0)
-	for _, v := range r {
-		h = h*0x9e3779b97f4a7c15 + uint64(v)
-	}
-	m.fold(h)
-}
-
-// BrokenError means that an event does not fit the state, because of a bug in the code that emitted
-// it. The event has not changed the state.
-type BrokenError struct {
-	Event event.Event
-	Why   string
-}
-
-func (e *BrokenError) Error() string {
-	return fmt.Sprintf("event %s does not follow from the state: %s", event.Describe(e.Event), e.Why)
-}
+func (s *Accounts) fold(v uint64)                { s.Meta.Fold(v) }
+func (s *Accounts) foldResource(r yarn.Resource) { s.Meta.FoldResource(r) }
 
 func broken(e event.Event, format string, args ...any) error {
-	return &BrokenError{Event: e, Why: fmt.Sprintf(format, args...)}
+	return record.Broken(e, format, args...)
 }
 
 // Apply applies one event. If the event does not fit the state, Apply returns a BrokenError and
 // leaves the state unchanged.
 func (s *State) Apply(e event.Event) error {
-	s.changes, s.LabelUses.changed = s.changes[:0], 0
+	s.changes, s.LabelUses.Touched = s.changes[:0], 0
 	if l, ok := e.(event.Later); ok && s.Meta.Level < l.Since() {
 		return broken(e, "the feature level is %d", s.Meta.Level)
 	}

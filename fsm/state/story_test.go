@@ -242,10 +242,10 @@ func TestTreeOfQueues(t *testing.T) {
 // TestOldConfigurationsAreForgotten checks that the number of queue configurations is bounded.
 func TestOldConfigurationsAreForgotten(t *testing.T) {
 	s := world(t)
-	for v := uint64(2); v < maxQueueVersions+20; v++ {
+	for v := uint64(2); v < MaxQueueVersions+20; v++ {
 		apply(t, s, tree(v, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")))
 	}
-	if n := len(s.Versions); n != maxQueueVersions || s.Versions.Current().Version != maxQueueVersions+19 {
+	if n := len(s.Versions); n != MaxQueueVersions || s.Versions.Current().Version != MaxQueueVersions+19 {
 		t.Errorf("%d versions, the last is %d", n, s.Versions.Current().Version)
 	}
 }

@@ -3,60 +3,8 @@ package state
 import (
 	"rmd/fsm/state/table"
 	"rmd/internal/boolint"
-	"rmd/internal/codec"
 	"rmd/yarn"
 )
-
-// User is one user's share of one leaf. It exists while the user has applications there that have
-// not ended. Its fields are sums over these applications.
-type User struct {
-	Queue  QueueSlot
-	Name   NameSlot
-	Used   yarn.Resource // live containers and reservations; kept by charge
-	AMUsed yarn.Resource // AMs of active applications
-	Apps   int32         // applications that have not ended; kept by joinUser and leaveUser
-	Active int32         // applications that are active, as Queue.ActiveApps
-	// Pending counts applications that wait for activation. Demanding counts those with outstanding
-	// asks, activated or not.
-	Pending   int32
-	Demanding int32
-}
-
-// IsActive reports whether the user counts as active in the user limit.
-func (u *User) IsActive() bool { return u.Demanding > 0 && u.Active > 0 }
-
-// IsWaiting reports whether the user has applications that wait for activation, and no active one.
-func (u *User) IsWaiting() bool { return u.Active == 0 && u.Pending > 0 }
-
-func (u *User) code(c *codec.Coder) {
-	codec.Slot(c, &u.Queue)
-	codec.Slot(c, &u.Name)
-	c.Resource(&u.Used)
-	c.Resource(&u.AMUsed)
-	c.I32(&u.Apps)
-	c.I32(&u.Active)
-	c.I32(&u.Pending)
-	c.I32(&u.Demanding)
-}
-
-// Users is the table of the users of leaves.
-type Users struct {
-	table.Keyed[UserSlot, User, *User]
-}
-
-// Find returns the slot of a user of a leaf, or 0 if there is none.
-func (t *Users) Find(queue QueueSlot, name NameSlot) UserSlot {
-	return t.Lookup(hashUser(queue, name), func(u *User) bool {
-		return u.Queue == queue && u.Name == name
-	})
-}
-
-func hashUser(queue QueueSlot, name NameSlot) uint64 {
-	return table.Mix(uint64(queue)<<32 | uint64(name))
-}
-
-func (u *User) Hash() uint64          { return hashUser(u.Queue, u.Name) }
-func (u *User) Same(other *User) bool { return u.Queue == other.Queue && u.Name == other.Name }
 
 // joinUser adds one application to a user of a leaf and returns the user's slot. It creates the
 // user if needed.
@@ -65,9 +13,9 @@ func (s *Accounts) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 	if slot == 0 {
 		var u *User
 		slot, u = s.Users.Alloc()
-		u.Queue, u.Name = queue, s.Names.retain(name)
+		u.Queue, u.Name = queue, s.Names.Retain(name)
 		s.Users.Insert(slot)
-		s.DynamicQueues.countUsers(&s.Meta, queue, 1)
+		s.DynamicQueues.CountUsers(&s.Meta, queue, 1)
 	}
 	s.Users.Mut(slot).Apps++
 	return slot
@@ -78,8 +26,8 @@ func (s *Accounts) leaveUser(slot UserSlot) {
 	u := s.Users.Mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
-		s.DynamicQueues.countUsers(&s.Meta, u.Queue, -1)
-		s.Names.unretain(&s.Meta, u.Name)
+		s.DynamicQueues.CountUsers(&s.Meta, u.Queue, -1)
+		s.Names.Unretain(&s.Meta, u.Name)
 		s.Users.Release(slot)
 	}
 }
@@ -126,5 +74,5 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 	s.foldResource(s.Queues.Get(a.Queue).Used)
 }
 
-var userPart = derived{part: keyedRows(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).code),
+var userPart = derived{part: keyedRows(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
 	agrees: (*State).checkUsers}

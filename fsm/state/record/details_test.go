@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
 	"rmd/yarn"
 )
 
@@ -30,7 +29,7 @@ func TestDetails(t *testing.T) {
 		if got := a.Details(); !reflect.DeepEqual(got, d) {
 			t.Fatalf("%+v, not %+v", got, d)
 		}
-		a.changeDetails(func(d *AppDetails) { d.Host = "another" })
+		a.ChangeDetails(func(d *AppDetails) { d.Host = "another" })
 		if d.Host = "another"; !reflect.DeepEqual(a.Details(), d) {
 			t.Fatalf("changed: %+v, not %+v", a.Details(), d)
 		}

@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"iter"
@@ -10,15 +10,15 @@ import (
 // the slot of the next, and of the previous one where records leave from the middle:
 //
 //	owner    first record      next, order                    kept by
-//	App      Asks              Ask.Next, askBefore            ask.go, resize.go
+//	App      Asks              Ask.Next, AskBefore            ask.go, resize.go
 //	Ask      Locations         Location.Next, newest first    location.go
-//	App      Containers        nextApp, newest first          container.go
-//	Node     Containers        nextNode, newest first         container.go: occupy, vacate
-//	App      Undelivered       nextUndelivered, newest first  container.go, attempt.go: deliver
-//	App      Reservations      nextApp, newest first          reservation.go
+//	App      Containers        NextApp, newest first          container.go
+//	Node     Containers        NextNode, newest first         container.go: occupy, vacate
+//	App      Undelivered       NextUndelivered, newest first  container.go, attempt.go: deliver
+//	App      Reservations      NextApp, newest first          reservation.go
 //	App      History           Attempt.Next, newest first     master.go: record
-//	App      NodeApplications  nextApp, newest first          nodeapplication.go
-//	Node     NodeApplications  nextNode, newest first         nodeapplication.go
+//	App      NodeApplications  NextApp, newest first          nodeapplication.go
+//	Node     NodeApplications  NextNode, newest first         nodeapplication.go
 //	Node     ReservationBans   ReservationBan.Next, newest    reservation.go
 //	Meta     OldestRequest     Request.Next, oldest first     request.go
 
@@ -34,23 +34,23 @@ func (t *Locations) Of(k *Ask) iter.Seq2[LocationSlot, *Location] {
 
 // Of returns an application's containers that are not freed, newest first.
 func (t *Containers) Of(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return table.List(&t.Table, a.Containers, func(c *Container) ContainerSlot { return c.nextApp })
+	return table.List(&t.Table, a.Containers, func(c *Container) ContainerSlot { return c.NextApp })
 }
 
 // On returns the containers that use a node, newest first.
 func (t *Containers) On(n *Node) iter.Seq2[ContainerSlot, *Container] {
-	return table.List(&t.Table, n.Containers, func(c *Container) ContainerSlot { return c.nextNode })
+	return table.List(&t.Table, n.Containers, func(c *Container) ContainerSlot { return c.NextNode })
 }
 
 // UndeliveredTo returns the containers about which an application's AM must receive, or
 // acknowledge, something, newest first.
 func (t *Containers) UndeliveredTo(a *App) iter.Seq2[ContainerSlot, *Container] {
-	return table.List(&t.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.nextUndelivered })
+	return table.List(&t.Table, a.Undelivered, func(c *Container) ContainerSlot { return c.NextUndelivered })
 }
 
 // Of returns an application's reservations, newest first.
 func (t *Reservations) Of(a *App) iter.Seq2[ReservationSlot, *Reservation] {
-	return table.List(&t.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.nextApp })
+	return table.List(&t.Table, a.Reservations, func(r *Reservation) ReservationSlot { return r.NextApp })
 }
 
 // Of returns an application's ended attempts, newest first.

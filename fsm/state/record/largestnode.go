@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"rmd/fsm/state/largest"
@@ -11,26 +11,26 @@ import (
 //
 // Source: Hadoop 3.4.2, ClusterNodeTracker.getMaxAllowedAllocation.
 func (t *Nodes) MaximumAllocation(configured yarn.Resource) yarn.Resource {
-	if t.largest.Count == 0 {
+	if t.Largest.Count == 0 {
 		return configured
 	}
-	return yarn.ComponentMin(configured, t.largest.Most)
+	return yarn.ComponentMin(configured, t.Largest.Most)
 }
 
-// noteSize updates the largest node after a node's state or total has changed. running and total are
+// NoteSize updates the largest node after a node's state or total has changed. running and total are
 // those from before.
-func (t *Nodes) noteSize(n *Node, running bool, total yarn.Resource) {
-	if running && !t.largest.Remove(total) {
-		t.largest = t.findLargest()
+func (t *Nodes) NoteSize(n *Node, running bool, total yarn.Resource) {
+	if running && !t.Largest.Remove(total) {
+		t.Largest = t.FindLargest()
 		return
 	}
 	if n.State == yarn.NodeRunning {
-		t.largest.Add(n.Total)
+		t.Largest.Add(n.Total)
 	}
 }
 
-// findLargest computes the largest node from all nodes.
-func (t *Nodes) findLargest() (l largest.Set) {
+// FindLargest computes the largest node from all nodes.
+func (t *Nodes) FindLargest() (l largest.Set) {
 	t.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State == yarn.NodeRunning {
 			l.Add(n.Total)

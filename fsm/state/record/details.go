@@ -1,4 +1,4 @@
-package state
+package record
 
 import (
 	"encoding/binary"
@@ -113,7 +113,7 @@ func (a *App) Details() AppDetails { return a.details.unpack() }
 // DefaultLabel returns the label of asks that name none. It is empty if the queue's default label
 // applies, and yarn.NoLabel if such asks want nodes without a label.
 func (a *App) DefaultLabel() string {
-	if !a.labelled {
+	if !a.Labelled {
 		return ""
 	}
 	return a.Details().Label
@@ -126,9 +126,16 @@ func (a *App) Apart() (App, AppDetails) {
 	return bare, a.Details()
 }
 
-// changeDetails decodes the details, calls change, and encodes them again.
-func (a *App) changeDetails(change func(d *AppDetails)) {
+// SetDetails sets the seldom read fields, and the fields that follow from them.
+func (a *App) SetDetails(d AppDetails) {
+	a.details, a.NameHash, a.declaredMillis = pack(d), hashOfAppName(d.Name), declaredLifetime(d.Tags)
+	a.Labelled = d.Label != "" || d.AMLabel != ""
+}
+
+// ChangeDetails decodes the details, calls change, and encodes them again. The name and the tags of an
+// application never change.
+func (a *App) ChangeDetails(change func(d *AppDetails)) {
 	d := a.Details()
 	change(&d)
-	a.details = pack(d)
+	a.details, a.Labelled = pack(d), d.Label != "" || d.AMLabel != ""
 }

@@ -1,8 +1,6 @@
-package state
+package record
 
-import (
-	"rmd/yarn"
-)
+import "rmd/yarn"
 
 // The slots of the tables. A name is a host, a rack or a user; each record with its slot counts as a
 // reference to it, see name.go.
