@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -146,4 +147,4 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 }
 
 var appPart = derived{part: keyedRows(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
-	agrees: (*State).checkApps}
+	agrees: agrees((*check.Tables).CheckApps)}

@@ -1,9 +1,9 @@
 package state
 
 import (
-	"fmt"
 	"slices"
 
+	"rmd/fsm/state/check"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -39,17 +39,5 @@ func (s *Running) noteEnd(c *Container, exit int32) {
 	s.fold(uint64(v.UntilMillis))
 }
 
-func (s *State) checkAvoided() error {
-	if len(s.Avoided) > AvoidedMax {
-		return fmt.Errorf("%d nodes are avoided, the most is %d", len(s.Avoided), AvoidedMax)
-	}
-	for i, v := range s.Avoided {
-		if !s.Nodes.Has(v.Node) || i > 0 && v.UntilMillis < s.Avoided[i-1].UntilMillis {
-			return fmt.Errorf("application %d avoids node %d, which is not there or out of order", v.App, v.Node)
-		}
-	}
-	return nil
-}
-
 var avoidedPart = derived{part: single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
-	agrees: (*State).checkAvoided}
+	agrees: agrees((*check.Tables).CheckAvoided)}

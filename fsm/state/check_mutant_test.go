@@ -56,12 +56,12 @@ func TestDanglingReferencesAreSeen(t *testing.T) {
 			near := ask(1, k1, 5, 3)
 			near.Name, near.Count = "h1", 1
 			apply(t, s, near)
-			if err := s.checkReferences(); err != nil {
+			if err := s.tables().CheckReferences(); err != nil {
 				t.Fatalf("before: %v", err)
 			}
 			spoil(s)
-			if err := s.checkReferences(); err == nil || !strings.Contains(err.Error(), "not there") {
-				t.Errorf("checkReferences says %v", err)
+			if err := s.tables().CheckReferences(); err == nil || !strings.Contains(err.Error(), "not there") {
+				t.Errorf("CheckReferences says %v", err)
 			}
 		})
 	}

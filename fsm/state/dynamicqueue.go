@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -38,16 +39,12 @@ func (s *Demand) queueCreated(e *event.QueueCreated) error {
 	d := s.DynamicQueues.Place(slot)
 	s.DynamicQueues.Newest++
 	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.Newest, s.Meta.NowMillis, s.Meta.IdleNow()
-	s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
 	s.changes.add(QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
 	s.fold(s.Queues.HashOf(slot))
 	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
 	return nil
-}
-
-func (s *Accounts) hashOfDynamic(slot QueueSlot) uint64 {
-	return table.Mix(s.Queues.HashOf(slot) + uint64(count(s.DynamicQueues.Get(slot).Active)))
 }
 
 var _ = applies((*State).queuesActivated)
@@ -72,10 +69,10 @@ func (s *Demand) queuesActivated(e *event.QueuesActivated) error {
 	}
 	s.changes.add(QueuesChanged)
 	for _, slot := range slots {
-		s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
+		s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
 		d := s.DynamicQueues.Mut(slot)
 		d.Active = !d.Active
-		s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
+		s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
 		s.fold(uint64(slot)<<1 | uint64(count(d.Active)))
 	}
 	return nil
@@ -134,7 +131,7 @@ func (s *State) removeDynamic(gone []bool) {
 // endDynamic removes the DynamicQueue of a queue, because the queue is removed or the configuration
 // now lists it. The caller must call FindNewest afterwards.
 func (s *Accounts) endDynamic(slot QueueSlot) {
-	s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
+	s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
 	s.DynamicQueues.Release(slot)
 }
 
@@ -144,7 +141,7 @@ func (s *Accounts) linkDynamicQueues() {
 	s.DynamicQueues.Each(func(slot QueueSlot, d *DynamicQueue) bool {
 		s.DynamicQueues.Newest = max(s.DynamicQueues.Newest, d.Number)
 		if s.Queues.Has(slot) {
-			s.DynamicQueues.Hash ^= s.hashOfDynamic(slot)
+			s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
 		}
 		return true
 	})
@@ -157,4 +154,4 @@ func (s *Accounts) linkDynamicQueues() {
 }
 
 var dynamicQueuePart = derived{part: rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).Code),
-	links: (*State).linkDynamicQueues, agrees: (*State).checkDynamicQueues}
+	links: (*State).linkDynamicQueues, agrees: agrees((*check.Tables).CheckDynamicQueues)}

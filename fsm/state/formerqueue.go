@@ -1,8 +1,7 @@
 package state
 
 import (
-	"fmt"
-
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 )
 
@@ -27,15 +26,5 @@ func (s *State) leaveQueue(slot AppSlot) {
 	a.Queue = 0
 }
 
-func (s *State) checkFormerQueues() (err error) {
-	s.FormerQueues.Each(func(slot AppSlot, f *FormerQueue) bool {
-		if !s.Apps.Has(slot) || s.Apps.Get(slot).Queue != 0 || f.Path == "" {
-			err = fmt.Errorf("%w: former queue %q at slot %d", ErrInconsistent, f.Path, slot)
-		}
-		return err == nil
-	})
-	return err
-}
-
 var formerQueuePart = derived{part: rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).Code),
-	agrees: (*State).checkFormerQueues}
+	agrees: agrees((*check.Tables).CheckFormerQueues)}

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -165,4 +166,4 @@ func (s *Running) gangEnded(e *event.GangEnded) error {
 }
 
 var gangPart = derived{part: rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
-	agrees: (*State).checkGangs}
+	agrees: agrees((*check.Tables).CheckGangs)}

@@ -168,7 +168,7 @@ func TestDigestTellsGangsApart(t *testing.T) {
 	}
 }
 
-// TestDamagedGangsAreSeen damages a gang for every rule of checkGangs.
+// TestDamagedGangsAreSeen damages a gang for every rule of CheckGangs.
 func TestDamagedGangsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, g *Gang){
 		"no application": func(s *State, g *Gang) { *s.Gangs.Place(99) = *g },

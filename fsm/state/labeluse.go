@@ -1,6 +1,7 @@
 package state
 
 import (
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -114,4 +115,4 @@ func (s *Running) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 }
 
 var labelUsePart = derived{part: keyedRows(27, "label-uses", func(s *State) *table.Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).Code),
-	agrees: (*State).checkLabels}
+	agrees: agrees((*check.Tables).CheckLabels)}

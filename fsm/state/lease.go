@@ -1,10 +1,10 @@
 package state
 
 import (
-	"fmt"
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 )
 
@@ -62,20 +62,5 @@ func (s *Running) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container
 	}
 }
 
-// checkLeases checks that only live containers have leases, and that the reservation is on the same
-// node.
-func (s *State) checkLeases() error {
-	var err error
-	s.Leases.Each(func(slot ContainerSlot, l *Lease) bool {
-		c := s.Containers.Get(slot)
-		r := s.Reservations.Find(l.Reservation)
-		if !c.State.Live() || !c.OnNode || c.AM || r == 0 || s.Reservations.Get(r).Node != c.Node || l.DeadlineMillis < 0 {
-			err = fmt.Errorf("container %s is %s and has a lease of r%d until %d", s.Apps.ContainerID(c), c.State, l.Reservation, l.DeadlineMillis)
-		}
-		return err == nil
-	})
-	return err
-}
-
 var leasePart = derived{part: rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).Code),
-	agrees: (*State).checkLeases}
+	agrees: agrees((*check.Tables).CheckLeases)}

@@ -128,7 +128,7 @@ func TestDigestTellsLeasesApart(t *testing.T) {
 	}
 }
 
-// TestDamagedLeasesAreSeen damages a lease for every rule of checkLeases.
+// TestDamagedLeasesAreSeen damages a lease for every rule of CheckLeases.
 func TestDamagedLeasesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot ContainerSlot, l *Lease){
 		"no container":       func(s *State, _ ContainerSlot, l *Lease) { *s.Leases.Place(99) = *l },

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -109,4 +110,4 @@ func (s *Running) redeliver(a *App) {
 var _ = applies(func(s *State, e *event.AttemptReported) error { return s.Apps.AttemptReported(&s.Meta, e) })
 
 var attemptPart = derived{part: rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
-	agrees: (*State).checkMasters}
+	agrees: agrees((*check.Tables).CheckMasters)}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -185,4 +186,4 @@ var nodePart = derived{part: keyedRows(7, "nodes", func(s *State) *table.Keyed[N
 	links: func(s *State) {
 		s.unwrapCluster()
 		s.Nodes.Largest = s.Nodes.FindLargest()
-	}, agrees: (*State).checkNodes}
+	}, agrees: agrees((*check.Tables).CheckNodes)}

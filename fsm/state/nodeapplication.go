@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -76,4 +77,4 @@ func (s *Cluster) containerSignalled(e *event.ContainerSignalled) error {
 var nodeApplicationPart = derived{part: keyedRows(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
 	return &s.NodeApplications.Keyed
 }, (*NodeApplication).Code),
-	agrees: (*State).checkNodeApplications}
+	agrees: agrees((*check.Tables).CheckNodeApplications)}

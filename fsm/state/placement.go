@@ -1,9 +1,8 @@
 package state
 
 import (
-	"fmt"
-
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 )
 
@@ -25,15 +24,5 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	return nil
 }
 
-func (s *State) checkPlacements() (err error) {
-	s.Placements.Each(func(slot AppSlot, p *Placement) bool {
-		if p.Rule == 0 {
-			err = fmt.Errorf("application %s was placed by rule 0", s.Apps.Get(slot).ID)
-		}
-		return err == nil
-	})
-	return err
-}
-
 var placementPart = derived{part: rows(33, "placements", func(s *State) *table.Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).Code),
-	agrees: (*State).checkPlacements}
+	agrees: agrees((*check.Tables).CheckPlacements)}

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -129,4 +130,4 @@ func (s *Running) redeliverPreemptions(a *App) {
 }
 
 var preemptionPart = derived{part: rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
-	agrees: (*State).checkPreemptions}
+	agrees: agrees((*check.Tables).CheckPreemptions)}

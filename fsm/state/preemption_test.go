@@ -194,7 +194,7 @@ func TestDigestTellsPreemptionsApart(t *testing.T) {
 	}
 }
 
-// TestDamagedPreemptionsAreSeen has a damaged record for every rule of checkPreemptions and for
+// TestDamagedPreemptionsAreSeen has a damaged record for every rule of CheckPreemptions and for
 // each reference.
 func TestDamagedPreemptionsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot ContainerSlot){

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -173,4 +174,4 @@ func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 }
 
 var queuePart = derived{part: keyedRows(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
-	agrees: (*State).checkTree}
+	agrees: agrees((*check.Tables).CheckTree)}

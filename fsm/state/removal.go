@@ -4,8 +4,9 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
-	"rmd/fsm/state/table"
+	"rmd/fsm/state/check"
 	"rmd/yarn"
+	"rmd/fsm/state/table"
 )
 
 // Removals returns the containers that a node may forget, and the number of the first one.
@@ -89,4 +90,4 @@ func (s *Cluster) linkRemovals() {
 }
 
 var removalPart = derived{part: rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
-	links: (*State).linkRemovals, agrees: (*State).checkRemovals}
+	links: (*State).linkRemovals, agrees: agrees((*check.Tables).CheckRemovals)}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -9,16 +10,7 @@ import (
 // AskFor returns the slot of the ask under a key or, if increaseOf is not 0, of the hidden ask for
 // the increase of that container. It returns 0 if there is none.
 func (s *Demand) AskFor(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot) AskSlot {
-	if increaseOf == 0 {
-		return s.Asks.Find(a, key)
-	}
-	if !s.Containers.Has(increaseOf) {
-		return 0
-	}
-	if r := s.Resizes.Of(s.Containers.Get(increaseOf)); r != nil {
-		return r.Ask
-	}
-	return 0
+	return s.Asks.For(a, key, increaseOf, &s.Containers, &s.Resizes)
 }
 
 // resizable returns the container of an event and its application. It fails if the container is not
@@ -285,4 +277,4 @@ func (s *Running) linkResizes() {
 }
 
 var resizePart = derived{part: rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
-	links: (*State).linkResizes, agrees: (*State).checkResizes}
+	links: (*State).linkResizes, agrees: agrees((*check.Tables).CheckResizes)}

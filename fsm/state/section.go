@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 
 	"rmd/fsm/state/table"
@@ -206,9 +205,6 @@ func Sections() []Section {
 	}
 	return out
 }
-
-// ErrInconsistent means that the records of a restored state do not fit together.
-var ErrInconsistent = errors.New("records do not fit together")
 
 // Reindex builds everything that is not in snapshots in a state from a snapshot. It returns an
 // error if the state is inconsistent.

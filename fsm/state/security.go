@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -35,4 +36,4 @@ var _ = applies(func(s *State, e *event.DelegationTokenEnded) error { return s.D
 var delegationPart = derived{part: keyedRows(18, "delegation-tokens", func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {
 	return &s.Delegations.Keyed
 }, (*DelegationToken).Code),
-	agrees: (*State).checkSecrets}
+	agrees: agrees((*check.Tables).CheckSecrets)}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/table"
 	"rmd/internal/boolint"
 	"rmd/yarn"
@@ -75,4 +76,4 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 }
 
 var userPart = derived{part: keyedRows(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
-	agrees: (*State).checkUsers}
+	agrees: agrees((*check.Tables).CheckUsers)}

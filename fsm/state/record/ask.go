@@ -77,3 +77,18 @@ func (a *App) blacklists(name NameSlot) bool {
 	_, found := slices.BinarySearch(a.Blacklist, name)
 	return found
 }
+
+// For returns the slot of the ask under a key or, if increaseOf is not 0, of the hidden ask for the
+// increase of that container. It returns 0 if there is none.
+func (t *Asks) For(a *App, key yarn.SchedulerKey, increaseOf ContainerSlot, cs *Containers, rs *Resizes) AskSlot {
+	if increaseOf == 0 {
+		return t.Find(a, key)
+	}
+	if !cs.Has(increaseOf) {
+		return 0
+	}
+	if r := rs.Of(cs.Get(increaseOf)); r != nil {
+		return r.Ask
+	}
+	return 0
+}

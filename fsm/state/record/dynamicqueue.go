@@ -97,3 +97,8 @@ func (t *DynamicQueues) CompareChildren(a, b QueueSlot) int {
 	}
 	return number(a) - number(b)
 }
+
+// HashOf returns the part of a dynamic queue in the hash that Set returns.
+func (t *DynamicQueues) HashOf(queues *Queues, slot QueueSlot) uint64 {
+	return table.Mix(queues.HashOf(slot) + uint64(count(t.Get(slot).Active)))
+}

@@ -1,21 +1,21 @@
-package state
+package check
 
 import (
 	"fmt"
 
-	"rmd/fsm/event"
+	"rmd/fsm/state/record"
 	"rmd/yarn"
 )
 
 // attempts checks the list of an application's ended attempts: newest first, without gaps, and
 // consistent with App.Failures.
-func (w *listWalk) attempts(slot AppSlot, a *App) error {
+func (w *listWalk) attempts(slot record.AppSlot, a *record.App) error {
 	s, next, failures, met := w.s, a.Attempt, uint32(0), 0
-	if a.AttemptState != AttemptEnded && next > 0 {
+	if a.AttemptState != record.AttemptEnded && next > 0 {
 		next--
 	}
 	whole := next
-	err := follow(&w.ended, a.History, func(at AttemptSlot) (AttemptSlot, bool) {
+	err := follow(&w.ended, a.History, func(at record.AttemptSlot) (record.AttemptSlot, bool) {
 		h := s.Attempts.Get(at)
 		ok := h.App == slot && h.Number == next && next > 0
 		next--
@@ -26,7 +26,7 @@ func (w *listWalk) attempts(slot AppSlot, a *App) error {
 	switch {
 	case err != nil:
 		return err
-	case met > MaxHistory || (met < MaxHistory && uint32(met) != whole):
+	case met > record.MaxHistory || (met < record.MaxHistory && uint32(met) != whole):
 		return fmt.Errorf("%s remembers %d of %d ended attempts", a.ID, met, whole)
 	case failures > a.Failures || (uint32(met) == whole && failures != a.Failures):
 		return fmt.Errorf("%s says %d failures; its attempts sum to %d", a.ID, a.Failures, failures)
@@ -34,22 +34,22 @@ func (w *listWalk) attempts(slot AppSlot, a *App) error {
 	return nil
 }
 
-// checkMasters checks that what App says of its AM is consistent.
-func (s *Demand) checkMasters() error {
+// CheckMasters checks that what App says of its AM is consistent.
+func (s *Tables) CheckMasters() error {
 	var err error
-	s.Apps.Each(func(_ AppSlot, a *App) bool {
+	s.Apps.Each(func(_ record.AppSlot, a *record.App) bool {
 		switch {
 		case a.MasterNumber == 0 && a.MasterNode != 0, a.MasterNumber > a.NextNumber,
 			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber): // NodeForgotten clears MasterNode when the AM has ended; after a takeover the node has not registered yet
 			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
 		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
 			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
-		case a.Progress > WholeProgress:
-			err = fmt.Errorf("%s is at %d of %d", a.ID, a.Progress, WholeProgress)
-		case a.AttemptState == AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
+		case a.Progress > record.WholeProgress:
+			err = fmt.Errorf("%s is at %d of %d", a.ID, a.Progress, record.WholeProgress)
+		case a.AttemptState == record.AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
 			err = fmt.Errorf("the AM of %s has unregistered, and still has asks, undelivered containers or reservations", a.ID)
 		}
-		if k := a.Details().ClientKey; k.Algorithm >= yarn.HMACs || len(k.Bytes) > 0 && a.AttemptState != AttemptRegistered && a.AttemptState != AttemptFinishing {
+		if k := a.Details().ClientKey; k.Algorithm >= yarn.HMACs || len(k.Bytes) > 0 && a.AttemptState != record.AttemptRegistered && a.AttemptState != record.AttemptFinishing {
 			err = fmt.Errorf("the key of the clients of %s has %d bytes and algorithm %d; its attempt is in state %d", a.ID, len(k.Bytes), k.Algorithm, a.AttemptState)
 		}
 		return err == nil
@@ -58,18 +58,18 @@ func (s *Demand) checkMasters() error {
 }
 
 // amGone reports whether the AM's container of the current attempt is not live.
-func (s *Demand) amGone(a *App) bool {
-	slot := s.Container(event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber})
+func (s *Tables) amGone(a *record.App) bool {
+	slot := s.Containers.Find(s.Apps.Find(a.ID.Seq), a.Attempt, a.MasterNumber)
 	return slot == 0 || !s.Containers.Get(slot).State.Live()
 }
 
-// checkSecrets checks that the master keys are in order, and that every delegation token is signed
+// CheckSecrets checks that the master keys are in order, and that every delegation token is signed
 // with a key that is kept.
-func (s *State) checkSecrets() error {
+func (s *Tables) CheckSecrets() error {
 	for which := range yarn.KeyKinds {
-		k := s.Keys(which)
+		k := &s.Meta.Keys[which]
 		last := int32(0)
-		for _, key := range []MasterKey{k.Previous, k.Current, k.Next} {
+		for _, key := range []record.MasterKey{k.Previous, k.Current, k.Next} {
 			switch {
 			case (key.ID == 0) != (len(key.Bytes) == 0):
 				return fmt.Errorf("the %s key %d has %d bytes", which, key.ID, len(key.Bytes))
@@ -82,8 +82,8 @@ func (s *State) checkSecrets() error {
 		}
 	}
 	var err error
-	k := s.Keys(yarn.KeyDelegation)
-	s.Delegations.Each(func(slot DelegationSlot, t *DelegationToken) bool {
+	k := &s.Meta.Keys[yarn.KeyDelegation]
+	s.Delegations.Each(func(slot record.DelegationSlot, t *record.DelegationToken) bool {
 		switch {
 		case t.Sequence == 0 || t.Sequence > s.Meta.NextToken || s.Delegations.At(t.Sequence) != slot:
 			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot, s.Delegations.At(t.Sequence), s.Meta.NextToken)

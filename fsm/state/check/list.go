@@ -1,8 +1,9 @@
-package state
+package check
 
 import (
 	"fmt"
 
+	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
 )
 
@@ -38,14 +39,14 @@ func (w *walker) end() error {
 
 // listWalk is a walk over all lists of the state.
 type listWalk struct {
-	s *State
+	s *Tables
 
 	asks, locations, containers, undelivered, onNode, reservations, bans, requests, nodeApps, appNodes, ended walker
 }
 
-// checkLists walks every linked list once. It checks that each record is in exactly the lists in
+// CheckLists walks every linked list once. It checks that each record is in exactly the lists in
 // which it belongs, that back links match the links, and that asks are in order.
-func (s *State) checkLists() error {
+func (s *Tables) CheckLists() error {
 	w := listWalk{s: s,
 		asks: walker{"asks", s.Asks.Len()}, locations: walker{"locations", s.Locations.Len()},
 		containers: walker{"containers", s.Containers.Len()}, undelivered: walker{what: "undelivered containers"},
@@ -55,13 +56,13 @@ func (s *State) checkLists() error {
 		ended: walker{"attempts", s.Attempts.Len()},
 	}
 	diagnostics := 0
-	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
+	s.Containers.Each(func(_ record.ContainerSlot, c *record.Container) bool {
 		w.undelivered.left += int(count(c.Undelivered))
 		w.onNode.left += int(count(c.OnNode))
 		diagnostics += int(count(c.Diagnostics != 0))
 		return true
 	})
-	s.NodeApplications.Each(func(_ NodeApplicationSlot, p *NodeApplication) bool {
+	s.NodeApplications.Each(func(_ record.NodeApplicationSlot, p *record.NodeApplication) bool {
 		w.appNodes.left += int(count(p.Slot != 0))
 		return true
 	})
@@ -69,11 +70,11 @@ func (s *State) checkLists() error {
 		return fmt.Errorf("%d containers have diagnostics and there are %d", diagnostics, s.Diagnostics.Len())
 	}
 	var err error
-	s.Apps.Each(func(slot AppSlot, a *App) bool { err = w.app(slot, a); return err == nil })
+	s.Apps.Each(func(slot record.AppSlot, a *record.App) bool { err = w.app(slot, a); return err == nil })
 	if err != nil {
 		return err
 	}
-	s.Nodes.Each(func(slot NodeSlot, n *Node) bool { err = w.node(slot, n); return err == nil })
+	s.Nodes.Each(func(slot record.NodeSlot, n *record.Node) bool { err = w.node(slot, n); return err == nil })
 	if err != nil {
 		return err
 	}
@@ -88,9 +89,9 @@ func (s *State) checkLists() error {
 	return nil
 }
 
-func (w *listWalk) app(slot AppSlot, a *App) error {
-	s, prev := w.s, ContainerSlot(0)
-	err := follow(&w.containers, a.Containers, func(at ContainerSlot) (ContainerSlot, bool) {
+func (w *listWalk) app(slot record.AppSlot, a *record.App) error {
+	s, prev := w.s, record.ContainerSlot(0)
+	err := follow(&w.containers, a.Containers, func(at record.ContainerSlot) (record.ContainerSlot, bool) {
 		c := s.Containers.Get(at)
 		ok := c.App == slot && c.PrevApp == prev
 		prev = at
@@ -100,7 +101,7 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 		return err
 	}
 	prev = 0
-	err = follow(&w.undelivered, a.Undelivered, func(at ContainerSlot) (ContainerSlot, bool) {
+	err = follow(&w.undelivered, a.Undelivered, func(at record.ContainerSlot) (record.ContainerSlot, bool) {
 		c := s.Containers.Get(at)
 		ok := c.App == slot && c.Undelivered && c.PrevUndelivered == prev
 		prev = at
@@ -109,8 +110,8 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 	if err != nil {
 		return err
 	}
-	before := ReservationSlot(0)
-	err = follow(&w.reservations, a.Reservations, func(at ReservationSlot) (ReservationSlot, bool) {
+	before := record.ReservationSlot(0)
+	err = follow(&w.reservations, a.Reservations, func(at record.ReservationSlot) (record.ReservationSlot, bool) {
 		r := s.Reservations.Get(at)
 		ok := r.App == slot && r.PrevApp == before
 		before = at
@@ -119,7 +120,7 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 	if err != nil {
 		return err
 	}
-	err = follow(&w.appNodes, a.NodeApplications, func(at NodeApplicationSlot) (NodeApplicationSlot, bool) {
+	err = follow(&w.appNodes, a.NodeApplications, func(at record.NodeApplicationSlot) (record.NodeApplicationSlot, bool) {
 		p := s.NodeApplications.Get(at)
 		return p.NextApp, p.Slot == slot
 	})
@@ -132,15 +133,15 @@ func (w *listWalk) app(slot AppSlot, a *App) error {
 	return w.appAsks(slot, a)
 }
 
-func (w *listWalk) appAsks(slot AppSlot, a *App) error {
-	s, last := w.s, (*Ask)(nil)
+func (w *listWalk) appAsks(slot record.AppSlot, a *record.App) error {
+	s, last := w.s, (*record.Ask)(nil)
 	var inner error
-	err := follow(&w.asks, a.Asks, func(at AskSlot) (AskSlot, bool) {
+	err := follow(&w.asks, a.Asks, func(at record.AskSlot) (record.AskSlot, bool) {
 		k := s.Asks.Get(at)
 		ok := k.App == slot && (last == nil || s.Containers.AskBefore(last, k))
 		last = k
-		entries, prev := int32(1), LocationSlot(0)
-		inner = follow(&w.locations, k.Locations, func(of LocationSlot) (LocationSlot, bool) {
+		entries, prev := int32(1), record.LocationSlot(0)
+		inner = follow(&w.locations, k.Locations, func(of record.LocationSlot) (record.LocationSlot, bool) {
 			entries++
 			l := s.Locations.Get(of)
 			ok := l.Count > 0 && l.Ask == at && l.Prev == prev
@@ -155,9 +156,9 @@ func (w *listWalk) appAsks(slot AppSlot, a *App) error {
 	return err
 }
 
-func (w *listWalk) node(slot NodeSlot, n *Node) error {
-	s, prev := w.s, ContainerSlot(0)
-	err := follow(&w.onNode, n.Containers, func(at ContainerSlot) (ContainerSlot, bool) {
+func (w *listWalk) node(slot record.NodeSlot, n *record.Node) error {
+	s, prev := w.s, record.ContainerSlot(0)
+	err := follow(&w.onNode, n.Containers, func(at record.ContainerSlot) (record.ContainerSlot, bool) {
 		c := s.Containers.Get(at)
 		ok := c.Node == slot && c.PrevNode == prev && c.OnNode
 		prev = at
@@ -166,8 +167,8 @@ func (w *listWalk) node(slot NodeSlot, n *Node) error {
 	if err != nil {
 		return err
 	}
-	before := NodeApplicationSlot(0)
-	err = follow(&w.nodeApps, n.NodeApplications, func(at NodeApplicationSlot) (NodeApplicationSlot, bool) {
+	before := record.NodeApplicationSlot(0)
+	err = follow(&w.nodeApps, n.NodeApplications, func(at record.NodeApplicationSlot) (record.NodeApplicationSlot, bool) {
 		p := s.NodeApplications.Get(at)
 		ok := p.Node == slot && p.PrevNode == before
 		before = at
@@ -176,13 +177,15 @@ func (w *listWalk) node(slot NodeSlot, n *Node) error {
 	if err != nil {
 		return err
 	}
-	return follow(&w.bans, n.ReservationBans, func(at ReservationBanSlot) (ReservationBanSlot, bool) { return s.ReservationBans.Get(at).Next, true })
+	return follow(&w.bans, n.ReservationBans, func(at record.ReservationBanSlot) (record.ReservationBanSlot, bool) {
+		return s.ReservationBans.Get(at).Next, true
+	})
 }
 
 // remembered walks the remembered requests from the oldest to the newest.
 func (w *listWalk) remembered() error {
-	s, last := w.s, RequestSlot(0)
-	err := follow(&w.requests, s.Meta.OldestRequest, func(at RequestSlot) (RequestSlot, bool) {
+	s, last := w.s, record.RequestSlot(0)
+	err := follow(&w.requests, s.Meta.OldestRequest, func(at record.RequestSlot) (record.RequestSlot, bool) {
 		last = at
 		return s.Requests.Get(at).Next, true
 	})

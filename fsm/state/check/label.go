@@ -1,15 +1,16 @@
-package state
+package check
 
 import (
 	"fmt"
 
+	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
-// checkLabels compares the labels and the map of labelled hosts with the nodes, and every LabelUse
+// CheckLabels compares the labels and the map of labelled hosts with the nodes, and every LabelUse
 // with the records that it sums.
-func (s *State) checkLabels() error {
+func (s *Tables) CheckLabels() error {
 	if err := s.checkLabelTotals(); err != nil {
 		return err
 	}
@@ -18,11 +19,11 @@ func (s *State) checkLabels() error {
 	}
 	want := s.sumLabelUses()
 	var err error
-	s.LabelUses.Each(func(slot LabelUseSlot, u *LabelUse) bool {
+	s.LabelUses.Each(func(slot record.LabelUseSlot, u *record.LabelUse) bool {
 		switch {
 		case s.LabelUses.At(u.LabelUseKey) != slot:
 			err = fmt.Errorf("the use of label %d by queue %d, user %d is there twice", u.Label, u.Queue, u.User)
-		case u.Use != want[u.LabelUseKey] || u.Use == Use{}:
+		case u.Use != want[u.LabelUseKey] || u.Use == record.Use{}:
 			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use, u.Label, want[u.LabelUseKey])
 		}
 		return err == nil
@@ -33,14 +34,14 @@ func (s *State) checkLabels() error {
 	return err
 }
 
-func (s *State) checkLabelTotals() error {
+func (s *Tables) checkLabelTotals() error {
 	type sums struct {
 		total yarn.Resource
 		nodes int32
 	}
-	var want table.Scratch[LabelSlot, sums]
+	var want table.Scratch[record.LabelSlot, sums]
 	var err error
-	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
+	s.Nodes.Each(func(_ record.NodeSlot, n *record.Node) bool {
 		if to := s.LabelledHosts.LabelOf(n.ID); n.Label != to {
 			err = fmt.Errorf("node %s has label %d and is mapped to %d", n.ID, n.Label, to)
 		}
@@ -50,7 +51,7 @@ func (s *State) checkLabelTotals() error {
 		}
 		return err == nil
 	})
-	s.Labels.Each(func(slot LabelSlot, l *Label) bool {
+	s.Labels.Each(func(slot record.LabelSlot, l *record.Label) bool {
 		w := *want.At(slot)
 		switch {
 		case l.Name == "" || s.Labels.Find(l.Name) != slot:
@@ -64,10 +65,10 @@ func (s *State) checkLabelTotals() error {
 }
 
 // checkLabelledHosts checks that the map names only listed labels and has no redundant entries.
-func (s *State) checkLabelledHosts() error {
+func (s *Tables) checkLabelledHosts() error {
 	var err error
-	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
-		usual := LabelSlot(0)
+	s.LabelledHosts.Each(func(slot record.LabelledHostSlot, h *record.LabelledHost) bool {
+		usual := record.LabelSlot(0)
 		if h.ID.Port != 0 {
 			usual = s.LabelledHosts.HostLabel(h.ID.Host)
 		}
@@ -85,51 +86,51 @@ func (s *State) checkLabelledHosts() error {
 }
 
 // sumLabelUses computes the use of every label's partition from the records.
-func (s *State) sumLabelUses() map[LabelUseKey]Use {
-	sums := map[LabelUseKey]Use{} // ranged over only to compute sums
+func (s *Tables) sumLabelUses() map[record.LabelUseKey]record.Use {
+	sums := map[record.LabelUseKey]record.Use{} // ranged over only to compute sums
 	if s.Labels.Len() == 0 {
 		return sums
 	}
-	add := func(k LabelUseKey, more Use) {
+	add := func(k record.LabelUseKey, more record.Use) {
 		u := sums[k]
 		u.Used, u.Reserved, u.Pending = u.Used.Add(more.Used), u.Reserved.Add(more.Reserved), u.Pending.Add(more.Pending)
 		u.AMUsed, u.ActiveUsed = u.AMUsed.Add(more.AMUsed), u.ActiveUsed.Add(more.ActiveUsed)
-		if u == (Use{}) {
+		if u == (record.Use{}) {
 			delete(sums, k)
 		} else {
 			sums[k] = u
 		}
 	}
-	charge := func(a *App, label LabelSlot, more Use) {
+	charge := func(a *record.App, label record.LabelSlot, more record.Use) {
 		if label == 0 || a.UserSlot == 0 {
 			return
 		}
 		for q := a.Queue; q != 0; q = s.Queues.Get(q).Parent {
-			add(LabelUseKey{Label: label, Queue: q}, more)
+			add(record.LabelUseKey{Label: label, Queue: q}, more)
 		}
-		add(LabelUseKey{Label: label, User: a.UserSlot}, Use{Used: more.Used})
+		add(record.LabelUseKey{Label: label, User: a.UserSlot}, record.Use{Used: more.Used})
 		if s.Users.Get(a.UserSlot).IsActive() {
-			add(LabelUseKey{Label: label, Queue: a.Queue}, Use{ActiveUsed: more.Used})
+			add(record.LabelUseKey{Label: label, Queue: a.Queue}, record.Use{ActiveUsed: more.Used})
 		}
 	}
-	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
+	s.Containers.Each(func(_ record.ContainerSlot, c *record.Container) bool {
 		if c.State.Live() {
-			charge(s.Apps.Get(c.App), s.Nodes.Get(c.Node).Label, Use{Used: c.Size})
+			charge(s.Apps.Get(c.App), s.Nodes.Get(c.Node).Label, record.Use{Used: c.Size})
 		}
 		return true
 	})
-	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
-		charge(s.Apps.Get(r.App), s.Nodes.Get(r.Node).Label, Use{Used: r.Size, Reserved: r.Size})
+	s.Reservations.Each(func(_ record.ReservationSlot, r *record.Reservation) bool {
+		charge(s.Apps.Get(r.App), s.Nodes.Get(r.Node).Label, record.Use{Used: r.Size, Reserved: r.Size})
 		return true
 	})
-	s.Asks.Each(func(_ AskSlot, k *Ask) bool {
-		charge(s.Apps.Get(k.App), k.Label, Use{Pending: k.Size.Times(k.Count)})
+	s.Asks.Each(func(_ record.AskSlot, k *record.Ask) bool {
+		charge(s.Apps.Get(k.App), k.Label, record.Use{Pending: k.Size.Times(k.Count)})
 		return true
 	})
-	s.Apps.Each(func(_ AppSlot, a *App) bool {
+	s.Apps.Each(func(_ record.AppSlot, a *record.App) bool {
 		if a.AMLabel != 0 && a.UserSlot != 0 && a.Charged() {
-			add(LabelUseKey{Label: a.AMLabel, Queue: a.Queue}, Use{AMUsed: a.AMCharge()})
-			add(LabelUseKey{Label: a.AMLabel, User: a.UserSlot}, Use{AMUsed: a.AMCharge()})
+			add(record.LabelUseKey{Label: a.AMLabel, Queue: a.Queue}, record.Use{AMUsed: a.AMCharge()})
+			add(record.LabelUseKey{Label: a.AMLabel, User: a.UserSlot}, record.Use{AMUsed: a.AMCharge()})
 		}
 		return true
 	})
@@ -138,7 +139,7 @@ func (s *State) sumLabelUses() map[LabelUseKey]Use {
 
 // withoutLabels subtracts the use of labels' partitions from sums over all partitions. The sums of
 // the default partition remain.
-func (s *State) withoutLabels(users *table.Scratch[UserSlot, User], queues *table.Scratch[QueueSlot, Queue]) {
+func (s *Tables) withoutLabels(users *table.Scratch[record.UserSlot, record.User], queues *table.Scratch[record.QueueSlot, record.Queue]) {
 	for k, u := range s.sumLabelUses() { // order is harmless: sums
 		if k.User != 0 && users != nil {
 			w := users.At(k.User)

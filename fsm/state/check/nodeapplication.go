@@ -1,17 +1,18 @@
-package state
+package check
 
 import (
 	"fmt"
 
+	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
 )
 
-// checkNodeApplications checks that there is a NodeApplication for every application with
+// CheckNodeApplications checks that there is a NodeApplication for every application with
 // containers on a NodeManager, and that a node that takes no commands has no pending cleanups.
-func (s *State) checkNodeApplications() error {
-	var over table.Scratch[NodeSlot, int32]
+func (s *Tables) CheckNodeApplications() error {
+	var over table.Scratch[record.NodeSlot, int32]
 	var err error
-	s.NodeApplications.Each(func(slot NodeApplicationSlot, p *NodeApplication) bool {
+	s.NodeApplications.Each(func(slot record.NodeApplicationSlot, p *record.NodeApplication) bool {
 		switch {
 		case p.Slot == 0:
 			*over.At(p.Node)++
@@ -26,7 +27,7 @@ func (s *State) checkNodeApplications() error {
 	if err != nil {
 		return err
 	}
-	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
+	s.Nodes.Each(func(slot record.NodeSlot, n *record.Node) bool {
 		switch o := *over.At(slot); {
 		case o != n.PendingCleanups:
 			err = fmt.Errorf("node %s counts %d pending cleanups and has %d", n.ID, n.PendingCleanups, o)
@@ -37,7 +38,7 @@ func (s *State) checkNodeApplications() error {
 		}
 		return err == nil
 	})
-	s.Containers.Each(func(_ ContainerSlot, c *Container) bool {
+	s.Containers.Each(func(_ record.ContainerSlot, c *record.Container) bool {
 		a := s.Apps.Get(c.App)
 		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).NodeManager && s.NodeApplications.Find(a.ID, c.Node) == 0 {
 			err = fmt.Errorf("a container of %s is on %s, which has no node application for it", a.ID, s.Nodes.Get(c.Node).ID)

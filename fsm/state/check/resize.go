@@ -1,13 +1,17 @@
-package state
+package check
 
-import "fmt"
+import (
+	"fmt"
 
-// checkResizes compares Resizes with containers, asks and reservations: each Resize belongs to one
+	"rmd/fsm/state/record"
+)
+
+// CheckResizes compares Resizes with containers, asks and reservations: each Resize belongs to one
 // container, and each hidden ask and increase reservation belongs to one Resize.
-func (s *State) checkResizes() error {
+func (s *Tables) CheckResizes() error {
 	var err error
 	resized, asks, reservations := 0, 0, 0
-	s.Resizes.Each(func(slot ResizeSlot, r *Resize) bool {
+	s.Resizes.Each(func(slot record.ResizeSlot, r *record.Resize) bool {
 		c := s.Containers.Get(r.Container)
 		asks += int(count(r.Ask != 0))
 		reservations += int(count(r.Reservation != 0))
@@ -25,9 +29,12 @@ func (s *State) checkResizes() error {
 		}
 		return err == nil
 	})
-	s.Containers.Each(func(_ ContainerSlot, c *Container) bool { resized += int(count(c.Resize != 0)); return true })
-	s.Asks.Each(func(_ AskSlot, k *Ask) bool { asks -= int(count(k.IncreaseOf != 0)); return true })
-	s.Reservations.Each(func(_ ReservationSlot, r *Reservation) bool {
+	s.Containers.Each(func(_ record.ContainerSlot, c *record.Container) bool {
+		resized += int(count(c.Resize != 0))
+		return true
+	})
+	s.Asks.Each(func(_ record.AskSlot, k *record.Ask) bool { asks -= int(count(k.IncreaseOf != 0)); return true })
+	s.Reservations.Each(func(_ record.ReservationSlot, r *record.Reservation) bool {
 		reservations -= int(count(r.IncreaseOf != 0))
 		return true
 	})
@@ -38,7 +45,7 @@ func (s *State) checkResizes() error {
 }
 
 // increaseMatches reports whether the ask and the reservation of a Resize belong to its container.
-func (s *State) increaseMatches(r *Resize) bool {
+func (s *Tables) increaseMatches(r *record.Resize) bool {
 	c := s.Containers.Get(r.Container)
 	if r.Ask != 0 {
 		if k := s.Asks.Get(r.Ask); k.IncreaseOf != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 || k.Reservations != count(r.Reservation != 0) {

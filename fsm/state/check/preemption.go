@@ -1,16 +1,17 @@
-package state
+package check
 
 import (
 	"fmt"
 
+	"rmd/fsm/state/record"
 	"rmd/yarn"
 )
 
-// checkPreemptions checks that only live containers have preemption warnings, that a warning's
+// CheckPreemptions checks that only live containers have preemption warnings, that a warning's
 // reservation is on the same node, and that warnings not delivered yet are in the undelivered list.
-func (s *State) checkPreemptions() error {
+func (s *Tables) CheckPreemptions() error {
 	var err error
-	s.Preemptions.Each(func(slot ContainerSlot, p *Preemption) bool {
+	s.Preemptions.Each(func(slot record.ContainerSlot, p *record.Preemption) bool {
 		c := s.Containers.Get(slot)
 		switch {
 		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() || p.Over.Negative():
@@ -19,12 +20,12 @@ func (s *State) checkPreemptions() error {
 			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.Apps.ContainerID(c), p.Reservation)
 		case p.Cause == yarn.PreemptLease && !s.Leases.From(slot, p.Reservation):
 			err = fmt.Errorf("container %s is to give back what r%d has not lent it", s.Apps.ContainerID(c), p.Reservation)
-		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == AttemptRegistered && !c.Undelivered:
+		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == record.AttemptRegistered && !c.Undelivered:
 			err = fmt.Errorf("the warning of container %s is in no undelivered list", s.Apps.ContainerID(c))
 		}
 		return err == nil
 	})
-	s.Preempted.Each(func(slot AppSlot, p *Preempted) bool {
+	s.Preempted.Each(func(slot record.AppSlot, p *record.Preempted) bool {
 		if p.Containers+p.AMs == 0 || p.Size.Negative() || p.ResourceSeconds.Negative() {
 			err = fmt.Errorf("application %s has lost %s in %d containers", s.Apps.Get(slot).ID, p.Size, p.Containers+p.AMs)
 		}
