@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
 	"rmd/internal/codec"
 )
 
@@ -11,8 +12,8 @@ var _ = applies(func(s *State, e *event.AccessTokenRevoked) error { return s.Acc
 
 var _ = applies(func(s *State, e *event.AutopilotSet) error { return s.Autopilot.Change(&s.Meta, e) })
 
-var accessPart = derived{part: single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.Code(c) }),
-	agrees: func(s *State) error { return s.Access.Check() }}
+var accessPart = part.Derived[State]{Part: part.Single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.Code(c) }),
+	Agrees: func(s *State) error { return s.Access.Check() }}
 
-var autopilotPart = derived{part: single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.Code(c) }),
-	agrees: func(s *State) error { return s.Autopilot.Check() }}
+var autopilotPart = part.Derived[State]{Part: part.Single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.Code(c) }),
+	Agrees: func(s *State) error { return s.Autopilot.Check() }}

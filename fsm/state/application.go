@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -146,5 +147,5 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	return nil
 }
 
-var appPart = derived{part: keyedRows(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
-	agrees: agrees((*check.Tables).CheckApps)}
+var appPart = part.Derived[State]{Part: part.Keyed(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
+	Agrees: agrees((*check.Tables).CheckApps)}

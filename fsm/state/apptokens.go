@@ -3,11 +3,12 @@ package state
 import (
 	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
 	"rmd/internal/codec"
 )
 
 // appTokens is the part with the tokens of applications. Package apptoken has its rules.
-var appTokens = ledgerPart{copied{Section{
+var appTokens = ledgerPart{part.Copied[State]{Contents: Section{
 	ID: 41, Name: "app-tokens",
 	Len: func(s *State) int { return s.AppTokens.Records() },
 	Each: func(s *State, f func(slot uint32) bool) {
@@ -20,9 +21,9 @@ var appTokens = ledgerPart{copied{Section{
 	Code: func(s *State, slot uint32, c *codec.Coder) { s.AppTokens.Code(slot, c) },
 }}}
 
-type ledgerPart struct{ copied }
+type ledgerPart struct{ part.Copied[State] }
 
-func (ledgerPart) check(s *State) error {
+func (ledgerPart) Check(s *State) error {
 	return s.AppTokens.Check(func(app uint32) bool { return s.Apps.Find(app) != 0 })
 }
 

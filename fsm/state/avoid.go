@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -39,5 +40,5 @@ func (s *Running) noteEnd(c *Container, exit int32) {
 	s.fold(uint64(v.UntilMillis))
 }
 
-var avoidedPart = derived{part: single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
-	agrees: agrees((*check.Tables).CheckAvoided)}
+var avoidedPart = part.Derived[State]{Part: part.Single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
+	Agrees: agrees((*check.Tables).CheckAvoided)}

@@ -26,7 +26,7 @@ func (s *State) Check() error {
 // checkParts checks each part: its index, and what follows from other records.
 func (s *State) checkParts() error {
 	for _, p := range parts {
-		if err := p.check(s); err != nil {
+		if err := p.Check(s); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -313,5 +314,5 @@ func (s *Running) freeContainer(slot ContainerSlot, a *App) {
 	s.Containers.Release(slot)
 }
 
-var containerPart = derived{part: keyedRows(11, "containers", func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).Code),
-	links: (*State).linkUndelivered}
+var containerPart = part.Derived[State]{Part: part.Keyed(11, "containers", func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).Code),
+	Links: (*State).linkUndelivered}

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -153,5 +154,5 @@ func (s *Accounts) linkDynamicQueues() {
 	})
 }
 
-var dynamicQueuePart = derived{part: rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).Code),
-	links: (*State).linkDynamicQueues, agrees: agrees((*check.Tables).CheckDynamicQueues)}
+var dynamicQueuePart = part.Derived[State]{Part: part.Rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).Code),
+	Links: (*State).linkDynamicQueues, Agrees: agrees((*check.Tables).CheckDynamicQueues)}

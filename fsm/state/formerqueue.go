@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 )
 
@@ -26,5 +27,5 @@ func (s *State) leaveQueue(slot AppSlot) {
 	a.Queue = 0
 }
 
-var formerQueuePart = derived{part: rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).Code),
-	agrees: agrees((*check.Tables).CheckFormerQueues)}
+var formerQueuePart = part.Derived[State]{Part: part.Rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).Code),
+	Agrees: agrees((*check.Tables).CheckFormerQueues)}

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -165,5 +166,5 @@ func (s *Running) gangEnded(e *event.GangEnded) error {
 	return nil
 }
 
-var gangPart = derived{part: rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
-	agrees: agrees((*check.Tables).CheckGangs)}
+var gangPart = part.Derived[State]{Part: part.Rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
+	Agrees: agrees((*check.Tables).CheckGangs)}

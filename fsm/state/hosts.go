@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
 	"rmd/internal/codec"
 	"rmd/yarn"
 )
@@ -36,5 +37,5 @@ func (s *Cluster) ListedUnknown(lost bool) (nodes []*Node) {
 
 var _ = applies(func(s *State, e *event.NodeListsSet) error { return s.Hosts.Set(&s.Meta, e) })
 
-var hostsPart = derived{part: single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.Code(c) }),
-	agrees: func(s *State) error { return s.Hosts.Check() }}
+var hostsPart = part.Derived[State]{Part: part.Single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.Code(c) }),
+	Agrees: func(s *State) error { return s.Hosts.Check() }}

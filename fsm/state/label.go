@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -335,7 +336,7 @@ func (s *Cluster) linkLabels() {
 	})
 }
 
-var labelledHostPart = derived{part: keyedRows(26, "labelled-hosts", func(s *State) *table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] {
+var labelledHostPart = part.Derived[State]{Part: part.Keyed(26, "labelled-hosts", func(s *State) *table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] {
 	return &s.LabelledHosts.Keyed
 }, (*LabelledHost).Code),
-	links: (*State).linkLabels}
+	Links: (*State).linkLabels}

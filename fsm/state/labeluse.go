@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -114,5 +115,5 @@ func (s *Running) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	return all, containers
 }
 
-var labelUsePart = derived{part: keyedRows(27, "label-uses", func(s *State) *table.Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).Code),
-	agrees: agrees((*check.Tables).CheckLabels)}
+var labelUsePart = part.Derived[State]{Part: part.Keyed(27, "label-uses", func(s *State) *table.Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).Code),
+	Agrees: agrees((*check.Tables).CheckLabels)}

@@ -1,8 +1,6 @@
 package state
 
-import (
-	"rmd/yarn"
-)
+import "rmd/yarn"
 
 // largeStep is how much later another one must be to be recorded, in milliseconds.
 const largeStep = 60_000

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 )
 
@@ -62,5 +63,5 @@ func (s *Running) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container
 	}
 }
 
-var leasePart = derived{part: rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).Code),
-	agrees: agrees((*check.Tables).CheckLeases)}
+var leasePart = part.Derived[State]{Part: part.Rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).Code),
+	Agrees: agrees((*check.Tables).CheckLeases)}

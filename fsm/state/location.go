@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 )
 
@@ -177,5 +178,5 @@ func (s *Demand) checkLocations() error {
 	return err
 }
 
-var locationPart = derived{part: rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).Code),
-	links: (*State).linkLocations, agrees: (*State).checkLocations}
+var locationPart = part.Derived[State]{Part: part.Rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).Code),
+	Links: (*State).linkLocations, Agrees: (*State).checkLocations}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
 	"rmd/internal/codec/codectest"

@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -109,5 +110,5 @@ func (s *Running) redeliver(a *App) {
 
 var _ = applies(func(s *State, e *event.AttemptReported) error { return s.Apps.AttemptReported(&s.Meta, e) })
 
-var attemptPart = derived{part: rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
-	agrees: agrees((*check.Tables).CheckMasters)}
+var attemptPart = part.Derived[State]{Part: part.Rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
+	Agrees: agrees((*check.Tables).CheckMasters)}

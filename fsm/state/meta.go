@@ -2,8 +2,9 @@ package state
 
 import (
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/internal/codec"
 )
 
-var metaPart = derived{part: single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.Code(c); s.AppTokens.Counters(c) }),
-	agrees: agrees((*check.Tables).CheckMeta)}
+var metaPart = part.Derived[State]{Part: part.Single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.Code(c); s.AppTokens.Counters(c) }),
+	Agrees: agrees((*check.Tables).CheckMeta)}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
@@ -15,5 +16,5 @@ func (s *State) linkNames() {
 	})
 }
 
-var namePart = derived{part: keyedRows(4, "names", func(s *State) *table.Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
-	links: (*State).linkNames, agrees: agrees((*check.Tables).CheckNames)}
+var namePart = part.Derived[State]{Part: part.Keyed(4, "names", func(s *State) *table.Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
+	Links: (*State).linkNames, Agrees: agrees((*check.Tables).CheckNames)}

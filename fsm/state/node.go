@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -182,8 +183,8 @@ func (s *Cluster) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	return nil
 }
 
-var nodePart = derived{part: keyedRows(7, "nodes", func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).Code),
-	links: func(s *State) {
+var nodePart = part.Derived[State]{Part: part.Keyed(7, "nodes", func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).Code),
+	Links: func(s *State) {
 		s.unwrapCluster()
 		s.Nodes.Largest = s.Nodes.FindLargest()
-	}, agrees: agrees((*check.Tables).CheckNodes)}
+	}, Agrees: agrees((*check.Tables).CheckNodes)}

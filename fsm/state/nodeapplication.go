@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -74,7 +75,7 @@ func (s *Cluster) containerSignalled(e *event.ContainerSignalled) error {
 	return nil
 }
 
-var nodeApplicationPart = derived{part: keyedRows(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
+var nodeApplicationPart = part.Derived[State]{Part: part.Keyed(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
 	return &s.NodeApplications.Keyed
 }, (*NodeApplication).Code),
-	agrees: agrees((*check.Tables).CheckNodeApplications)}
+	Agrees: agrees((*check.Tables).CheckNodeApplications)}

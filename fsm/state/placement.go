@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 )
 
@@ -24,5 +25,5 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	return nil
 }
 
-var placementPart = derived{part: rows(33, "placements", func(s *State) *table.Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).Code),
-	agrees: agrees((*check.Tables).CheckPlacements)}
+var placementPart = part.Derived[State]{Part: part.Rows(33, "placements", func(s *State) *table.Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).Code),
+	Agrees: agrees((*check.Tables).CheckPlacements)}

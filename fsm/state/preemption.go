@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -129,5 +130,5 @@ func (s *Running) redeliverPreemptions(a *App) {
 	}
 }
 
-var preemptionPart = derived{part: rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
-	agrees: agrees((*check.Tables).CheckPreemptions)}
+var preemptionPart = part.Derived[State]{Part: part.Rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
+	Agrees: agrees((*check.Tables).CheckPreemptions)}

@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -173,5 +174,5 @@ func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 	}
 }
 
-var queuePart = derived{part: keyedRows(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
-	agrees: agrees((*check.Tables).CheckTree)}
+var queuePart = part.Derived[State]{Part: part.Keyed(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
+	Agrees: agrees((*check.Tables).CheckTree)}

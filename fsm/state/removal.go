@@ -5,8 +5,9 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
-	"rmd/yarn"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
+	"rmd/yarn"
 )
 
 // Removals returns the containers that a node may forget, and the number of the first one.
@@ -89,5 +90,5 @@ func (s *Cluster) linkRemovals() {
 	})
 }
 
-var removalPart = derived{part: rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
-	links: (*State).linkRemovals, agrees: agrees((*check.Tables).CheckRemovals)}
+var removalPart = part.Derived[State]{Part: part.Rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
+	Links: (*State).linkRemovals, Agrees: agrees((*check.Tables).CheckRemovals)}

@@ -1,8 +1,6 @@
 package state
 
-import (
-	"rmd/fsm/event"
-)
+import "rmd/fsm/event"
 
 var _ = applies(func(s *State, e *event.RequestRecorded) error { return s.Requests.Recorded(&s.Meta, e) })
 

@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -276,5 +277,5 @@ func (s *Running) linkResizes() {
 	})
 }
 
-var resizePart = derived{part: rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
-	links: (*State).linkResizes, agrees: agrees((*check.Tables).CheckResizes)}
+var resizePart = part.Derived[State]{Part: part.Rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
+	Links: (*State).linkResizes, Agrees: agrees((*check.Tables).CheckResizes)}

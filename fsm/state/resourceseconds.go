@@ -1,8 +1,6 @@
 package state
 
-import (
-	"rmd/yarn"
-)
+import "rmd/yarn"
 
 // ResourceSeconds returns what an application has used over time, per resource kind: memorySeconds
 // and vcoreSeconds in YARN's reports. App.ResourceSeconds has the part of ended containers;

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
@@ -167,8 +168,8 @@ func TestSectionsRefuseOddSlots(t *testing.T) {
 // TestFieldOfALaterVersion gives two of three nodes a value in a section with an additional field.
 // Decoding rejects a value for a node that does not exist, a second value, and an empty one.
 func TestFieldOfALaterVersion(t *testing.T) {
-	later := more(99, "later", func(s *State) *table.Table[NodeSlot, Node] { return &s.Nodes.Table },
-		func(n *Node) bool { return n.Report != "" }, func(n *Node, c *codec.Coder) { c.String(&n.Report) }).section()
+	later := part.More(99, "later", func(s *State) *table.Table[NodeSlot, Node] { return &s.Nodes.Table },
+		func(n *Node) bool { return n.Report != "" }, func(n *Node, c *codec.Coder) { c.String(&n.Report) }).Section()
 	nodes := func(reports ...string) *State {
 		s := New()
 		for i, report := range reports {

@@ -3,6 +3,7 @@ package state
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
@@ -33,7 +34,7 @@ var _ = applies(func(s *State, e *event.DelegationTokenRenewed) error { return s
 
 var _ = applies(func(s *State, e *event.DelegationTokenEnded) error { return s.Delegations.Ended(&s.Meta, e) })
 
-var delegationPart = derived{part: keyedRows(18, "delegation-tokens", func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {
+var delegationPart = part.Derived[State]{Part: part.Keyed(18, "delegation-tokens", func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {
 	return &s.Delegations.Keyed
 }, (*DelegationToken).Code),
-	agrees: agrees((*check.Tables).CheckSecrets)}
+	Agrees: agrees((*check.Tables).CheckSecrets)}

@@ -96,7 +96,7 @@ func New() *State {
 	s.writer = new(Writer)
 	s.Locations.Index = index.New[LocationSlot]()
 	for _, p := range parts {
-		p.init(s)
+		p.Init(s)
 	}
 	return s
 }
@@ -109,7 +109,7 @@ func (s *State) Fork() *State {
 	f.writer, f.changes, f.LabelUses.Touched = new(Writer), nil, 0
 	f.Locations.Index = s.Locations.Index.Fork()
 	for _, p := range parts {
-		p.fork(s, f)
+		p.Fork(s, f)
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/state/check"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/internal/boolint"
 	"rmd/yarn"
@@ -75,5 +76,5 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 	s.foldResource(s.Queues.Get(a.Queue).Used)
 }
 
-var userPart = derived{part: keyedRows(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
-	agrees: agrees((*check.Tables).CheckUsers)}
+var userPart = part.Derived[State]{Part: part.Keyed(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
+	Agrees: agrees((*check.Tables).CheckUsers)}

@@ -19,7 +19,7 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"fsm/state":                 4834,
+	"fsm/state":                 4710,
 	"scheduler/planner":         5150,
 	"transport/http/ui":         6050,
 	"scheduler/planner.Planner": 246,
