@@ -64,7 +64,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 // renewals returns what plans the tokens that applications carry for other services.
 func renewals(p *Planner) renewal.Plan {
 	return renewal.Plan{State: p.st, NowMillis: p.now, Emit: p.sched.Emit, Start: p.sched.StartAttempt,
-		Fail: func(app state.AppSlot, text string) { p.endApplication(app, yarn.AppFailed, yarn.FinalFailed, text) }}
+		Fail: func(app state.AppSlot, text string) { p.ends.Application(app, yarn.AppFailed, yarn.FinalFailed, text) }}
 }
 
 func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, priority int32) *event.ApplicationSubmitted {
@@ -302,32 +302,16 @@ func (p *Planner) killApplication(in *input.KillApplication) input.Reply {
 		return in.NewReply() // as in YARN, killing an ended application succeeds
 	}
 	if p.st.Apps.Get(slot).AttemptState == state.AttemptFinishing {
-		p.finished(slot) // the final status that its AM sent remains
+		p.ends.Finish(slot) // the final status that its AM sent remains
 		return in.NewReply()
 	}
 	text := in.Diagnostics
 	if text == "" {
 		text = "Application " + in.ID.String() + " was killed by user " + in.User
 	}
-	p.endAttempt(slot, yarn.FinalKilled, text, "", false, false)
-	p.endApplication(slot, yarn.AppKilled, yarn.FinalKilled, text)
+	p.ends.Attempt(slot, yarn.FinalKilled, text, "", false, false)
+	p.ends.Application(slot, yarn.AppKilled, yarn.FinalKilled, text)
 	return in.NewReply()
-}
-
-// endApplication ends an application whose attempt has ended, and lets others take its place.
-func (p *Planner) endApplication(slot state.AppSlot, to yarn.ApplicationState, final yarn.FinalStatus, text string) {
-	a := p.st.Apps.Get(slot)
-	leaf := p.sched.LeafOf(a)
-	p.sched.Emit(&event.ApplicationEnded{App: a.ID.Seq, State: to, Final: final, Diagnostics: text})
-	p.applicationLeftQueue(leaf)
-}
-
-// applicationLeftQueue does what is possible after an application has left a leaf: other
-// applications activate, non-runnable ones may become runnable, and a draining queue may stop.
-func (p *Planner) applicationLeftQueue(leaf int32) {
-	p.sched.Activate(leaf)
-	p.sched.StartNonRunnable()
-	p.finishDraining(leaf)
 }
 
 func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
@@ -361,7 +345,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	from := p.sched.LeafOf(a)
 	p.sched.WithdrawMoved(slot)
 	p.sched.Emit(&event.ApplicationMoved{App: a.ID.Seq, Queue: p.Config().Queues[to].Path})
-	p.applicationLeftQueue(from)
+	p.ends.LeftQueue(from)
 	p.sched.ActivateArrival(int32(to))
 	p.sched.AsksMore(slot)
 	return in.NewReply()

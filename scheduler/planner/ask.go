@@ -140,7 +140,7 @@ func (p *Planner) release(slot state.AppSlot, ids []yarn.ContainerID) {
 			continue
 		}
 		if k := p.st.Containers.Get(c); k.App == slot && k.State.Live() && !k.AM {
-			p.stopContainer(c, yarn.ExitAborted, "Container released by application")
+			p.ends.StopContainer(c, yarn.ExitAborted, "Container released by application")
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 
 	"rmd/fsm/event"
@@ -184,94 +183,24 @@ func (p *Planner) finishAttempt(in *input.FinishAttempt) input.Reply {
 	p.sched.CancelAll(slot, yarn.CancelAttemptEnded)
 	p.sched.Emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics, TrackingURL: in.TrackingURL})
 	if !p.endsByItself(slot) {
-		p.finished(slot)
+		p.ends.Finish(slot)
 	}
 	return in.NewReply()
 }
 
 func (p *Planner) expireAttempt(in *input.ExpireAttempt) input.Reply {
 	if slot := p.finishing(in.Attempt); slot != 0 {
-		p.finished(slot)
+		p.ends.Finish(slot)
 		return in.NewReply()
 	}
 	slot, fault := p.current(in.Attempt)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	p.attemptFailed(slot, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out", true)
+	p.ends.AttemptFailed(slot, "ApplicationMaster for attempt "+in.Attempt.String()+" timed out", true)
 	return in.NewReply()
 }
 
 // exitUnknown is YARN's ContainerExitStatus.INVALID: the AM stopped, and its exit status is not
 // known.
 const exitUnknown int32 = -1000
-
-// exitDisksFailed is YARN's ContainerExitStatus.DISKS_FAILED: the node had no usable disk for the
-// container.
-const exitDisksFailed int32 = -101
-
-// excused reports whether an AM's exit does not count against its application: its node was lost or
-// had no disk, the AM was preempted, or the ResourceManager ended it.
-//
-// Source: Hadoop 3.4.2, RMAppAttemptImpl.shouldCountTowardsMaxAttemptRetry.
-func excused(exit int32) bool {
-	return exit == yarn.ExitPreempted || exit == yarn.ExitAborted || exit == exitDisksFailed || exit == yarn.ExitKilledByRM
-}
-
-// attemptFailed ends an attempt that did not finish. Then it starts the next one, or ends the
-// application if there may be no more attempts.
-func (p *Planner) attemptFailed(slot state.AppSlot, text string, counts bool) {
-	a := p.st.Apps.Get(slot)
-	last := p.isLast(a, counts)
-	keep := a.KeepContainers && !last
-	p.endAttempt(slot, yarn.FinalFailed, text, "", keep, counts)
-	if !last {
-		p.sched.Activate(p.sched.LeafOf(a)) // before the new attempt starts, as in YARN
-		p.sched.StartNonRunnable()
-		p.sched.StartAttempt(slot)
-		return
-	}
-	a = p.st.Apps.Get(slot)
-	p.endApplication(slot, yarn.AppFailed, yarn.FinalFailed, p.whyFailed(a, text))
-}
-
-// whyFailed returns YARN's message for an application that has used all its attempts.
-func (p *Planner) whyFailed(a *state.App, text string) string {
-	if a.Unmanaged {
-		return fmt.Sprintf("Unmanaged application %s failed due to %s. Failing the application.", a.ID, text)
-	}
-	within, limits := "", ""
-	if a.ValidityMillis > 0 {
-		within = fmt.Sprintf(" in previous %d milliseconds", a.ValidityMillis)
-	}
-	if global := p.Config().AMGlobalMaxAttempts; global != int64(a.MaxAttempts) {
-		limits = fmt.Sprintf(" (global limit =%d; local limit is =%d)", global, a.MaxAttempts)
-	}
-	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.ID, a.MaxAttempts, within, limits, text)
-}
-
-// endAttempt ends the current attempt. Its reservations and asks end at once, and so do its
-// containers unless they are kept for the next attempt.
-func (p *Planner) endAttempt(slot state.AppSlot, final yarn.FinalStatus, text, url string, keep, counts bool) {
-	a := p.st.Apps.Get(slot)
-	if a.AttemptState == state.AttemptNone || a.AttemptState == state.AttemptEnded {
-		return
-	}
-	p.sched.CancelAll(slot, yarn.CancelAttemptEnded)
-	for _, c := range p.liveOf(slot) {
-		if k := p.st.Containers.Get(c); !keep || !k.MayBeKept() {
-			p.stopContainer(c, yarn.ExitKilledByRM, "Container killed by the ApplicationMaster's end.")
-		}
-	}
-	p.sched.Emit(&event.AttemptEnded{App: p.st.Apps.Get(slot).ID.Seq, Final: final, Keep: keep, Counts: counts, Diagnostics: text, TrackingURL: url})
-}
-
-func (p *Planner) liveOf(slot state.AppSlot) []state.ContainerSlot {
-	var out []state.ContainerSlot
-	for c, k := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
-		if k.State.Live() {
-			out = append(out, c)
-		}
-	}
-	return out
-}

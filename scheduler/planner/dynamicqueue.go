@@ -129,7 +129,7 @@ func (p *Planner) withDynamic(cfg *capacity.Config) (full *capacity.Config, remo
 	keep, gone := cfg.Remaining(p.st.DynamicQueueList())
 	var used []string
 	for _, d := range gone {
-		if p.holdsApps(d.Path) {
+		if p.ends.HoldsApps(d.Path) {
 			used = append(used, d.Path)
 		} else {
 			removed = append(removed, d.Path)

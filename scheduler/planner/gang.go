@@ -126,8 +126,8 @@ func (p *Planner) gangsDue() {
 func (p *Planner) gangTimedOut(app state.AppSlot) {
 	if g := p.st.Gangs.Get(app); !g.Spec.Ordinary {
 		text := timedOut(g)
-		p.endAttempt(app, yarn.FinalFailed, text, "", false, false)
-		p.endApplication(app, yarn.AppFailed, yarn.FinalFailed, text)
+		p.ends.Attempt(app, yarn.FinalFailed, text, "", false, false)
+		p.ends.Application(app, yarn.AppFailed, yarn.FinalFailed, text)
 		return
 	}
 	p.sched.EndGang(app, yarn.GangTimedOut)

@@ -5,7 +5,6 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
-	"rmd/internal/boolint"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -31,15 +30,6 @@ func (p *Planner) endsByItself(slot state.AppSlot) bool {
 	return c != 0 && p.st.Containers.Get(c).State.Live() && p.st.Nodes.Get(p.st.Containers.Get(c).Node).NodeManager
 }
 
-// finished ends an attempt that has unregistered, and its remaining containers. The final status
-// that its AM sent remains.
-func (p *Planner) finished(slot state.AppSlot) {
-	a := p.st.Apps.Get(slot)
-	final, d := a.Final, a.Details()
-	p.endAttempt(slot, final, d.Diagnostics, d.TrackingURL, false, false)
-	p.endApplication(slot, yarn.AppFinished, final, d.Diagnostics)
-}
-
 // resync handles the second registration of an AM that is registered. The AM will repeat all its
 // asks. So containers that it was never told about are ended, since it will ask for them again.
 func (p *Planner) resync(slot state.AppSlot) {
@@ -51,21 +41,11 @@ func (p *Planner) resync(slot state.AppSlot) {
 		}
 	}
 	for _, c := range untold {
-		p.stopContainer(c, yarn.ExitAborted, "Container was granted and not told before its AM registered again.")
+		p.ends.StopContainer(c, yarn.ExitAborted, "Container was granted and not told before its AM registered again.")
 	}
 	last := p.st.Apps.Get(slot).Response
 	p.sched.Emit(&event.AttemptResynced{App: p.st.Apps.Get(slot).ID.Seq})
 	p.window(slot).count(last)
-}
-
-// runsUnreported reports whether a container is an AM that was launched, but that no heartbeat of
-// its node has reported yet.
-func (p *Planner) runsUnreported(c *state.Container) bool {
-	if !c.AM {
-		return false
-	}
-	a := p.st.Apps.Get(c.App)
-	return a.LaunchedMillis != 0 && a.MasterNumber == c.Number && a.Attempt == c.Attempt
 }
 
 // awaited returns the application whose current attempt waits for the launch of its AM container; 0
@@ -102,7 +82,7 @@ func (p *Planner) attemptLaunchFailed(in *input.AttemptLaunchFailed) input.Reply
 		exit = yarn.ExitAborted
 	}
 	text := "Error launching " + in.Attempt.String() + ". Got exception: " + in.Diagnostics
-	p.completeFor(p.st.Apps.Ref(p.st.Containers.Get(p.st.Master(p.st.Apps.Get(slot)))), exit, text, text)
+	p.ends.CompleteFor(p.st.Apps.Ref(p.st.Containers.Get(p.st.Master(p.st.Apps.Get(slot)))), exit, text, text)
 	return in.NewReply()
 }
 
@@ -118,33 +98,9 @@ func (p *Planner) failAttempt(in *input.FailAttempt) input.Reply {
 	case in.Attempt.Attempt == 0 || in.Attempt.Attempt > a.Attempt:
 		return input.Refuse(in, input.Faultf(input.NoSuchAttempt, "list them with \"rmd app list\"", "there is no attempt %s", in.Attempt))
 	case in.Attempt.Attempt == a.Attempt && (a.AttemptState == state.AttemptNonRunnable || a.Open()):
-		p.attemptFailed(slot, "Attempt failed by user.", true)
+		p.ends.AttemptFailed(slot, "Attempt failed by user.", true)
 	}
 	return in.NewReply()
-}
-
-// isLast reports whether a failure of the current attempt ends the application. With a validity
-// interval, only failures within it count. Attempts whose failures do not count are not repeated
-// for ever either: there are at most four times as many attempts as failures may count.
-func (p *Planner) isLast(a *state.App, counts bool) bool {
-	if a.Unmanaged { // the client runs the AM, so it must submit the application again
-		return true
-	}
-	failures, attempts, most := a.Failures, a.Attempt, max(a.MaxAttempts, 1)
-	if a.ValidityMillis > 0 {
-		failures, attempts, most = 0, 1, min(most, state.MaxHistory/4)
-		for _, h := range p.st.Attempts.Of(a) {
-			if h.EndedMillis <= p.now-a.ValidityMillis {
-				break
-			}
-			attempts++
-			failures += boolint.Of[uint32](h.Counted)
-		}
-	}
-	if counts {
-		return failures+1 >= most
-	}
-	return attempts/4 >= most
 }
 
 // report records an AM's progress and tracking URL if the whole percent or the URL has changed.

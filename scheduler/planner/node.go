@@ -73,7 +73,7 @@ func (p *Planner) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 	for _, r := range p.containersOn(slot) {
 		c := p.st.Containers.Get(r)
 		if !has[p.st.Apps.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
-			p.complete(p.st.Apps.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
+			p.ends.Complete(p.st.Apps.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (p *Planner) stopNode(slot state.NodeSlot, to yarn.NodeState, report string
 	for _, c := range p.containersOn(slot) {
 		if k := p.st.Containers.Get(c); k.OnNode {
 			ref := p.st.Apps.Ref(k)
-			if p.completeAlone(ref, yarn.ExitAborted, text) {
+			if p.ends.CompleteAlone(ref, yarn.ExitAborted, text) {
 				masters = append(masters, ref)
 			}
 		}
@@ -105,7 +105,7 @@ func (p *Planner) stopNode(slot state.NodeSlot, to yarn.NodeState, report string
 	p.sched.ActivateAll()
 	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
 	for _, ref := range masters { // as in YARN, new attempts start on the remaining nodes
-		p.amEnded(ref, yarn.ExitAborted, text, "")
+		p.ends.MasterEnded(ref, yarn.ExitAborted, text, "")
 	}
 }
 

@@ -32,7 +32,7 @@ func (p *Planner) take(slot state.ContainerSlot, s *input.ContainerStatus) {
 	switch {
 	case s.State == yarn.ContainerCompleted:
 		if c.State != yarn.ContainerCompleted {
-			p.complete(p.st.Apps.Ref(c), s.ExitStatus, s.Diagnostics)
+			p.ends.Complete(p.st.Apps.Ref(c), s.ExitStatus, s.Diagnostics)
 		}
 	case c.State.Live() && !c.Launched:
 		p.sched.Emit(&event.ContainerLaunched{Container: p.st.Apps.Ref(c)})
@@ -84,7 +84,7 @@ func (p *Planner) missing(node state.NodeSlot) {
 	}
 	for _, ref := range lost { // the end of an AM may already have ended some of them
 		if slot := p.st.Container(ref); slot != 0 && p.st.Containers.Get(slot).OnNode {
-			p.complete(ref, yarn.ExitAborted, "Container lost: its node does not report it any more.")
+			p.ends.Complete(ref, yarn.ExitAborted, "Container lost: its node does not report it any more.")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/lifecycle"
 	"rmd/scheduler/preemption"
 )
 
@@ -25,6 +26,7 @@ type Planner struct {
 	sched  *scheduler.Scheduler
 	rounds *preemption.Rounds
 	st     *state.State // the same state as the scheduler's
+	ends   lifecycle.Ends
 	opt    Options
 
 	now     int64
@@ -44,14 +46,17 @@ func New(st *state.State, opt Options) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Planner{sched: sched, rounds: preemption.NewRounds(sched), st: st, opt: opt}, nil
+	return newPlanner(sched, opt), nil
+}
+
+func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
+	return &Planner{sched: sched, rounds: preemption.NewRounds(sched), st: sched.State, ends: lifecycle.New(sched), opt: opt}
 }
 
 // Fork returns a planner on a fork of the state, which has seen no call of an AM and no report of a
 // node. It costs much less than New.
 func (p *Planner) Fork() *Planner {
-	sched := p.sched.Fork()
-	return &Planner{sched: sched, rounds: preemption.NewRounds(sched), st: sched.State, opt: p.opt}
+	return newPlanner(p.sched.Fork(), p.opt)
 }
 
 // State returns the planning state. The caller must not change it. The next Plan changes it.

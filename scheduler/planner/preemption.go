@@ -8,26 +8,6 @@ import (
 	"rmd/yarn"
 )
 
-// preempted is the diagnostics of a preempted container, as in YARN.
-const preempted = "Container preempted by scheduler"
-
-// killPreempted ends a warned container. If it is an AM, its attempt ends too, which does not count
-// against the application. If the AM does not know the container yet, its ask is restored.
-func (p *Planner) killPreempted(slot state.ContainerSlot) {
-	c := p.st.Containers.Get(slot)
-	ref, live := p.st.Apps.Ref(c), c.State.Live()
-	switch {
-	case !live:
-	case c.AM:
-		p.stopContainer(slot, yarn.ExitPreempted, preempted)
-		p.amEnded(ref, yarn.ExitPreempted, preempted, "")
-	case c.State == yarn.ContainerAllocated && !c.Launched:
-		p.complete(ref, yarn.ExitPreempted, preempted)
-	default:
-		p.stopContainer(slot, yarn.ExitPreempted, preempted)
-	}
-}
-
 // preempting returns the preemption warning that response n has for a container; false if it has
 // none.
 func (p *Planner) preempting(slot state.ContainerSlot, c *state.Container, n int32) (input.Preempting, bool) {
@@ -59,7 +39,7 @@ func (p *Planner) endRecalled() bool {
 	for _, slot := range recalled {
 		// The container may have ended meanwhile, or its lease may: then a new warning may stand.
 		if p.st.Leases.Has(slot) && p.st.Preemptions.Has(slot) {
-			p.killPreempted(slot)
+			p.ends.KillPreempted(slot)
 		}
 	}
 	return len(recalled) > 0
@@ -71,7 +51,7 @@ func (p *Planner) preemptionRound(in *input.PreemptionRound) input.Reply {
 	p.sched.EndLeases()
 	for _, slot := range p.rounds.Round() {
 		if p.st.Preemptions.Has(slot) { // the end of an AM may have withdrawn warnings
-			p.killPreempted(slot)
+			p.ends.KillPreempted(slot)
 		}
 	}
 	return in.NewReply()

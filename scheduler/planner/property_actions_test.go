@@ -369,7 +369,7 @@ func (m *machine) ask(t *rapid.T) {
 	for range rapid.IntRange(0, 2).Draw(t, "keys") {
 		m.oneAsk(t, in)
 	}
-	for _, c := range m.p.liveOf(slot) {
+	for _, c := range liveOf(m.p, slot) {
 		if rapid.IntRange(0, 9).Draw(t, "release") == 0 {
 			in.Releases = append(in.Releases, m.p.st.Apps.ContainerID(m.p.st.Containers.Get(c)))
 		}

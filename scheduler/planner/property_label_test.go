@@ -79,7 +79,7 @@ func (w *world) randomLabelStep(t *rapid.T) {
 		w.direct(func(p *Planner) {
 			for c := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
 				if k := p.st.Containers.Get(c); k.State.Live() {
-					p.complete(p.st.Apps.Ref(k), 0, "")
+					p.ends.Complete(p.st.Apps.Ref(k), 0, "")
 					return
 				}
 			}

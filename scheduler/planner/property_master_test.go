@@ -54,7 +54,7 @@ func (m *machine) registerAgain(t *rapid.T) {
 		return
 	}
 	was, events, keeps := a.Response, len(m.log), []state.ContainerSlot{}
-	for _, c := range m.p.liveOf(slot) {
+	for _, c := range liveOf(m.p, slot) {
 		if k := m.p.st.Containers.Get(c); k.GrantedIn != 0 || k.AM || k.Attempt != a.Attempt {
 			keeps = append(keeps, c)
 		}
@@ -73,7 +73,7 @@ func (m *machine) registerAgain(t *rapid.T) {
 	case a.Response != 0 || a.Asks != 0 || a.Blacklist != nil || a.Reservations != 0:
 		m.fail("after its second registration %s has response %d, asks %d", a.ID, a.Response, a.Asks)
 	}
-	if live := m.p.liveOf(slot); was > 0 && !slices.Equal(live, keeps) {
+	if live := liveOf(m.p, slot); was > 0 && !slices.Equal(live, keeps) {
 		m.fail("%s keeps %v, it knows of %v", a.ID, live, keeps)
 	}
 	if r := m.plan(&input.Allocate{Attempt: a.AttemptID()}).(*input.AllocateReply); r.Refused() != nil || r.Response != 1 || len(r.Granted) > 0 {

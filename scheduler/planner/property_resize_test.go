@@ -18,7 +18,7 @@ func (m *machine) updates(t *rapid.T, slot state.AppSlot, in *input.Allocate) {
 	if rapid.IntRange(0, 2).Draw(t, "updates") > 0 {
 		return
 	}
-	for _, c := range m.p.liveOf(slot) {
+	for _, c := range liveOf(m.p, slot) {
 		if rapid.IntRange(0, 2).Draw(t, "update") > 0 {
 			continue
 		}

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"errors"
-	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -80,19 +79,6 @@ func (p *Planner) configured(cfg *capacity.Config, states []yarn.QueueState, ver
 	return e
 }
 
-// holdsApps reports whether a queue or a queue below it has applications.
-func (p *Planner) holdsApps(path string) bool {
-	slot := p.st.Queues.Find(path)
-	if slot == 0 {
-		return false
-	}
-	q := p.st.Queues.Get(slot)
-	if q.Leaf {
-		return q.Apps() > 0
-	}
-	return slices.ContainsFunc(q.Children, func(c state.QueueSlot) bool { return p.holdsApps(p.st.Queues.Get(c).Path) })
-}
-
 func (p *Planner) setQueues(in *input.SetQueues) input.Reply {
 	if in.User != "" && !p.Config().QueueAdminsChange { // refuse it before parsing, which takes time
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
@@ -162,7 +148,7 @@ func (p *Planner) replaceable(cfg *capacity.Config) *input.Fault {
 		slot := p.st.Queues.Find(path)
 		return slot == 0 || p.st.Queues.Get(slot).State == yarn.QueueStopped
 	}
-	if err := cfg.Validate(p.Config(), p.holdsApps, stopped); err != nil {
+	if err := cfg.Validate(p.Config(), p.ends.HoldsApps, stopped); err != nil {
 		return invalidQueues(err)
 	}
 	if err := p.checkLabelSettings(cfg); err != nil {
@@ -218,22 +204,16 @@ func (p *Planner) setQueueState(in *input.SetQueueState) input.Reply {
 	switch in.State {
 	case yarn.QueueStopped:
 		p.stopQueue(int32(i))
-		p.drainChain(int32(i))
+		p.ends.StopDrained(int32(i))
 	case yarn.QueueRunning:
 		if parent := int32(p.Config().Queues[i].Parent); parent >= 0 && p.sched.Queue(parent).State != yarn.QueueRunning {
 			return input.Refuse(in, input.Faultf(input.QueueStopped, "start the parent first", "the parent of %s is not RUNNING", q.Path))
 		}
-		p.setState(int32(i), yarn.QueueRunning)
+		p.ends.SetQueueState(int32(i), yarn.QueueRunning)
 	default:
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "RUNNING or STOPPED", "a queue cannot be set to %s", in.State))
 	}
 	return in.NewReply()
-}
-
-func (p *Planner) setState(i int32, to yarn.QueueState) {
-	if q := p.sched.Queue(i); q.State != to {
-		p.sched.Emit(&event.QueueStateChanged{Path: q.Path, State: to})
-	}
 }
 
 func (p *Planner) stopQueue(i int32) {
@@ -241,25 +221,8 @@ func (p *Planner) stopQueue(i int32) {
 		p.stopQueue(int32(c))
 	}
 	to := yarn.QueueStopped
-	if p.holdsApps(p.Config().Queues[i].Path) {
+	if p.ends.HoldsApps(p.Config().Queues[i].Path) {
 		to = yarn.QueueDraining
 	}
-	p.setState(i, to)
-}
-
-// drainChain stops queue i, and the queues above it, if they drain and have no applications left.
-func (p *Planner) drainChain(i int32) {
-	for ; i >= 0; i = int32(p.Config().Queues[i].Parent) {
-		if q := p.sched.Queue(i); q.State == yarn.QueueDraining && !p.holdsApps(q.Path) {
-			p.setState(i, yarn.QueueStopped)
-		}
-	}
-}
-
-// finishDraining stops a draining leaf, and the draining queues above it, after its last
-// application has left.
-func (p *Planner) finishDraining(leaf int32) {
-	if p.sched.Queue(leaf).State == yarn.QueueDraining {
-		p.drainChain(leaf)
-	}
+	p.ends.SetQueueState(i, to)
 }

@@ -46,7 +46,7 @@ func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 		case known && was == yarn.QueueRunning && to != yarn.QueueRunning && !below:
 			notes = append(notes, fmt.Sprintf("%s is stopped: it was RUNNING, and the configuration states STOPPED", q.Path))
 		}
-		if to == yarn.QueueStopped && p.holdsApps(q.Path) {
+		if to == yarn.QueueStopped && p.ends.HoldsApps(q.Path) {
 			to = yarn.QueueDraining
 		}
 		states[i] = to

@@ -91,7 +91,7 @@ func doLaunch(w *world, a args, _ *strings.Builder) {
 
 func (w *world) launch(slot state.AppSlot) {
 	w.direct(func(p *Planner) {
-		for _, c := range p.liveOf(slot) {
+		for _, c := range liveOf(p, slot) {
 			p.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})
 		}
 	})
@@ -193,7 +193,7 @@ func doComplete(w *world, a args, out *strings.Builder) {
 		if w.p.st.Container(ref) == 0 {
 			w.t.Fatalf("%s has no container %d", a.need(0), n)
 		}
-		w.direct(func(p *Planner) { p.complete(ref, 0, "") })
+		w.direct(func(p *Planner) { p.ends.Complete(ref, 0, "") })
 	}
 	w.show(out, all)
 }
@@ -257,7 +257,7 @@ func (w *world) showApp(out *strings.Builder, name string) {
 	slot, a := w.app(name)
 	fmt.Fprintf(out, "%s %s attempt %d, used %s reserved %s pending %s", name, attemptStates[a.AttemptState], a.Attempt,
 		w.size(a.Used), w.size(a.Reserved), w.size(a.Pending))
-	live := w.p.liveOf(slot)
+	live := liveOf(w.p, slot)
 	slices.Reverse(live)
 	for _, c := range live {
 		k := w.p.st.Containers.Get(c)
@@ -291,4 +291,14 @@ func doPriority(w *world, a args, out *strings.Builder) {
 	if !w.refused(out, r) {
 		fmt.Fprintf(out, "priority %d\n", r.(*input.SetPriorityReply).Priority)
 	}
+}
+
+// liveOf returns the live containers of an application.
+func liveOf(p *Planner, slot state.AppSlot) (live []state.ContainerSlot) {
+	for c, k := range p.st.Containers.Of(p.st.Apps.Get(slot)) {
+		if k.State.Live() {
+			live = append(live, c)
+		}
+	}
+	return live
 }

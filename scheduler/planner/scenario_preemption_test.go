@@ -20,7 +20,7 @@ func doWarn(w *world, a args, out *strings.Builder) {
 
 // preempt NAME NUMBER … [attempt=N]: ends containers, as a preemption round does at the deadline.
 func doPreempt(w *world, a args, out *strings.Builder) {
-	w.eachContainer(a, (*Planner).killPreempted)
+	w.eachContainer(a, func(p *Planner, slot state.ContainerSlot) { p.ends.KillPreempted(slot) })
 	w.show(out, all)
 }
 
