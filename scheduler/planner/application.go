@@ -46,14 +46,14 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	}
 	leaf := p.createQueues(to)
 	p.sched.Emit(p.submitted(in, leaf, seq, priority))
-	if e := p.applicationLabelled(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
+	if e := p.askLabels.ofApplication(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
 		p.sched.Emit(e)
 	}
 	if e := p.applicationPlaced(to.placed, seq); e != nil {
 		p.sched.Emit(e)
 	}
 	slot := p.st.Apps.Find(seq)
-	p.declareTagged(slot, in.Tags)
+	p.gangs.declareTagged(slot, in.Tags)
 	if !renewals(p).Submitted(seq, &in.Tokens) {
 		p.sched.StartAttempt(slot)
 	}
@@ -75,7 +75,7 @@ func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, p
 		ValidityMillis: max(in.ValidityMillis, 0), Context: in.Context,
 	}
 	if !in.Unmanaged {
-		e.AM, e.AMPlaces, e.AMStrict = p.normalize(in.AM, leaf), in.AMPlaces, in.AMStrict
+		e.AM, e.AMPlaces, e.AMStrict = p.sizes.normalize(in.AM, leaf), in.AMPlaces, in.AMStrict
 	}
 	return e
 }
@@ -106,20 +106,20 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	if fault := p.roomAt(to, in.User); fault != nil {
 		return to, fault
 	}
-	if fault := p.checkTaggedGang(in.Tags, to); fault != nil {
+	if fault := p.gangs.checkTagged(in.Tags, to); fault != nil {
 		return to, fault
 	}
 	if !in.Unmanaged {
 		if in.AM.Negative() || in.AM[yarn.Memory] == 0 {
 			return to, input.Faultf(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", p.Config().Kinds.Format(in.AM))
 		}
-		if fault := p.neverFits(in.AM, to.queue, "the AM"); fault != nil {
+		if fault := p.sizes.neverFits(in.AM, to.queue, "the AM"); fault != nil {
 			return to, fault
 		}
 		if fault := checkPlaces(in.AMPlaces); fault != nil {
 			return to, fault
 		}
-		if fault := p.checkAMLabel(in, to.queue); fault != nil {
+		if fault := p.askLabels.checkAM(in, to.queue); fault != nil {
 			return to, fault
 		}
 	}
@@ -207,37 +207,6 @@ func (p *Planner) running(i int32) *input.Fault {
 		}
 	}
 	return nil
-}
-
-// largest returns the largest container that applications of a queue may ask for now.
-func (p *Planner) largest(q *capacity.Queue) yarn.Resource {
-	return p.st.Nodes.MaximumAllocation(q.MaxAlloc)
-}
-
-// neverFits returns a fault if a size is above the largest container of a queue, by its
-// configuration or by the largest running node.
-func (p *Planner) neverFits(size yarn.Resource, q *capacity.Queue, who string) *input.Fault {
-	most, show := p.largest(q), p.Config().Kinds.Format
-	switch {
-	case p.withinMaximum(size, most):
-		return nil
-	case p.withinMaximum(size, q.MaxAlloc):
-		return input.Faultf(input.NeverFits, "ask for less, or add a larger node", "%s asks %s; the largest container of %s is %s, because no running node has more",
-			who, show(size), q.Path, show(most))
-	}
-	return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
-		who, show(size), q.Path, show(q.MaxAlloc))
-}
-
-func (p *Planner) withinMaximum(size, most yarn.Resource) bool {
-	if !p.Config().Calculator.Dominant {
-		return size[yarn.Memory] <= most[yarn.Memory] && size[yarn.VCores] <= most[yarn.VCores]
-	}
-	return size.Within(most)
-}
-
-func (p *Planner) normalize(size yarn.Resource, leaf int) yarn.Resource {
-	return p.Config().Calculator.Normalize(size, p.Config().MinAlloc, p.largest(&p.Config().Queues[leaf]))
 }
 
 // priority returns the priority of a submission: the one that it asks for, or else the user's
@@ -337,7 +306,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 		fault = p.roomToRun(a, to)
 	}
 	if fault == nil {
-		fault = p.asksAccessible(a, to)
+		fault = p.askLabels.checkMove(a, to)
 	}
 	if fault != nil {
 		return input.Refuse(in, fault)

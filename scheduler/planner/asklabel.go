@@ -8,32 +8,36 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
+// labelRules says which labels applications and their asks get, and whether they may have them.
+type labelRules struct{ views *views.Views }
+
 // Refusals in this file have the messages of YARN's SchedulerUtils.
 
-// applicationLabelled returns the event for an application's labels. If it has none, the event need
+// ofApplication returns the event for an application's labels. If it has none, the event need
 // not be written.
-func (p *Planner) applicationLabelled(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
+func (lr labelRules) ofApplication(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
 	e := &event.ApplicationLabelled{App: seq}
-	e.Label, e.AMLabel = p.Config().ApplicationLabels(&p.Config().Queues[leaf], in.Label, in.AMLabel, in.Unmanaged)
+	e.Label, e.AMLabel = lr.views.Config.ApplicationLabels(&lr.views.Config.Queues[leaf], in.Label, in.AMLabel, in.Unmanaged)
 	return e
 }
 
-func (p *Planner) checkAMLabel(in *input.SubmitApplication, q *capacity.Queue) *input.Fault {
-	if !p.Config().LabelSettings.Enabled {
-		return p.checkLabel(q, strings.TrimSpace(in.Label+in.AMLabel))
+func (lr labelRules) checkAM(in *input.SubmitApplication, q *capacity.Queue) *input.Fault {
+	if !lr.views.Config.LabelSettings.Enabled {
+		return lr.check(q, strings.TrimSpace(in.Label+in.AMLabel))
 	}
-	_, am := p.Config().ApplicationLabels(q, in.Label, in.AMLabel, false)
-	return p.checkLabel(q, am)
+	_, am := lr.views.Config.ApplicationLabels(q, in.Label, in.AMLabel, false)
+	return lr.check(q, am)
 }
 
-// checkAskedLabel checks the label that an ask names, and the label that it gets.
-func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.Fault {
-	q, asked := &p.Config().Queues[leaf], strings.TrimSpace(k.Label)
-	if !p.Config().LabelSettings.Enabled {
-		return p.checkLabel(q, asked)
+// checkAsk checks the label that an ask names, and the label that it gets.
+func (lr labelRules) checkAsk(a *state.App, leaf int, k *input.Ask) *input.Fault {
+	q, asked := &lr.views.Config.Queues[leaf], strings.TrimSpace(k.Label)
+	if !lr.views.Config.LabelSettings.Enabled {
+		return lr.check(q, asked)
 	}
 	if k.Name != yarn.Any {
 		if asked == "" {
@@ -42,15 +46,15 @@ func (p *Planner) checkAskedLabel(a *state.App, leaf int, k *input.Ask) *input.F
 		return input.Faultf(input.InvalidLabel, "name the label beside \"*\"",
 			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", q.Name, k.Name)
 	}
-	return p.checkLabel(q, p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label))
+	return lr.check(q, lr.views.Config.AskLabel(leaf, a.DefaultLabel(), k.Label))
 }
 
-// checkLabel returns a fault if asks in a queue may not have a label.
-func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
+// check returns a fault if asks in a queue may not have a label.
+func (lr labelRules) check(q *capacity.Queue, label string) *input.Fault {
 	if label == "" {
 		return nil
 	}
-	if !p.Config().LabelSettings.Enabled {
+	if !lr.views.Config.LabelSettings.Enabled {
 		return input.Faultf(input.LabelsOff, "ask without a label, or set yarn.node-labels.enabled",
 			"Invalid resource request, node label not enabled but request contains label expression")
 	}
@@ -63,34 +67,34 @@ func (p *Planner) checkLabel(q *capacity.Queue, label string) *input.Fault {
 			"Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
 			q.Name, label, q.AccessibleText())
 	}
-	if _, listed := p.st.Labels.Listed(label); !listed {
+	if _, listed := lr.views.State.Labels.Listed(label); !listed {
 		return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
 	}
 	return nil
 }
 
-// labelAsk stores the label of a key that is asked for, if it changes.
-func (p *Planner) labelAsk(slot state.AppSlot, leaf int, k *input.Ask) {
-	if k.Name != yarn.Any || k.Count == 0 || !p.Config().LabelSettings.Enabled {
+// label stores the label of a key that is asked for, if it changes.
+func (as *asks) label(slot state.AppSlot, leaf int, k *input.Ask) {
+	if k.Name != yarn.Any || k.Count == 0 || !as.sched.Config.LabelSettings.Enabled {
 		return
 	}
-	a := p.st.Apps.Get(slot)
-	ask := p.st.Asks.Find(a, k.Key)
-	label := p.Config().AskLabel(leaf, a.DefaultLabel(), k.Label)
-	if p.st.Labels.Name(p.st.Asks.Get(ask).Label) != label {
-		p.sched.Emit(&event.AskLabelled{App: a.ID.Seq, Key: k.Key, Label: label})
+	a := as.st.Apps.Get(slot)
+	ask := as.st.Asks.Find(a, k.Key)
+	label := as.sched.Config.AskLabel(leaf, a.DefaultLabel(), k.Label)
+	if as.st.Labels.Name(as.st.Asks.Get(ask).Label) != label {
+		as.sched.Emit(&event.AskLabelled{App: a.ID.Seq, Key: k.Key, Label: label})
 	}
 }
 
-// asksAccessible refuses to move an application to a queue that may not use a label that its asks,
+// checkMove refuses to move an application to a queue that may not use a label that its asks,
 // its next AM or its future asks need.
 //
 // Source: Hadoop 3.4.2, CapacityScheduler.checkQueuePartition.
-func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
-	if !p.Config().LabelSettings.Enabled {
+func (lr labelRules) checkMove(a *state.App, to int) *input.Fault {
+	if !lr.views.Config.LabelSettings.Enabled {
 		return nil
 	}
-	q := &p.Config().Queues[to]
+	q := &lr.views.Config.Queues[to]
 	var not []string
 	needs := func(label string) {
 		if !q.MayUse(label) && !slices.Contains(not, label) {
@@ -99,9 +103,9 @@ func (p *Planner) asksAccessible(a *state.App, to int) *input.Fault {
 	}
 	needs(a.Details().AMLabel)
 	needs(strings.TrimSpace(a.DefaultLabel()))
-	for _, k := range p.st.Asks.Of(a) {
+	for _, k := range lr.views.State.Asks.Of(a) {
 		if k.Count > 0 {
-			needs(p.st.Labels.Name(k.Label))
+			needs(lr.views.State.Labels.Name(k.Label))
 		}
 	}
 	if len(not) == 0 {

@@ -29,7 +29,7 @@ func (p *Planner) registerAttempt(in *input.RegisterAttempt) input.Reply {
 	}
 	a := p.st.Apps.Get(slot)
 	leaf := p.sched.LeafOf(a)
-	reply := &input.RegisterAttemptReply{Queue: p.Config().Queues[leaf].Path, Maximum: p.largest(&p.Config().Queues[leaf])}
+	reply := &input.RegisterAttemptReply{Queue: p.Config().Queues[leaf].Path, Maximum: p.sizes.largest(&p.Config().Queues[leaf])}
 	switch {
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.HasResponse && in.Response != a.Response:
 		return input.Refuse(in, input.Faultf(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
@@ -91,11 +91,14 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	case callWrong:
 		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(window.last, a.Response)))
 	}
-	if fault := p.checkAsks(slot, in); fault != nil {
+	if fault := p.checkReleases(slot, in); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if fault := p.asks.check(slot, in); fault != nil {
 		return input.Refuse(in, fault)
 	}
 	if in.Gang != "" {
-		if fault := p.declareGang(slot, in.Gang); fault != nil {
+		if fault := p.gangs.declare(slot, in.Gang); fault != nil {
 			return input.Refuse(in, fault)
 		}
 	}
@@ -103,8 +106,8 @@ func (p *Planner) allocate(in *input.Allocate) input.Reply {
 	errs := p.update(slot, in, false)
 	p.release(slot, in.Releases)
 	admitted := p.sched.AdmitNames(a.User, len(in.BlacklistAdd)+len(in.Asks))
-	p.blacklist(slot, in, admitted)
-	p.ask(slot, in.Asks, admitted)
+	p.asks.blacklist(slot, in, admitted)
+	p.asks.store(slot, in.Asks, admitted)
 	p.sched.RunEagerPasses()
 	a = p.st.Apps.Get(slot)
 	if kind == callStale && p.unheard(slot, a.Response) {

@@ -20,8 +20,8 @@ const (
 // checkDemand refuses a call after which the demand of an application could overflow sums, or the
 // state could take too much memory. It counts twice what the call repeats; real applications stay
 // far below the limits.
-func (p *Planner) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fault {
-	a := p.st.Apps.Get(slot)
+func (as *asks) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fault {
+	a := as.st.Apps.Get(slot)
 	demand := a.Pending
 	places := map[yarn.SchedulerKey]int32{} // looked up by key only
 	for i := range in.Asks {
@@ -32,8 +32,8 @@ func (p *Planner) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fau
 			continue
 		}
 		if places[k.Key]++; places[k.Key] == 1 {
-			if ask := p.st.Asks.Find(a, k.Key); ask != 0 {
-				places[k.Key] += p.st.Asks.Get(ask).Entries
+			if ask := as.st.Asks.Find(a, k.Key); ask != 0 {
+				places[k.Key] += as.st.Asks.Get(ask).Entries
 			}
 		}
 		if places[k.Key] > maxLocations {
@@ -43,16 +43,16 @@ func (p *Planner) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fau
 	for i := range in.Updates {
 		demand = demand.Add(yarn.ComponentMax(in.Updates[i].Size, yarn.Resource{}))
 	}
-	return p.demandFault(a, in, demand, len(places))
+	return as.demandFault(a, in, demand, len(places))
 }
 
-func (p *Planner) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys int) *input.Fault {
-	for ask := a.Asks; ask != 0 && keys > 0 && keys <= maxKeys; ask = p.st.Asks.Get(ask).Next {
+func (as *asks) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys int) *input.Fault {
+	for ask := a.Asks; ask != 0 && keys > 0 && keys <= maxKeys; ask = as.st.Asks.Get(ask).Next {
 		keys++
 	}
 	switch {
 	case !demand.Within(uniform(yarn.MaxDemand)):
-		return input.Faultf(input.InvalidAsk, "ask for less", "the application would wait for %s, at most %d of each kind are taken", p.Config().Kinds.Format(demand), yarn.MaxDemand)
+		return input.Faultf(input.InvalidAsk, "ask for less", "the application would wait for %s, at most %d of each kind are taken", as.sched.Config.Kinds.Format(demand), yarn.MaxDemand)
 	case keys > maxKeys:
 		return input.Faultf(input.TooLarge, "ask under fewer keys", "the application would have more than %d keys of priority and allocation request id", maxKeys)
 	case len(a.Blacklist)+len(in.BlacklistAdd) > maxBlacklist:

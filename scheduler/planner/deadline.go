@@ -34,7 +34,7 @@ var deadlines = []deadline{
 	{kind: "drain of a node", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) }, meet: ignoring((*Planner).drainsDue)},
 	{kind: "replaced node", at: (*Planner).replacedAt, meet: ignoring((*Planner).forgetReplaced)},
 	{kind: "lifetime of an application", at: func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) }, meet: ignoring((*Planner).lifetimesDue)},
-	{kind: "timeout of a gang", at: func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) }, meet: ignoring((*Planner).gangsDue)},
+	{kind: "timeout of a gang", at: func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) }, meet: func(p *Planner, _ *input.Tick) { p.gangs.due() }},
 	// Before the keys: when a token ends, its key may be replaced.
 	{kind: "delegation token", at: func(p *Planner) int64 { return earliest(&p.st.Delegations, tokenEnd) }, meet: ignoring((*Planner).tokensDue)},
 	{kind: "master key", at: (*Planner).keysAt, meet: func(p *Planner, in *input.Tick) { p.rollKeys(in.Entropy) }},

@@ -5,9 +5,18 @@ import (
 	"strings"
 
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/lifecycle"
 	"rmd/yarn"
 )
+
+// gangs plans inputs about gangs.
+type gangs struct {
+	sched *scheduler.Scheduler
+	st    *state.State
+	ends  lifecycle.Ends
+}
 
 const gangGrammar = "write priority=P,count=N, or priority=P,per-node=K,nodes=M; docs/operations/gangs.md has all keys"
 
@@ -39,71 +48,71 @@ func parseGang(text string) (*yarn.Gang, *input.Fault) {
 	return &g, nil
 }
 
-// checkGang refuses a gang that can never start in a queue or below it, even with members of the
+// check refuses a gang that can never start in a queue or below it, even with members of the
 // smallest size.
-func (p *Planner) checkGang(g *yarn.Gang, queue int32) *input.Fault {
-	if !p.sched.GangMayFit(queue, g.Count) {
+func (gs gangs) check(g *yarn.Gang, queue int32) *input.Fault {
+	if !gs.sched.GangMayFit(queue, g.Count) {
 		return input.Faultf(input.NeverFits, "ask for fewer containers, or raise the queue's maximum-capacity",
-			"%d containers of at least %s can never run together in %s", g.Count, p.Config().Kinds.Format(p.Config().MinAlloc), p.Config().Queues[queue].Path)
+			"%d containers of at least %s can never run together in %s", g.Count, gs.sched.Config.Kinds.Format(gs.sched.Config.MinAlloc), gs.sched.Config.Queues[queue].Path)
 	}
 	return nil
 }
 
-// checkTaggedGang checks the gang in the tags of a submission. A leaf to be created can use no more
+// checkTagged checks the gang in the tags of a submission. A leaf to be created can use no more
 // than its parent, so the parent is checked.
-func (p *Planner) checkTaggedGang(tags []string, to destination) *input.Fault {
+func (gs gangs) checkTagged(tags []string, to destination) *input.Fault {
 	g, fault := taggedGang(tags)
 	if fault != nil || g == nil {
 		return fault
 	}
 	if len(to.create) > 0 {
-		return p.checkGang(g, int32(to.create[0].Parent))
+		return gs.check(g, int32(to.create[0].Parent))
 	}
-	return p.checkGang(g, int32(to.leaf))
+	return gs.check(g, int32(to.leaf))
 }
 
 // declareTagged declares the gang in the tags of a new application. The tags must have been
 // checked.
-func (p *Planner) declareTagged(slot state.AppSlot, tags []string) {
+func (gs gangs) declareTagged(slot state.AppSlot, tags []string) {
 	if g, _ := taggedGang(tags); g != nil {
-		p.sched.DeclareGang(slot, *g)
+		gs.sched.DeclareGang(slot, *g)
 	}
 }
 
-// setGang declares or withdraws an application's gang.
-func (p *Planner) setGang(in *input.SetGang) input.Reply {
-	slot := p.st.Apps.ByID(in.ID)
+// set declares or withdraws an application's gang.
+func (gs gangs) set(in *input.SetGang) input.Reply {
+	slot := gs.st.Apps.ByID(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, input.NoSuchApp(in.ID))
 	}
-	if a := p.st.Apps.Get(slot); a.Shown().Ended() {
+	if a := gs.st.Apps.Get(slot); a.Shown().Ended() {
 		return input.Refuse(in, alreadyEnded(a))
 	}
 	if in.Gang == "" {
-		if p.st.Gangs.Has(slot) {
-			p.sched.EndGang(slot, yarn.GangWithdrawn)
+		if gs.st.Gangs.Has(slot) {
+			gs.sched.EndGang(slot, yarn.GangWithdrawn)
 		}
 		return in.NewReply()
 	}
-	if fault := p.declareGang(slot, in.Gang); fault != nil {
+	if fault := gs.declare(slot, in.Gang); fault != nil {
 		return input.Refuse(in, fault)
 	}
 	return in.NewReply()
 }
 
-// declareGang declares an application's gang. Declaring the same gang again changes nothing.
-func (p *Planner) declareGang(slot state.AppSlot, text string) *input.Fault {
-	g, fault := p.readGang(slot, text)
-	if fault == nil && !(p.st.Gangs.Has(slot) && p.st.Gangs.Get(slot).Spec == *g) {
-		p.sched.DeclareGang(slot, *g)
+// declare declares an application's gang. Declaring the same gang again changes nothing.
+func (gs gangs) declare(slot state.AppSlot, text string) *input.Fault {
+	g, fault := gs.read(slot, text)
+	if fault == nil && !(gs.st.Gangs.Has(slot) && gs.st.Gangs.Get(slot).Spec == *g) {
+		gs.sched.DeclareGang(slot, *g)
 	}
 	return fault
 }
 
-func (p *Planner) readGang(slot state.AppSlot, text string) (*yarn.Gang, *input.Fault) {
+func (gs gangs) read(slot state.AppSlot, text string) (*yarn.Gang, *input.Fault) {
 	g, fault := parseGang(text)
 	if fault == nil {
-		fault = p.checkGang(g, p.sched.LeafOf(p.st.Apps.Get(slot)))
+		fault = gs.check(g, gs.sched.LeafOf(gs.st.Apps.Get(slot)))
 	}
 	return g, fault
 }
@@ -116,24 +125,24 @@ func gangTimeout(g *state.Gang) int64 {
 	return g.AskedMillis + g.Spec.TimeoutMillis
 }
 
-// gangsDue ends the gangs that have waited longer than their timeout.
-func (p *Planner) gangsDue() {
-	for _, app := range passed(&p.st.Gangs, gangTimeout, p.now) {
-		p.gangTimedOut(app)
+// due ends the gangs that have waited longer than their timeout.
+func (gs gangs) due() {
+	for _, app := range passed(&gs.st.Gangs, gangTimeout, gs.sched.Now()) {
+		gs.timedOut(app)
 	}
 }
 
-func (p *Planner) gangTimedOut(app state.AppSlot) {
-	if g := p.st.Gangs.Get(app); !g.Spec.Ordinary {
-		text := timedOut(g)
-		p.ends.Attempt(app, yarn.FinalFailed, text, "", false, false)
-		p.ends.Application(app, yarn.AppFailed, yarn.FinalFailed, text)
+func (gs gangs) timedOut(app state.AppSlot) {
+	if g := gs.st.Gangs.Get(app); !g.Spec.Ordinary {
+		text := whyTimedOut(g)
+		gs.ends.Attempt(app, yarn.FinalFailed, text, "", false, false)
+		gs.ends.Application(app, yarn.AppFailed, yarn.FinalFailed, text)
 		return
 	}
-	p.sched.EndGang(app, yarn.GangTimedOut)
+	gs.sched.EndGang(app, yarn.GangTimedOut)
 }
 
-func timedOut(g *state.Gang) string {
+func whyTimedOut(g *state.Gang) string {
 	why := "there was no room for all of them at once"
 	if g.State == state.GangAsking {
 		why = "not all of them were asked for"

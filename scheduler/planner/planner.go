@@ -27,7 +27,12 @@ type Planner struct {
 	rounds *preemption.Rounds
 	st     *state.State // the same state as the scheduler's
 	ends   lifecycle.Ends
-	opt    Options
+
+	sizes     sizeRules
+	gangs     gangs
+	askLabels labelRules
+	asks      asks
+	opt       Options
 
 	now     int64
 	windows []responseWindow // the responses to AMs, by application slot
@@ -50,7 +55,15 @@ func New(st *state.State, opt Options) (*Planner, error) {
 }
 
 func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
-	return &Planner{sched: sched, rounds: preemption.NewRounds(sched), st: sched.State, ends: lifecycle.New(sched), opt: opt}
+	st, ends := sched.State, lifecycle.New(sched)
+	sizes, labels := sizeRules{sched.Views}, labelRules{sched.Views}
+	return &Planner{
+		sched: sched, rounds: preemption.NewRounds(sched), st: st, ends: ends, opt: opt,
+		sizes:     sizes,
+		gangs:     gangs{sched: sched, st: st, ends: ends},
+		askLabels: labels,
+		asks:      asks{sched: sched, st: st, sizes: sizes, labels: labels},
+	}
 }
 
 // Fork returns a planner on a fork of the state, which has seen no call of an AM and no report of a
@@ -161,7 +174,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.SetLifetime:
 		return p.setLifetime(in)
 	case *input.SetGang:
-		return p.setGang(in)
+		return p.gangs.set(in)
 	case *input.FailAttempt:
 		return p.failAttempt(in)
 	case *input.IssueDelegationToken:

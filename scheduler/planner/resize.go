@@ -79,7 +79,7 @@ func (p *Planner) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.U
 		return input.UnknownContainer
 	}
 	c := p.st.Containers.Get(slot)
-	largest := p.largest(&p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))])
+	largest := p.sizes.largest(&p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))])
 	switch {
 	case !p.ofVersion(c, u.Version, again):
 		return input.WrongVersion
@@ -110,7 +110,7 @@ func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool 
 // that no kind grows without a check of the limits.
 func (p *Planner) resize(app state.AppSlot, slot state.ContainerSlot, u *input.Update) {
 	c := p.st.Containers.Get(slot)
-	size := p.normalize(u.Size, int(p.sched.LeafOf(p.st.Apps.Get(app))))
+	size := p.sizes.normalize(u.Size, int(p.sched.LeafOf(p.st.Apps.Get(app))))
 	if u.Type == input.DecreaseResource {
 		p.shrink(slot, yarn.ComponentMin(size, c.Size))
 		return
