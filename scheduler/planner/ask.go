@@ -138,19 +138,6 @@ func (as *asks) unchanged(slot state.AppSlot, k *input.Ask, size yarn.Resource) 
 	return l.Count == k.Count && l.Relax == k.Relax
 }
 
-// release ends containers that the AM returns.
-func (p *Planner) release(slot state.AppSlot, ids []yarn.ContainerID) {
-	for _, id := range ids {
-		c := p.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
-		if c == 0 {
-			continue
-		}
-		if k := p.st.Containers.Get(c); k.App == slot && k.State.Live() && !k.AM {
-			p.ends.StopContainer(c, yarn.ExitAborted, "Container released by application")
-		}
-	}
-}
-
 // blacklist changes the attempt's blacklist. It does not add hosts and racks that are not admitted.
 func (as *asks) blacklist(slot state.AppSlot, in *input.Allocate, admitted func(name string) bool) {
 	if len(in.BlacklistAdd)+len(in.BlacklistRemove) == 0 {

@@ -143,7 +143,7 @@ hb n1`)
 		t.Fatalf("%d reservations", w.p.st.Reservations.Len())
 	}
 	nothing := parseAsk("0x1G@1", true)
-	w.direct(func(p *Planner) { p.asks.store(slot, []input.Ask{nothing}, nil) }) // as a late repeat of a call does; its answer delivers nothing
+	w.direct(func(p *Planner) { p.attempts.asks.store(slot, []input.Ask{nothing}, nil) }) // as a late repeat of a call does; its answer delivers nothing
 	w.tellAll("node lose n2\nhb n1\ncomplete other 1\ncomplete other 2\nhb n1")
 	if w.p.st.Reservations.Len() != 0 {
 		t.Errorf("%d reservations are left", w.p.st.Reservations.Len())

@@ -17,24 +17,6 @@ func (p *Planner) joinTokensAt() int64 {
 
 func (p *Planner) joinTokensDue() { p.sched.Emit(&event.JoinTokensExpired{}) }
 
-// requestsAt returns when the oldest remembered request is forgotten. Those beyond the most that
-// the state keeps are forgotten at once.
-func (p *Planner) requestsAt() int64 {
-	switch oldest := p.st.Meta.OldestRequest; {
-	case oldest == 0:
-		return never
-	case p.st.Requests.Len() > state.MaxRequests:
-		return 0
-	default:
-		return p.st.Requests.Get(oldest).AtMillis + state.RequestKeepMillis
-	}
-}
-
-func (p *Planner) requestsDue() {
-	p.sched.Stamp()
-	p.sched.Emit(&event.RequestsForgotten{Count: p.st.Requests.Stale(&p.st.Meta)})
-}
-
 // lifetimeEnd returns when an application has exceeded its lifetime.
 func lifetimeEnd(a *state.App) int64 {
 	if a.LifetimeMillis <= 0 || a.Shown().Ended() {

@@ -41,9 +41,9 @@ var deadlines = []deadline{
 	{kind: "token of applications", at: func(p *Planner) int64 { return p.st.AppTokens.FirstMillis() }, meet: ignoring(func(p *Planner) { renewals(p).Due() })},
 	{kind: "application that may start", at: (*Planner).startsAt, meet: ignoring((*Planner).startWaiting)},
 	{kind: "join token", at: (*Planner).joinTokensAt, meet: ignoring((*Planner).joinTokensDue)},
-	{kind: "idempotency key", at: (*Planner).requestsAt, meet: ignoring((*Planner).requestsDue)},
-	{kind: "warning of preemption", at: (*Planner).warningsAt, other: newRound},
-	{kind: "guarantee of a queue", at: (*Planner).guaranteesAt, other: newRound},
+	{kind: "idempotency key", at: func(p *Planner) int64 { return p.requests.at() }, meet: func(p *Planner, _ *input.Tick) { p.requests.due() }},
+	{kind: "warning of preemption", at: func(p *Planner) int64 { return p.preemptions.warningsAt() }, other: newRound},
+	{kind: "guarantee of a queue", at: func(p *Planner) int64 { return p.preemptions.guaranteesAt() }, other: newRound},
 	{kind: "lease of reserved room", at: func(p *Planner) int64 { return p.sched.FirstLeaseEnd() }, other: newRound},
 	{kind: "idle dynamic queue", at: (*Planner).idleQueuesAt, other: func() input.Input { return new(input.RemoveIdleQueues) }},
 }
@@ -133,23 +133,4 @@ func (p *Planner) startsAt() int64 {
 func (p *Planner) startWaiting() {
 	p.sched.ActivateAll()
 	p.sched.StartNonRunnable()
-}
-
-// warningsAt returns the earliest deadline of a warning. While preemption is off there are no
-// warnings, except to containers with a lease.
-func (p *Planner) warningsAt() int64 {
-	if !p.Config().Preemption.Enabled {
-		return never
-	}
-	return earliest(&p.st.Preemptions, func(w *state.Preemption) int64 { return w.DeadlineMillis })
-}
-
-// guaranteesAt returns when the first queue has waited for its guarantee for so long that a round
-// takes what it needs.
-func (p *Planner) guaranteesAt() int64 {
-	set := &p.Config().Preemption
-	if !set.Enabled || set.ObserveOnly || set.Selector == entitlement.YARN {
-		return never
-	}
-	return preemption.FirstOverdue(p.st, set)
 }

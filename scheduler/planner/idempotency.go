@@ -2,13 +2,21 @@ package planner
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/input"
 )
 
+// requests remembers the replies to calls with an idempotency key.
+type requests struct {
+	sched *scheduler.Scheduler
+	st    *state.State
+}
+
 // remembered returns the reply to a repeated call, which the state remembers by its idempotency
 // key.
-func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
-	r, ok := p.st.Requests.Find(req.Key)
+func (rq requests) remembered(req input.Request) (input.Reply, bool) {
+	r, ok := rq.st.Requests.Find(req.Key)
 	if !ok {
 		return nil, false
 	}
@@ -24,9 +32,27 @@ func (p *Planner) remembered(req input.Request) (input.Reply, bool) {
 	return reply, true
 }
 
-func (p *Planner) remember(req input.Request, reply input.Reply) {
-	p.sched.Emit(&event.RequestRecorded{Key: req.Key, BodyHash: req.BodyHash, Reply: input.EncodeReply(nil, reply)})
-	if n := p.st.Requests.Stale(&p.st.Meta); n > 0 {
-		p.sched.Emit(&event.RequestsForgotten{Count: n})
+func (rq requests) remember(req input.Request, reply input.Reply) {
+	rq.sched.Emit(&event.RequestRecorded{Key: req.Key, BodyHash: req.BodyHash, Reply: input.EncodeReply(nil, reply)})
+	if n := rq.st.Requests.Stale(&rq.st.Meta); n > 0 {
+		rq.sched.Emit(&event.RequestsForgotten{Count: n})
 	}
+}
+
+// at returns when the oldest remembered request is forgotten. Those beyond the most that
+// the state keeps are forgotten at once.
+func (rq requests) at() int64 {
+	switch oldest := rq.st.Meta.OldestRequest; {
+	case oldest == 0:
+		return never
+	case rq.st.Requests.Len() > state.MaxRequests:
+		return 0
+	default:
+		return rq.st.Requests.Get(oldest).AtMillis + state.RequestKeepMillis
+	}
+}
+
+func (rq requests) due() {
+	rq.sched.Stamp()
+	rq.sched.Emit(&event.RequestsForgotten{Count: rq.st.Requests.Stale(&rq.st.Meta)})
 }

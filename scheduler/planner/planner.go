@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"rmd/fsm/event"
@@ -23,22 +24,23 @@ type Options struct {
 
 // Planner plans inputs on a state that it owns. It is not safe for concurrent use.
 type Planner struct {
-	sched  *scheduler.Scheduler
-	rounds *preemption.Rounds
-	st     *state.State // the same state as the scheduler's
-	ends   lifecycle.Ends
+	sched *scheduler.Scheduler
+	st    *state.State // the same state as the scheduler's
+	ends  lifecycle.Ends
 
-	sizes     sizeRules
-	gangs     gangs
-	askLabels labelRules
-	asks      asks
-	opt       Options
+	sizes       sizeRules
+	gangs       gangs
+	askLabels   labelRules
+	attempts    attempts
+	containers  containers
+	preemptions preemptions
+	requests    requests
+	opt         Options
 
-	now     int64
-	windows []responseWindow // the responses to AMs, by application slot
-	named   []uint32         // the last full report that had a container, by container slot
-	round   uint32           // the number of full reports so far
-	ids     idBlock          // the application ids that may be given
+	now   int64
+	named []uint32 // the last full report that had a container, by container slot
+	round uint32   // the number of full reports so far
+	ids   idBlock  // the application ids that may be given
 }
 
 // New returns a Planner that takes over st. It fails if the queue configuration in st cannot be
@@ -57,12 +59,18 @@ func New(st *state.State, opt Options) (*Planner, error) {
 func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 	st, ends := sched.State, lifecycle.New(sched)
 	sizes, labels := sizeRules{sched.Views}, labelRules{sched.Views}
+	resizes := resizes{sched: sched, st: st, sizes: sizes}
+	gangs := gangs{sched: sched, st: st, ends: ends}
 	return &Planner{
-		sched: sched, rounds: preemption.NewRounds(sched), st: st, ends: ends, opt: opt,
+		sched: sched, st: st, ends: ends, opt: opt,
 		sizes:     sizes,
-		gangs:     gangs{sched: sched, st: st, ends: ends},
+		gangs:     gangs,
 		askLabels: labels,
-		asks:      asks{sched: sched, st: st, sizes: sizes, labels: labels},
+		attempts: attempts{sched: sched, st: st, ends: ends, sizes: sizes, gangs: gangs, resizes: resizes,
+			asks: asks{sched: sched, st: st, sizes: sizes, labels: labels}, answers: answers{sched.Views}},
+		containers:  containers{sched: sched, st: st, ends: ends, resizes: resizes},
+		preemptions: preemptions{sched: sched, st: st, ends: ends, rounds: preemption.NewRounds(sched)},
+		requests:    requests{sched: sched, st: st},
 	}
 }
 
@@ -70,6 +78,16 @@ func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 // node. It costs much less than New.
 func (p *Planner) Fork() *Planner {
 	return newPlanner(p.sched.Fork(), p.opt)
+}
+
+// Twin returns a planner on a fork of the planning state that knows what p knows and must make the
+// same decisions. It serves to check p.
+func (p *Planner) Twin() (*Planner, error) {
+	q, err := New(p.st.Fork(), p.opt)
+	if err == nil {
+		q.attempts.windows, q.ids = slices.Clone(p.attempts.windows), p.ids
+	}
+	return q, err
 }
 
 // State returns the planning state. The caller must not change it. The next Plan changes it.
@@ -88,17 +106,17 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 	p.now = max(nowMillis, p.st.Meta.NowMillis)
 	p.sched.Begin(p.now)
 	if req.Key != "" {
-		if reply, done := p.remembered(req); done {
+		if reply, done := p.requests.remembered(req); done {
 			return reply, nil
 		}
 	}
 	reply := p.planFor(req.Caller, req.Input)
 	p.sched.RunEagerPasses()
-	for p.endRecalled() {
+	for p.preemptions.endRecalled() {
 		p.sched.RunEagerPasses()
 	}
 	if req.Key != "" && len(p.sched.Events()) > 0 && reply.Refused() == nil {
-		p.remember(req, reply)
+		p.requests.remember(req, reply)
 	}
 	return reply, p.sched.Events()
 }
@@ -138,9 +156,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.NodeHeartbeat:
 		return p.nodeHeartbeat(in)
 	case *input.Allocate:
-		return p.confirmRefusal(p.allocate(in))
+		return p.confirmRefusal(p.attempts.allocate(in))
 	case *input.PreemptionRound:
-		return p.preemptionRound(in)
+		return p.preemptions.round(in)
 	case *input.RemoveIdleQueues:
 		return p.removeIdleQueues(in)
 	case *input.ManageQueues:
@@ -154,9 +172,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.SubmitApplication:
 		return p.submitApplication(in)
 	case *input.RegisterAttempt:
-		return p.confirmRefusal(p.registerAttempt(in))
+		return p.confirmRefusal(p.attempts.register(in))
 	case *input.FinishAttempt:
-		return p.confirmRefusal(p.finishAttempt(in))
+		return p.confirmRefusal(p.attempts.finish(in))
 	case *input.KillApplication:
 		return p.killApplication(in)
 	case *input.MoveApplication:
@@ -168,15 +186,15 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.NewApplication:
 		return p.newApplication(in)
 	case *input.AttemptLaunched:
-		return p.attemptLaunched(in)
+		return p.attempts.launched(in)
 	case *input.AttemptLaunchFailed:
-		return p.attemptLaunchFailed(in)
+		return p.attempts.launchFailed(in)
 	case *input.SetLifetime:
 		return p.setLifetime(in)
 	case *input.SetGang:
 		return p.gangs.set(in)
 	case *input.FailAttempt:
-		return p.failAttempt(in)
+		return p.attempts.fail(in)
 	case *input.IssueDelegationToken:
 		return p.issueToken(in)
 	case *input.RenewDelegationToken:
@@ -186,7 +204,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.ExpireNode:
 		return p.expireNode(in)
 	case *input.ExpireAttempt:
-		return p.expireAttempt(in)
+		return p.attempts.expire(in)
 	case *input.DrainNode:
 		return p.drainNode(in)
 	case *input.DrainNodes:
@@ -194,9 +212,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.SetHosts:
 		return p.setHosts(in)
 	case *input.SignalContainer:
-		return p.signalContainer(in)
+		return p.containers.signal(in)
 	case *input.ExpireContainers:
-		return p.expireContainers(in)
+		return p.containers.expire(in)
 	case *input.ForgetNode:
 		return p.forgetNode(in)
 	case *input.SetLabels:

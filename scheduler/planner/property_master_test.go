@@ -191,7 +191,7 @@ func (m *machine) finishMore(t *rapid.T) {
 	if slot == 0 || a.AttemptState != state.AttemptRegistered {
 		return
 	}
-	lingers, id := m.p.endsByItself(slot), a.AttemptID()
+	lingers, id := m.p.attempts.endsByItself(slot), a.AttemptID()
 	for range 2 {
 		if r := m.plan(&input.FinishAttempt{Attempt: id, Final: yarn.FinalEnded, Diagnostics: "bye"}); r.Refused() != nil {
 			m.fail("an unregistration, perhaps repeated, is refused: %v", r.Refused())

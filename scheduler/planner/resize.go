@@ -3,9 +3,17 @@ package planner
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
+
+// resizes changes the sizes of containers.
+type resizes struct {
+	sched *scheduler.Scheduler
+	st    *state.State
+	sizes sizeRules
+}
 
 // Containers can change their size, as in YARN. An increase is a hidden ask for the difference. It
 // can be served only on the container's node, and after the asks for new containers. Like these it
@@ -20,7 +28,7 @@ import (
 // update makes the valid updates of a call and returns errors for the others. With again, the call
 // is a repetition: its updates have been made or asked for already, so nothing changes. A container
 // that the call also releases keeps its size until its node has ended it, as in YARN.
-func (p *Planner) update(app state.AppSlot, in *input.Allocate, again bool) (errs []input.UpdateError) {
+func (rs resizes) update(app state.AppSlot, in *input.Allocate, again bool) (errs []input.UpdateError) {
 	if len(in.Updates) == 0 {
 		return nil
 	}
@@ -35,8 +43,8 @@ func (p *Planner) update(app state.AppSlot, in *input.Allocate, again bool) (err
 		if released[u.Container] {
 			continue
 		}
-		c := p.updatable(app, u.Container)
-		reason := p.whyNot(app, c, u, taken[c], again)
+		c := rs.updatable(app, u.Container)
+		reason := rs.whyNot(app, c, u, taken[c], again)
 		switch {
 		case reason != "":
 			errs = append(errs, input.UpdateError{Update: uint32(i), Reason: reason, Version: -1})
@@ -46,12 +54,12 @@ func (p *Planner) update(app state.AppSlot, in *input.Allocate, again bool) (err
 	}
 	for i, c := range valid {
 		if c != 0 && !again {
-			p.resize(app, c, &in.Updates[i])
+			rs.resize(app, c, &in.Updates[i])
 		}
 	}
 	for i := range errs { // the version after the call, so that a repetition returns the same
-		if c := p.updatable(app, in.Updates[errs[i].Update].Container); c != 0 {
-			errs[i].Version = p.st.Resizes.Version(p.st.Containers.Get(c))
+		if c := rs.updatable(app, in.Updates[errs[i].Update].Container); c != 0 {
+			errs[i].Version = rs.st.Resizes.Version(rs.st.Containers.Get(c))
 		}
 	}
 	return errs
@@ -59,12 +67,12 @@ func (p *Planner) update(app state.AppSlot, in *input.Allocate, again bool) (err
 
 // updatable returns a live container of an application that its AM knows: one that it has received,
 // or its own. 0 if there is no such container.
-func (p *Planner) updatable(app state.AppSlot, id yarn.ContainerID) state.ContainerSlot {
-	slot := p.st.ContainerByID(id)
+func (rs resizes) updatable(app state.AppSlot, id yarn.ContainerID) state.ContainerSlot {
+	slot := rs.st.ContainerByID(id)
 	if slot == 0 {
 		return 0
 	}
-	c := p.st.Containers.Get(slot)
+	c := rs.st.Containers.Get(slot)
 	if c.App != app || !c.State.Live() || (c.GrantedIn == 0 && !c.AM) {
 		return 0
 	}
@@ -74,14 +82,14 @@ func (p *Planner) updatable(app state.AppSlot, id yarn.ContainerID) state.Contai
 // whyNot returns the reason why an update is not valid, with checks in YARN's order; empty if it is
 // valid. There are no opportunistic containers, so a demotion is refused with NotSupported, and a
 // promotion changes nothing.
-func (p *Planner) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.Update, taken, again bool) string {
+func (rs resizes) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.Update, taken, again bool) string {
 	if slot == 0 {
 		return input.UnknownContainer
 	}
-	c := p.st.Containers.Get(slot)
-	largest := p.sizes.largest(&p.Config().Queues[p.sched.LeafOf(p.st.Apps.Get(app))])
+	c := rs.st.Containers.Get(slot)
+	largest := rs.sizes.largest(&rs.sched.Config.Queues[rs.sched.LeafOf(rs.st.Apps.Get(app))])
 	switch {
-	case !p.ofVersion(c, u.Version, again):
+	case !rs.ofVersion(c, u.Version, again):
 		return input.WrongVersion
 	case taken:
 		return input.UpdateOutstanding
@@ -97,9 +105,9 @@ func (p *Planner) whyNot(app state.AppSlot, slot state.ContainerSlot, u *input.U
 
 // ofVersion reports whether an update refers to the current version of a container. If the call is
 // repeated, the version before the change in the last response is valid too.
-func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool {
-	now := p.st.Resizes.Version(c)
-	if r := p.st.Resizes.Of(c); again && r != nil && r.Change != yarn.SizeKept && version == now-1 {
+func (rs resizes) ofVersion(c *state.Container, version int32, again bool) bool {
+	now := rs.st.Resizes.Version(c)
+	if r := rs.st.Resizes.Of(c); again && r != nil && r.Change != yarn.SizeKept && version == now-1 {
 		return true
 	}
 	return version == now
@@ -108,43 +116,43 @@ func (p *Planner) ofVersion(c *state.Container, version int32, again bool) bool 
 // resize changes a container's size, or asks for the change. As in YARN, an increase uses the
 // larger of the old and new size for each kind. A decrease uses the smaller one, unlike in YARN, so
 // that no kind grows without a check of the limits.
-func (p *Planner) resize(app state.AppSlot, slot state.ContainerSlot, u *input.Update) {
-	c := p.st.Containers.Get(slot)
-	size := p.sizes.normalize(u.Size, int(p.sched.LeafOf(p.st.Apps.Get(app))))
+func (rs resizes) resize(app state.AppSlot, slot state.ContainerSlot, u *input.Update) {
+	c := rs.st.Containers.Get(slot)
+	size := rs.sizes.normalize(u.Size, int(rs.sched.LeafOf(rs.st.Apps.Get(app))))
 	if u.Type == input.DecreaseResource {
-		p.shrink(slot, yarn.ComponentMin(size, c.Size))
+		rs.shrink(slot, yarn.ComponentMin(size, c.Size))
 		return
 	}
-	p.askToGrow(app, slot, yarn.ComponentMax(size, c.Size))
+	rs.askToGrow(app, slot, yarn.ComponentMax(size, c.Size))
 }
 
 // shrink lowers the size of a container, and cancels its increase if it had asked for one.
-func (p *Planner) shrink(slot state.ContainerSlot, size yarn.Resource) {
-	c := p.st.Containers.Get(slot)
-	p.sched.Emit(&event.ContainerDecreased{Container: p.st.Apps.Ref(c), Size: size})
-	p.sched.NodeFreed(c.Node)
-	p.sched.CancelUnwanted(c.App)
+func (rs resizes) shrink(slot state.ContainerSlot, size yarn.Resource) {
+	c := rs.st.Containers.Get(slot)
+	rs.sched.Emit(&event.ContainerDecreased{Container: rs.st.Apps.Ref(c), Size: size})
+	rs.sched.NodeFreed(c.Node)
+	rs.sched.CancelUnwanted(c.App)
 }
 
 // askToGrow asks for the increase of a container to a size, in place of an earlier increase. A size
 // equal to the present one withdraws the earlier increase.
-func (p *Planner) askToGrow(app state.AppSlot, slot state.ContainerSlot, size yarn.Resource) {
-	c := p.st.Containers.Get(slot)
-	more, ask := size.Sub(c.Size), p.st.AskFor(p.st.Apps.Get(app), c.Key, slot)
+func (rs resizes) askToGrow(app state.AppSlot, slot state.ContainerSlot, size yarn.Resource) {
+	c := rs.st.Containers.Get(slot)
+	more, ask := size.Sub(c.Size), rs.st.AskFor(rs.st.Apps.Get(app), c.Key, slot)
 	var asked yarn.Resource
-	if ask != 0 && p.st.Asks.Get(ask).Count > 0 {
-		asked = p.st.Asks.Get(ask).Size
+	if ask != 0 && rs.st.Asks.Get(ask).Count > 0 {
+		asked = rs.st.Asks.Get(ask).Size
 	}
 	if more == asked {
 		return
 	}
-	ref, node := p.st.Apps.Ref(c), c.Node
+	ref, node := rs.st.Apps.Ref(c), c.Node
 	if !more.IsZero() {
-		p.sched.CancelOtherSizes(app, c.Key, slot, more)
+		rs.sched.CancelOtherSizes(app, c.Key, slot, more)
 	}
-	p.sched.Emit(&event.ContainerResizeAsked{Container: ref, Size: size})
-	p.sched.CancelUnwanted(app)
-	p.sched.NodeFreed(node) // so that in eager mode a pass serves the node
+	rs.sched.Emit(&event.ContainerResizeAsked{Container: ref, Size: size})
+	rs.sched.CancelUnwanted(app)
+	rs.sched.NodeFreed(node) // so that in eager mode a pass serves the node
 }
 
 // confirmSizes records the sizes on a node of containers that have grown.
@@ -178,16 +186,7 @@ func (p *Planner) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
 }
 
 // rollBack takes from a container the increase that its node has not confirmed in time.
-func (p *Planner) rollBack(slot state.ContainerSlot) {
-	r := p.st.Resizes.Of(p.st.Containers.Get(slot))
-	p.shrink(slot, r.Confirmed)
-}
-
-// resized returns the change of a container's size that response n has; false if it has none.
-func (p *Planner) resized(c *state.Container, n int32) (input.Resized, bool) {
-	r := p.st.Resizes.Of(c)
-	if r == nil || r.Change == yarn.SizeKept || r.DeliveredIn != n {
-		return input.Resized{}, false
-	}
-	return input.Resized{Granted: p.granted(c), Version: r.Version, Change: r.Change}, true
+func (rs resizes) rollBack(slot state.ContainerSlot) {
+	r := rs.st.Resizes.Of(rs.st.Containers.Get(slot))
+	rs.shrink(slot, r.Confirmed)
 }

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"math"
-	"slices"
 
 	"rmd/fsm/state"
 	"rmd/internal/boolint"
@@ -65,12 +64,12 @@ const (
 
 // window returns the responseWindow of the current attempt of an application. The pointer is valid
 // until the next call of window.
-func (p *Planner) window(slot state.AppSlot) *responseWindow {
-	for int(slot) >= len(p.windows) {
-		p.windows = append(p.windows, responseWindow{})
+func (at *attempts) window(slot state.AppSlot) *responseWindow {
+	for int(slot) >= len(at.windows) {
+		at.windows = append(at.windows, responseWindow{})
 	}
-	t := &p.windows[slot]
-	if a := p.st.Apps.Get(slot); t.app != a.ID.Seq || t.attempt != a.Attempt {
+	t := &at.windows[slot]
+	if a := at.st.Apps.Get(slot); t.app != a.ID.Seq || t.attempt != a.Attempt {
 		*t = responseWindow{app: a.ID.Seq, attempt: a.Attempt}
 	}
 	return t
@@ -175,22 +174,6 @@ func (t *responseWindow) count(response int32) {
 	*t = responseWindow{app: t.app, attempt: t.attempt, known: true, answersTo: -1, highest: top}
 }
 
-// unheard reports whether response n has content. An AM that has not received it must get it.
-func (p *Planner) unheard(slot state.AppSlot, n int32) bool {
-	for c, k := range p.st.Containers.UndeliveredTo(p.st.Apps.Get(slot)) {
-		if k.GrantedIn == n || k.CompletedIn == n {
-			return true
-		}
-		if _, told := p.resized(k, n); told {
-			return true
-		}
-		if _, told := p.preempting(c, k, n); told {
-			return true
-		}
-	}
-	return false
-}
-
 // payloadChanged reports whether a call asks for something else than the call with the same number
 // that got the last response. Its AM has then given up that call, and asks for more.
 func payloadChanged(in *input.Allocate, body uint64) bool {
@@ -244,14 +227,4 @@ func resource(r yarn.Resource, number func(uint64)) {
 	for _, v := range r {
 		number(uint64(v))
 	}
-}
-
-// Twin returns a planner on a fork of the planning state that knows what p knows and must make the
-// same decisions. It serves to check p.
-func (p *Planner) Twin() (*Planner, error) {
-	q, err := New(p.st.Fork(), p.opt)
-	if err == nil {
-		q.windows, q.ids = slices.Clone(p.windows), p.ids
-	}
-	return q, err
 }

@@ -243,7 +243,7 @@ func TestResponseIDsExhausted(t *testing.T) {
 		c := newCounting(t)
 		c.pull()
 		slot := c.p.st.Apps.ByID(c.at.App)
-		c.p.window(slot).highest = numberMax - 1
+		c.p.attempts.window(slot).highest = numberMax - 1
 		c.pull()
 		c.pull()
 		if elected {
