@@ -11,7 +11,6 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/placement"
-	"rmd/scheduler/renewal"
 	"rmd/yarn"
 )
 
@@ -54,17 +53,11 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	}
 	slot := p.st.Apps.Find(seq)
 	p.gangs.declareTagged(slot, in.Tags)
-	if !renewals(p).Submitted(seq, &in.Tokens) {
+	if !renewals(p.sched, p.ends).Submitted(seq, &in.Tokens) {
 		p.sched.StartAttempt(slot)
 	}
 	p.forget()
 	return reply
-}
-
-// renewals returns what plans the tokens that applications carry for other services.
-func renewals(p *Planner) renewal.Plan {
-	return renewal.Plan{State: p.st, NowMillis: p.now, Emit: p.sched.Emit, Start: p.sched.StartAttempt,
-		Fail: func(app state.AppSlot, text string) { p.ends.Application(app, yarn.AppFailed, yarn.FinalFailed, text) }}
 }
 
 func (p *Planner) submitted(in *input.SubmitApplication, leaf int, seq uint32, priority int32) *event.ApplicationSubmitted {

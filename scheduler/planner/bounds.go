@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -70,50 +69,9 @@ func (p *Planner) roomForUser(user string) *input.Fault {
 	return nil
 }
 
-// roomForNode refuses a new node if there are too many records of nodes.
-func (p *Planner) roomForNode(slot state.NodeSlot) *input.Fault {
-	if slot != 0 || p.st.Nodes.Len() < maxNodes {
-		return nil
-	}
-	return input.Faultf(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
-}
-
-// shrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version
-// accepted any number.
-func (p *Planner) shrinkHuge() {
-	for _, slot := range passed(&p.st.Nodes, hugeSince, p.now) {
-		n := p.st.Nodes.Get(slot)
-		total := n.Total
-		if n.TotalSet {
-			total = n.SetTotal
-		}
-		p.changeTotal(slot, yarn.ComponentMin(total, largestNode), n.TotalSet)
-	}
-	p.sched.ActivateAll()
-}
-
-// hugeSince returns 0 for a node with more resources than a node may have.
-func hugeSince(n *state.Node) int64 {
-	if n.Total.Within(largestNode) && n.SetTotal.Within(largestNode) {
-		return never
-	}
-	return 0
-}
-
-// largestNode is the most resource that a node may have.
-var largestNode = uniform(yarn.MaxAmount)
-
 func uniform(v int64) (r yarn.Resource) {
 	for i := range r {
 		r[i] = v
 	}
 	return r
-}
-
-// changeTotal changes the total resource of a node. First it cancels the node's reservation if that
-// no longer fits.
-func (p *Planner) changeTotal(slot state.NodeSlot, total yarn.Resource, set bool) {
-	p.sched.CancelLarger(slot, total)
-	p.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: total, Set: set})
-	p.sched.NodeFreed(slot)
 }

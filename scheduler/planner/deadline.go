@@ -30,15 +30,15 @@ type deadline struct {
 // Times that only decide what a pass or a round of preemption chooses are not in it: heartbeats and
 // rounds come anyway.
 var deadlines = []deadline{
-	{kind: "node above the largest size", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, hugeSince) }, meet: ignoring((*Planner).shrinkHuge)},
-	{kind: "drain of a node", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) }, meet: ignoring((*Planner).drainsDue)},
-	{kind: "replaced node", at: (*Planner).replacedAt, meet: ignoring((*Planner).forgetReplaced)},
+	{kind: "node above the largest size", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, hugeSince) }, meet: func(p *Planner, _ *input.Tick) { p.nodes.shrinkHuge() }},
+	{kind: "drain of a node", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) }, meet: func(p *Planner, _ *input.Tick) { p.nodes.drainsDue() }},
+	{kind: "replaced node", at: func(p *Planner) int64 { return p.nodes.replacedAt() }, meet: func(p *Planner, _ *input.Tick) { p.nodes.forgetReplaced() }},
 	{kind: "lifetime of an application", at: func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) }, meet: ignoring((*Planner).lifetimesDue)},
 	{kind: "timeout of a gang", at: func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) }, meet: func(p *Planner, _ *input.Tick) { p.gangs.due() }},
 	// Before the keys: when a token ends, its key may be replaced.
 	{kind: "delegation token", at: func(p *Planner) int64 { return earliest(&p.st.Delegations, tokenEnd) }, meet: ignoring((*Planner).tokensDue)},
 	{kind: "master key", at: (*Planner).keysAt, meet: func(p *Planner, in *input.Tick) { p.rollKeys(in.Entropy) }},
-	{kind: "token of applications", at: func(p *Planner) int64 { return p.st.AppTokens.FirstMillis() }, meet: ignoring(func(p *Planner) { renewals(p).Due() })},
+	{kind: "token of applications", at: func(p *Planner) int64 { return p.st.AppTokens.FirstMillis() }, meet: ignoring(func(p *Planner) { renewals(p.sched, p.ends).Due() })},
 	{kind: "application that may start", at: (*Planner).startsAt, meet: ignoring((*Planner).startWaiting)},
 	{kind: "join token", at: (*Planner).joinTokensAt, meet: ignoring((*Planner).joinTokensDue)},
 	{kind: "idempotency key", at: func(p *Planner) int64 { return p.requests.at() }, meet: func(p *Planner, _ *input.Tick) { p.requests.due() }},

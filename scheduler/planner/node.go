@@ -6,106 +6,48 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/lifecycle"
 	"rmd/yarn"
 )
 
-func (p *Planner) registerNode(in *input.RegisterNode) input.Reply {
-	reply := &input.RegisterNodeReply{}
-	if in.ID.Host == "" || in.ID.Port == 0 || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
-			"node %s registers with %s", in.ID, in.Total))
-	}
-	slot, drains := p.st.Nodes.Find(in.ID), int64(-1)
-	first := slot == 0
-	report := ""
-	if fault := p.refusedHost(slot, in.ID); fault != nil {
-		return input.Refuse(in, fault)
-	}
-	if fault := p.elsewhere(slot, in); fault != nil {
-		return input.Refuse(in, fault)
-	}
-	if fault := p.roomForNode(slot); fault != nil {
-		return input.Refuse(in, fault)
-	}
-	if slot != 0 {
-		if p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
-			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
-		}
-		p.heardAgain(slot)
-		p.reconcile(slot, in)
-		if n := p.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
-			drains, report = n.DeadlineMillis, n.Report
-		}
-	} else {
-		slot = p.st.Nodes.Next()
-	}
-	p.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, NodeManager: in.NodeManager,
-		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
-	if drains >= 0 { // a restart of the node does not end its drain
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
-	}
-	p.sched.CancelUnservable(slot)
-	if first {
-		p.recover(slot, in)
-	}
-	reply.Kill = p.statuses(slot, in.Containers, false)
-	for _, id := range in.Running {
-		if app := p.st.Apps.ByID(id); app == 0 || p.st.Apps.Get(app).State.Ended() {
-			reply.CleanUp = append(reply.CleanUp, id)
-		}
-	}
-	if n := p.st.Nodes.Get(slot); n.TotalSet {
-		reply.Total = n.SetTotal
-	}
-	p.health(slot, in.Unhealthy, in.Report)
-	reply.Number = slot
-	p.sched.ActivateAll()
-	return reply
+// nodes changes what nodes are used for: it drains, decommissions and takes them back, by order of an
+// operator, by the lists of hosts or because a deadline has passed.
+type nodes struct {
+	sched *scheduler.Scheduler
+	st    *state.State
+	ends  lifecycle.Ends
 }
 
-// reconcile ends the containers that a node no longer has when it registers again.
-func (p *Planner) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
-	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
-	for _, c := range in.Containers {
-		has[c.Container] = true
-	}
-	for _, r := range p.containersOn(slot) {
-		c := p.st.Containers.Get(r)
-		if !has[p.st.Apps.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
-			p.ends.Complete(p.st.Apps.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
-		}
-	}
-}
-
-func (p *Planner) containersOn(node state.NodeSlot) []state.ContainerSlot {
+func (ns *nodes) containersOn(node state.NodeSlot) []state.ContainerSlot {
 	var slots []state.ContainerSlot
-	for c := range p.st.Containers.On(p.st.Nodes.Get(node)) {
+	for c := range ns.st.Containers.On(ns.st.Nodes.Get(node)) {
 		slots = append(slots, c)
 	}
 	return slots
 }
 
-// stopNode ends the use of a node: its reservation and its containers end at once. As in YARN,
+// stop ends the use of a node: its reservation and its containers end at once. As in YARN,
 // applications are activated before the attempts end whose AMs ran on the node, since the use by
 // other queues has fallen.
-func (p *Planner) stopNode(slot state.NodeSlot, to yarn.NodeState, report string) {
-	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
+func (ns *nodes) stop(slot state.NodeSlot, to yarn.NodeState, report string) {
+	ns.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	text := "Container released on a *" + lower(to) + "* node"
 	var masters []event.ContainerRef
-	for _, c := range p.containersOn(slot) {
-		if k := p.st.Containers.Get(c); k.OnNode {
-			ref := p.st.Apps.Ref(k)
-			if p.ends.CompleteAlone(ref, yarn.ExitAborted, text) {
+	for _, c := range ns.containersOn(slot) {
+		if k := ns.st.Containers.Get(c); k.OnNode {
+			ref := ns.st.Apps.Ref(k)
+			if ns.ends.CompleteAlone(ref, yarn.ExitAborted, text) {
 				masters = append(masters, ref)
 			}
 		}
 	}
-	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
-	p.sched.ActivateAll()
+	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
+	ns.sched.ActivateAll()
 	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
 	for _, ref := range masters { // as in YARN, new attempts start on the remaining nodes
-		p.ends.MasterEnded(ref, yarn.ExitAborted, text, "")
+		ns.ends.MasterEnded(ref, yarn.ExitAborted, text, "")
 	}
 }
 
@@ -120,134 +62,120 @@ func lower(s yarn.NodeState) string {
 // finishDrain decommissions a draining node that no application needs any more. Until then it keeps
 // the node's total equal to its allocated resource, so that nothing else fits. The node has no
 // reservation since the drain began.
-func (p *Planner) finishDrain(slot state.NodeSlot) {
-	n := p.st.Nodes.Get(slot)
+func (ns *nodes) finishDrain(slot state.NodeSlot) {
+	n := ns.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
 		return
 	}
 	switch {
 	case n.Drained():
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
+		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
 	case n.Total != n.Allocated:
-		p.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})
+		ns.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})
 	}
 }
 
-func (p *Planner) expireNode(in *input.ExpireNode) input.Reply {
-	slot := p.st.Nodes.Find(in.ID)
+func (ns *nodes) expire(in *input.ExpireNode) input.Reply {
+	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
-		return input.Refuse(in, p.noSuchNode(in.ID))
+		return input.Refuse(in, noSuchNode(in.ID))
 	}
-	switch p.st.Nodes.Get(slot).State {
+	switch ns.st.Nodes.Get(slot).State {
 	case yarn.NodeRunning, yarn.NodeUnhealthy:
-		p.stopNode(slot, yarn.NodeLost, "no heartbeat for its expiry interval")
+		ns.stop(slot, yarn.NodeLost, "no heartbeat for its expiry interval")
 	case yarn.NodeDecommissioning:
-		p.decommission(slot, "no heartbeat for its expiry interval")
+		ns.decommission(slot, "no heartbeat for its expiry interval")
 	}
 	return in.NewReply()
 }
 
-func (p *Planner) noSuchNode(id yarn.NodeID) *input.Fault {
+func noSuchNode(id yarn.NodeID) *input.Fault {
 	return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "there is no node %s", id)
 }
 
-func (p *Planner) unregisterNode(in *input.UnregisterNode) input.Reply {
-	slot := p.st.Nodes.Find(in.ID)
+func (ns *nodes) drain(in *input.DrainNode) input.Reply {
+	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
-		return input.Refuse(in, p.noSuchNode(in.ID))
+		return input.Refuse(in, noSuchNode(in.ID))
 	}
-	if in.HeartbeatSession != 0 && in.HeartbeatSession != p.st.Nodes.Get(slot).HeartbeatSession {
-		return input.Refuse(in, heardElsewhere(in.ID))
-	}
-	if p.st.Nodes.Get(slot).State.Usable() || p.st.Nodes.Get(slot).State == yarn.NodeUnhealthy {
-		p.stopNode(slot, yarn.NodeShutdown, "it said that it stops")
-	}
-	return in.NewReply()
-}
-
-func (p *Planner) drainNode(in *input.DrainNode) input.Reply {
-	slot := p.st.Nodes.Find(in.ID)
-	if slot == 0 {
-		return input.Refuse(in, p.noSuchNode(in.ID))
-	}
-	n := p.st.Nodes.Get(slot)
+	n := ns.st.Nodes.Get(slot)
 	switch {
 	case in.Back && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
-		if !p.st.Hosts.Allowed(n.ID.Host) {
+		if !ns.st.Hosts.Allowed(n.ID.Host) {
 			return input.Refuse(in, input.Faultf(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
 		}
 		// Its total was lowered while it drained, so it must register again.
-		p.recommission(slot)
+		ns.recommission(slot)
 	case in.Now && n.State != yarn.NodeDecommissioned && !in.Back:
-		p.stopNode(slot, yarn.NodeDecommissioned, "")
-	case in.Back || !p.beginDrain(slot, in.DeadlineMillis):
+		ns.stop(slot, yarn.NodeDecommissioned, "")
+	case in.Back || !ns.beginDrain(slot, in.DeadlineMillis):
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
 	}
 	return in.NewReply()
 }
 
-// drainNodes drains all nodes of the input, or none.
-func (p *Planner) drainNodes(in *input.DrainNodes) input.Reply {
+// drainAll drains all nodes of the input, or none.
+func (ns *nodes) drainAll(in *input.DrainNodes) input.Reply {
 	if len(in.IDs) == 0 {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name one at least", "there are no nodes to drain"))
 	}
 	slots := make([]state.NodeSlot, len(in.IDs))
 	for i, id := range in.IDs {
-		if slots[i] = p.st.Nodes.Find(id); slots[i] == 0 {
-			return input.Refuse(in, p.noSuchNode(id))
+		if slots[i] = ns.st.Nodes.Find(id); slots[i] == 0 {
+			return input.Refuse(in, noSuchNode(id))
 		}
 	}
 	for _, slot := range slots {
-		p.beginDrain(slot, in.DeadlineMillis)
+		ns.beginDrain(slot, in.DeadlineMillis)
 	}
 	return in.NewReply()
 }
 
 // beginDrain starts the drain of a node, or changes the deadline of its drain. It reports whether
 // anything changes. A node that is not usable is decommissioned at once.
-func (p *Planner) beginDrain(slot state.NodeSlot, deadline int64) bool {
-	n := p.st.Nodes.Get(slot)
+func (ns *nodes) beginDrain(slot state.NodeSlot, deadline int64) bool {
+	n := ns.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioned:
 		return false
 	case !n.State.Usable():
-		p.stopNode(slot, yarn.NodeDecommissioned, "")
+		ns.stop(slot, yarn.NodeDecommissioned, "")
 	case n.State == yarn.NodeRunning:
-		p.drain(slot, deadline, "")
+		ns.startDrain(slot, deadline, "")
 	case n.DeadlineMillis == deadline:
 		return false
 	default:
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
+		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
 	}
 	return true
 }
 
-// drain starts a graceful decommission. A deadline of 0 means none.
-func (p *Planner) drain(slot state.NodeSlot, deadline int64, report string) {
-	p.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
-	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
+// startDrain starts a graceful decommission. A deadline of 0 means none.
+func (ns *nodes) startDrain(slot state.NodeSlot, deadline int64, report string) {
+	ns.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
+	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 
 // recommission lets a node come back. The node must register again, with the containers that it
 // still runs.
-func (p *Planner) recommission(slot state.NodeSlot) {
+func (ns *nodes) recommission(slot state.NodeSlot) {
 	to := yarn.NodeRunning
-	if p.st.Nodes.Get(slot).Count == 0 {
+	if ns.st.Nodes.Get(slot).Count == 0 {
 		to = yarn.NodeRebooted
 	}
-	p.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: state.TakenBack})
+	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: state.TakenBack})
 }
 
-func (p *Planner) setNodeResource(in *input.SetNodeResource) input.Reply {
-	slot := p.st.Nodes.Find(in.ID)
+func (ns *nodes) setResource(in *input.SetNodeResource) input.Reply {
+	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
-		return input.Refuse(in, p.noSuchNode(in.ID))
+		return input.Refuse(in, noSuchNode(in.ID))
 	}
 	if in.Total.Negative() {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
 	}
-	p.changeTotal(slot, in.Total, true)
-	p.sched.ActivateAll()
+	ns.changeTotal(slot, in.Total, true)
+	ns.sched.ActivateAll()
 	return in.NewReply()
 }
 
@@ -260,16 +188,57 @@ func drainEnd(n *state.Node) int64 {
 }
 
 // drainsDue decommissions the nodes whose drain has reached its deadline.
-func (p *Planner) drainsDue() {
-	for _, slot := range passed(&p.st.Nodes, drainEnd, p.now) {
-		p.decommission(slot, "its drain reached the deadline")
+func (ns *nodes) drainsDue() {
+	for _, slot := range passed(&ns.st.Nodes, drainEnd, ns.sched.Now()) {
+		ns.decommission(slot, "its drain reached the deadline")
 	}
 }
 
 // decommission ends a drain before the node's containers have ended.
-func (p *Planner) decommission(slot state.NodeSlot, why string) {
-	if report := p.st.Nodes.Get(slot).Report; report == hostRefused {
+func (ns *nodes) decommission(slot state.NodeSlot, why string) {
+	if report := ns.st.Nodes.Get(slot).Report; report == hostRefused {
 		why = report // setHosts finds by this report the nodes that may come back
 	}
-	p.stopNode(slot, yarn.NodeDecommissioned, why)
+	ns.stop(slot, yarn.NodeDecommissioned, why)
+}
+
+// largestNode is the most resource that a node may have.
+var largestNode = uniform(yarn.MaxAmount)
+
+// roomFor refuses a new node if there are too many records of nodes.
+func (ns *nodes) roomFor(slot state.NodeSlot) *input.Fault {
+	if slot != 0 || ns.st.Nodes.Len() < maxNodes {
+		return nil
+	}
+	return input.Faultf(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
+}
+
+// shrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version
+// accepted any number.
+func (ns *nodes) shrinkHuge() {
+	for _, slot := range passed(&ns.st.Nodes, hugeSince, ns.sched.Now()) {
+		n := ns.st.Nodes.Get(slot)
+		total := n.Total
+		if n.TotalSet {
+			total = n.SetTotal
+		}
+		ns.changeTotal(slot, yarn.ComponentMin(total, largestNode), n.TotalSet)
+	}
+	ns.sched.ActivateAll()
+}
+
+// hugeSince returns 0 for a node with more resources than a node may have.
+func hugeSince(n *state.Node) int64 {
+	if n.Total.Within(largestNode) && n.SetTotal.Within(largestNode) {
+		return never
+	}
+	return 0
+}
+
+// changeTotal changes the total resource of a node. First it cancels the node's reservation if that
+// no longer fits.
+func (ns *nodes) changeTotal(slot state.NodeSlot, total yarn.Resource, set bool) {
+	ns.sched.CancelLarger(slot, total)
+	ns.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: total, Set: set})
+	ns.sched.NodeFreed(slot)
 }

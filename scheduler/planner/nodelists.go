@@ -16,23 +16,23 @@ const hostRefused = "refused by the lists of hosts"
 
 // refusedHost returns a fault if the lists of hosts do not let a node register. A draining node may
 // register, since its containers may run until the deadline.
-func (p *Planner) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Fault {
-	if p.st.Hosts.Allowed(id.Host) || (slot != 0 && p.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
+func (ns *nodes) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Fault {
+	if ns.st.Hosts.Allowed(id.Host) || (slot != 0 && ns.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
 		return nil
 	}
 	return input.Faultf(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
 }
 
 // setHosts replaces the lists of hosts, and makes nodes leave or come back accordingly.
-func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
+func (ns *nodes) setHosts(in *input.SetHosts) input.Reply {
 	timeouts, fault := drainTimes(in)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	p.listHosts(in.Include, in.Exclude)
-	reply, lists := &input.SetHostsReply{}, &p.st.Hosts
+	ns.listHosts(in.Include, in.Exclude)
+	reply, lists := &input.SetHostsReply{}, &ns.st.Hosts
 	var leaving, returning []state.NodeSlot
-	p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+	ns.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		switch allowed := lists.Allowed(n.ID.Host); {
 		case !allowed && n.Heard():
 			leaving = append(leaving, slot)
@@ -42,25 +42,25 @@ func (p *Planner) setHosts(in *input.SetHosts) input.Reply {
 		return true
 	})
 	for _, slot := range leaving {
-		if p.refuseNode(slot, in.Graceful, timeouts(p.st.Nodes.Get(slot).ID.Host)) {
-			reply.Leaving = append(reply.Leaving, p.st.Nodes.Get(slot).ID)
+		if ns.refuse(slot, in.Graceful, timeouts(ns.st.Nodes.Get(slot).ID.Host)) {
+			reply.Leaving = append(reply.Leaving, ns.st.Nodes.Get(slot).ID)
 		}
 	}
 	for _, slot := range returning {
-		p.recommission(slot)
-		reply.Returning = append(reply.Returning, p.st.Nodes.Get(slot).ID)
+		ns.recommission(slot)
+		reply.Returning = append(reply.Returning, ns.st.Nodes.Get(slot).ID)
 	}
 	if len(leaving)+len(returning) > 0 {
-		p.sched.ActivateAll()
+		ns.sched.ActivateAll()
 	}
 	return reply
 }
 
 // listHosts replaces the lists of hosts, if they change.
-func (p *Planner) listHosts(include, exclude []string) {
+func (ns *nodes) listHosts(include, exclude []string) {
 	include, exclude = hostList(include), hostList(exclude)
-	if !slices.Equal(include, p.st.Hosts.Include) || !slices.Equal(exclude, p.st.Hosts.Exclude) {
-		p.sched.Emit(&event.NodeListsSet{Include: include, Exclude: exclude})
+	if !slices.Equal(include, ns.st.Hosts.Include) || !slices.Equal(exclude, ns.st.Hosts.Exclude) {
+		ns.sched.Emit(&event.NodeListsSet{Include: include, Exclude: exclude})
 	}
 }
 
@@ -82,20 +82,20 @@ func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fa
 	}, nil
 }
 
-// refuseNode makes a node leave that the lists refuse. It reports whether the node was not leaving
+// refuse makes a node leave that the lists refuse. It reports whether the node was not leaving
 // before. Without graceful, a node that no list names is shut down instead of decommissioned, so
 // that it may be forgotten.
-func (p *Planner) refuseNode(slot state.NodeSlot, graceful bool, timeout int64) bool {
-	n := p.st.Nodes.Get(slot)
+func (ns *nodes) refuse(slot state.NodeSlot, graceful bool, timeout int64) bool {
+	n := ns.st.Nodes.Get(slot)
 	switch {
-	case !graceful && p.untracked(n.ID.Host):
-		p.stopNode(slot, yarn.NodeShutdown, hostRefused)
+	case !graceful && ns.untracked(n.ID.Host):
+		ns.stop(slot, yarn.NodeShutdown, hostRefused)
 	case !graceful, n.State == yarn.NodeUnhealthy:
-		p.stopNode(slot, yarn.NodeDecommissioned, hostRefused)
+		ns.stop(slot, yarn.NodeDecommissioned, hostRefused)
 	case n.State == yarn.NodeRunning:
-		p.drain(slot, after(p.now, timeout), hostRefused)
+		ns.startDrain(slot, after(ns.sched.Now(), timeout), hostRefused)
 	default:
-		p.redrain(slot, n, timeout)
+		ns.redrain(slot, n, timeout)
 		return false
 	}
 	return true
@@ -103,9 +103,9 @@ func (p *Planner) refuseNode(slot state.NodeSlot, graceful bool, timeout int64) 
 
 // redrain changes the deadline of a drain to the timeout of the lists, counted from the start of
 // the drain: the lists may be set repeatedly.
-func (p *Planner) redrain(slot state.NodeSlot, n *state.Node, timeout int64) {
+func (ns *nodes) redrain(slot state.NodeSlot, n *state.Node, timeout int64) {
 	if deadline := after(n.DrainSinceMillis, timeout); deadline != n.DeadlineMillis {
-		p.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
+		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
 	}
 }
 
@@ -133,46 +133,46 @@ func hostList(hosts []string) []string {
 }
 
 // untracked reports whether the lists leave a host out, neither admitting nor refusing it.
-func (p *Planner) untracked(host string) bool {
-	if len(p.st.Hosts.Include) == 0 {
-		return p.Config().UntrackWithoutInclude && p.st.Hosts.Allowed(host)
+func (ns *nodes) untracked(host string) bool {
+	if len(ns.st.Hosts.Include) == 0 {
+		return ns.sched.Config.UntrackWithoutInclude && ns.st.Hosts.Allowed(host)
 	}
-	return !p.st.Hosts.Allowed(host) && !p.st.Hosts.Excluded(host)
+	return !ns.st.Hosts.Allowed(host) && !ns.st.Hosts.Excluded(host)
 }
 
 // removesUntracked reports whether an inactive node may be forgotten without an operator's request.
-func (p *Planner) removesUntracked(n *state.Node) bool {
-	states := p.Config().UntrackedStates
-	return p.untracked(n.ID.Host) && (len(states) == 0 || slices.Contains(states, n.State.String()))
+func (ns *nodes) removesUntracked(n *state.Node) bool {
+	states := ns.sched.Config.UntrackedStates
+	return ns.untracked(n.ID.Host) && (len(states) == 0 || slices.Contains(states, n.State.String()))
 }
 
-// forgetNode removes the record of an inactive node.
-func (p *Planner) forgetNode(in *input.ForgetNode) input.Reply {
-	slot := p.st.Nodes.Find(in.ID)
+// forget removes the record of an inactive node.
+func (ns *nodes) forget(in *input.ForgetNode) input.Reply {
+	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
-		return input.Refuse(in, p.noSuchNode(in.ID))
+		return input.Refuse(in, noSuchNode(in.ID))
 	}
-	n := p.st.Nodes.Get(slot)
+	n := ns.st.Nodes.Get(slot)
 	switch {
-	case in.Untracked && !p.removesUntracked(n):
+	case in.Untracked && !ns.removesUntracked(n):
 		return in.NewReply()
 	case n.Heard():
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
-	case !p.st.Forgettable(slot):
+	case !ns.st.Forgettable(slot):
 		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
 	}
-	p.dropNode(slot)
+	ns.drop(slot)
 	return in.NewReply()
 }
 
-// dropNode removes the record of a node that may be forgotten.
-func (p *Planner) dropNode(slot state.NodeSlot) {
-	n := p.st.Nodes.Get(slot)
+// drop removes the record of a node that may be forgotten.
+func (ns *nodes) drop(slot state.NodeSlot) {
+	n := ns.st.Nodes.Get(slot)
 	id := n.ID
-	if n.Label != 0 && p.Config().LabelSettings.Distributed() {
+	if n.Label != 0 && ns.sched.Config.LabelSettings.Distributed() {
 		// The node reported this label, and reports it again if it comes back. A label that
 		// administrators set for a host remains, because hosts need not be registered.
-		p.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: id}}})
+		ns.sched.Emit(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: id}}})
 	}
-	p.sched.Emit(&event.NodeForgotten{Node: slot, ID: id})
+	ns.sched.Emit(&event.NodeForgotten{Node: slot, ID: id})
 }

@@ -86,7 +86,7 @@ func (h *house) node(i int) *state.Node { return h.p.st.Nodes.Get(h.p.st.Nodes.F
 
 // state returns the state of a container, or 0 if the container is forgotten.
 func (h *house) state(id yarn.ContainerID) yarn.ContainerState {
-	if slot := h.p.find(h.anyNode(id), id); slot != 0 {
+	if slot := h.p.reports.find(h.anyNode(id), id); slot != 0 {
 		return h.p.st.Containers.Get(slot).State
 	}
 	return 0

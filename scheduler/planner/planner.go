@@ -33,14 +33,14 @@ type Planner struct {
 	askLabels   labelRules
 	attempts    attempts
 	containers  containers
+	nodes       nodes
+	reports     reports
 	preemptions preemptions
 	requests    requests
 	opt         Options
 
-	now   int64
-	named []uint32 // the last full report that had a container, by container slot
-	round uint32   // the number of full reports so far
-	ids   idBlock  // the application ids that may be given
+	now int64
+	ids idBlock // the application ids that may be given
 }
 
 // New returns a Planner that takes over st. It fails if the queue configuration in st cannot be
@@ -60,6 +60,7 @@ func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 	st, ends := sched.State, lifecycle.New(sched)
 	sizes, labels := sizeRules{sched.Views}, labelRules{sched.Views}
 	resizes := resizes{sched: sched, st: st, sizes: sizes}
+	nodes := nodes{sched: sched, st: st, ends: ends}
 	gangs := gangs{sched: sched, st: st, ends: ends}
 	return &Planner{
 		sched: sched, st: st, ends: ends, opt: opt,
@@ -68,6 +69,8 @@ func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 		askLabels: labels,
 		attempts: attempts{sched: sched, st: st, ends: ends, sizes: sizes, gangs: gangs, resizes: resizes,
 			asks: asks{sched: sched, st: st, sizes: sizes, labels: labels}, answers: answers{sched.Views}},
+		nodes:       nodes,
+		reports:     reports{sched: sched, st: st, ends: ends, nodes: nodes},
 		containers:  containers{sched: sched, st: st, ends: ends, resizes: resizes},
 		preemptions: preemptions{sched: sched, st: st, ends: ends, rounds: preemption.NewRounds(sched)},
 		requests:    requests{sched: sched, st: st},
@@ -154,7 +157,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	}
 	switch in := in.(type) {
 	case *input.NodeHeartbeat:
-		return p.nodeHeartbeat(in)
+		return p.reports.heartbeat(in)
 	case *input.Allocate:
 		return p.confirmRefusal(p.attempts.allocate(in))
 	case *input.PreemptionRound:
@@ -164,11 +167,11 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.ManageQueues:
 		return p.manageQueues(in)
 	case *input.NodesHeard:
-		return p.nodesHeard(in)
+		return p.reports.nodesHeard(in)
 	case *input.NodeSilence:
-		return p.nodeSilence(in)
+		return p.reports.silence(in)
 	case *input.RegisterNode:
-		return p.registerNode(in)
+		return p.reports.register(in)
 	case *input.SubmitApplication:
 		return p.submitApplication(in)
 	case *input.RegisterAttempt:
@@ -202,21 +205,21 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.CancelDelegationToken:
 		return p.cancelToken(in)
 	case *input.ExpireNode:
-		return p.expireNode(in)
+		return p.nodes.expire(in)
 	case *input.ExpireAttempt:
 		return p.attempts.expire(in)
 	case *input.DrainNode:
-		return p.drainNode(in)
+		return p.nodes.drain(in)
 	case *input.DrainNodes:
-		return p.drainNodes(in)
+		return p.nodes.drainAll(in)
 	case *input.SetHosts:
-		return p.setHosts(in)
+		return p.nodes.setHosts(in)
 	case *input.SignalContainer:
 		return p.containers.signal(in)
 	case *input.ExpireContainers:
 		return p.containers.expire(in)
 	case *input.ForgetNode:
-		return p.forgetNode(in)
+		return p.nodes.forget(in)
 	case *input.SetLabels:
 		return p.setLabels(in)
 	case *input.RemoveLabels:
@@ -224,9 +227,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.LabelNodes:
 		return p.labelNodes(in)
 	case *input.SetNodeResource:
-		return p.setNodeResource(in)
+		return p.nodes.setResource(in)
 	case *input.UnregisterNode:
-		return p.unregisterNode(in)
+		return p.reports.unregister(in)
 	case *input.SetQueues:
 		return p.setQueues(in)
 	case *input.RollbackQueues:
@@ -248,7 +251,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.SetAutopilot:
 		return p.setAutopilot(in)
 	case *input.TokenRenewed, *input.TokenCallFailed, *input.TokenCancelled, *input.TokensFetched, *input.TokenFetchFailed:
-		return renewals(p).Input(in)
+		return renewals(p.sched, p.ends).Input(in)
 	case *input.RaiseLevel:
 		return p.raiseLevel(in)
 	case *input.RaiseEpoch:

@@ -25,7 +25,7 @@ func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	}
 	p.sched.Emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp, Level: event.Level})
 	p.sched.Emit(p.configured(cfg, states, 1, "", "first configuration"))
-	p.listHosts(in.Include, in.Exclude)
+	p.nodes.listHosts(in.Include, in.Exclude)
 	p.rollKeys(in.Entropy)
 	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
 }

@@ -12,34 +12,34 @@ const forgottenPerTick = 20
 
 // replacedAt returns when the first node that was replaced is to be forgotten. It skips nodes that
 // are due and that AMs have yet to be told of.
-func (p *Planner) replacedAt() int64 {
+func (ns *nodes) replacedAt() int64 {
 	first := int64(never)
-	p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
-		if end := p.replacedEnd(slot, n); end < first && (end > p.now || p.st.Forgettable(slot)) {
+	ns.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+		if end := ns.replacedEnd(slot, n); end < first && (end > ns.sched.Now() || ns.st.Forgettable(slot)) {
 			first = end
 		}
-		return first > p.now
+		return first > ns.sched.Now()
 	})
 	return first
 }
 
 // replacedEnd returns when a node is to be forgotten, or never if it was not replaced.
-func (p *Planner) replacedEnd(slot state.NodeSlot, n *state.Node) int64 {
-	if n.Heard() || !p.sched.Replaced(slot) {
+func (ns *nodes) replacedEnd(slot state.NodeSlot, n *state.Node) int64 {
+	if n.Heard() || !ns.sched.Replaced(slot) {
 		return never
 	}
-	return n.LastHeardMillis + p.Config().NodeReplacedMillis
+	return n.LastHeardMillis + ns.sched.Config.NodeReplacedMillis
 }
 
-func (p *Planner) forgetReplaced() {
+func (ns *nodes) forgetReplaced() {
 	var due []state.NodeSlot
-	p.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
-		if p.replacedEnd(slot, n) <= p.now && p.st.Forgettable(slot) {
+	ns.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
+		if ns.replacedEnd(slot, n) <= ns.sched.Now() && ns.st.Forgettable(slot) {
 			due = append(due, slot)
 		}
 		return len(due) < forgottenPerTick
 	})
 	for _, slot := range due {
-		p.dropNode(slot)
+		ns.drop(slot)
 	}
 }

@@ -155,36 +155,6 @@ func (rs resizes) askToGrow(app state.AppSlot, slot state.ContainerSlot, size ya
 	rs.sched.NodeFreed(node) // so that in eager mode a pass serves the node
 }
 
-// confirmSizes records the sizes on a node of containers that have grown.
-func (p *Planner) confirmSizes(node state.NodeSlot, said []input.ContainerSize) {
-	for i := range said {
-		slot := p.find(node, said[i].Container)
-		if slot == 0 || said[i].Size.Negative() {
-			continue
-		}
-		c := p.st.Containers.Get(slot)
-		r := p.st.Resizes.Of(c)
-		if r == nil || !r.Unconfirmed || yarn.ComponentMax(r.Confirmed, said[i].Size) == r.Confirmed {
-			continue
-		}
-		p.sched.Emit(&event.ContainerSizeReported{Container: p.st.Apps.Ref(c), Size: said[i].Size})
-	}
-}
-
-// ackSizes removes the resize orders that a node has acknowledged.
-func (p *Planner) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
-	for _, o := range told {
-		slot := p.find(node, o.Container)
-		if slot == 0 {
-			continue
-		}
-		c := p.st.Containers.Get(slot)
-		if r := p.st.Resizes.Of(c); r != nil && r.Unacked && r.Version == o.Version {
-			p.sched.Emit(&event.ResizeAcked{Container: p.st.Apps.Ref(c), Version: o.Version})
-		}
-	}
-}
-
 // rollBack takes from a container the increase that its node has not confirmed in time.
 func (rs resizes) rollBack(slot state.ContainerSlot) {
 	r := rs.st.Resizes.Of(rs.st.Containers.Get(slot))

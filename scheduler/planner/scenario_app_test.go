@@ -92,7 +92,7 @@ func doLaunch(w *world, a args, _ *strings.Builder) {
 func (w *world) launch(slot state.AppSlot) {
 	w.direct(func(p *Planner) {
 		for _, c := range liveOf(p, slot) {
-			p.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})
+			p.reports.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})
 		}
 	})
 }

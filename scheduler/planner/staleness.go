@@ -39,23 +39,23 @@ func older(a, b int32) bool {
 }
 
 // heard records a report if it begins a session or has led to events.
-func (p *Planner) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
+func (rp *reports) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
 	if in.HeartbeatSession == 0 {
 		return
 	}
-	n := p.st.Nodes.Get(slot)
-	if n.HeartbeatSession != in.HeartbeatSession || (len(p.sched.Events()) > 0 && n.Response != in.Response) {
-		p.sched.Emit(&event.NodeHeard{Node: slot, HeartbeatSession: in.HeartbeatSession, Response: in.Response})
+	n := rp.st.Nodes.Get(slot)
+	if n.HeartbeatSession != in.HeartbeatSession || (len(rp.sched.Events()) > 0 && n.Response != in.Response) {
+		rp.sched.Emit(&event.NodeHeard{Node: slot, HeartbeatSession: in.HeartbeatSession, Response: in.Response})
 	}
 }
 
 // elsewhere refuses a registration if the planner has since accepted a report or registration of
 // the node.
-func (p *Planner) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Fault {
+func (rp *reports) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Fault {
 	if slot == 0 || in.HeartbeatSession == 0 {
 		return nil
 	}
-	if n := p.st.Nodes.Get(slot); in.HeartbeatSession != n.HeartbeatSession && in.PrevSession != n.HeartbeatSession {
+	if n := rp.st.Nodes.Get(slot); in.HeartbeatSession != n.HeartbeatSession && in.PrevSession != n.HeartbeatSession {
 		return heardElsewhere(in.ID)
 	}
 	return nil

@@ -1,0 +1,90 @@
+package planner
+
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+func (rp *reports) register(in *input.RegisterNode) input.Reply {
+	reply := &input.RegisterNodeReply{}
+	if in.ID.Host == "" || in.ID.Port == 0 || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
+		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
+			"node %s registers with %s", in.ID, in.Total))
+	}
+	slot, drains := rp.st.Nodes.Find(in.ID), int64(-1)
+	first := slot == 0
+	report := ""
+	if fault := rp.nodes.refusedHost(slot, in.ID); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if fault := rp.elsewhere(slot, in); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if fault := rp.nodes.roomFor(slot); fault != nil {
+		return input.Refuse(in, fault)
+	}
+	if slot != 0 {
+		if rp.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
+		}
+		rp.heardAgain(slot)
+		rp.reconcile(slot, in)
+		if n := rp.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
+			drains, report = n.DeadlineMillis, n.Report
+		}
+	} else {
+		slot = rp.st.Nodes.Next()
+	}
+	rp.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, NodeManager: in.NodeManager,
+		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
+	if drains >= 0 { // a restart of the node does not end its drain
+		rp.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
+	}
+	rp.sched.CancelUnservable(slot)
+	if first {
+		rp.recover(slot, in)
+	}
+	reply.Kill = rp.statuses(slot, in.Containers, false)
+	for _, id := range in.Running {
+		if app := rp.st.Apps.ByID(id); app == 0 || rp.st.Apps.Get(app).State.Ended() {
+			reply.CleanUp = append(reply.CleanUp, id)
+		}
+	}
+	if n := rp.st.Nodes.Get(slot); n.TotalSet {
+		reply.Total = n.SetTotal
+	}
+	rp.health(slot, in.Unhealthy, in.Report)
+	reply.Number = slot
+	rp.sched.ActivateAll()
+	return reply
+}
+
+// reconcile ends the containers that a node no longer has when it registers again.
+func (rp *reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
+	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
+	for _, c := range in.Containers {
+		has[c.Container] = true
+	}
+	for _, r := range rp.nodes.containersOn(slot) {
+		c := rp.st.Containers.Get(r)
+		if !has[rp.st.Apps.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
+			rp.ends.Complete(rp.st.Apps.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
+		}
+	}
+}
+
+func (rp *reports) unregister(in *input.UnregisterNode) input.Reply {
+	slot := rp.st.Nodes.Find(in.ID)
+	if slot == 0 {
+		return input.Refuse(in, noSuchNode(in.ID))
+	}
+	if in.HeartbeatSession != 0 && in.HeartbeatSession != rp.st.Nodes.Get(slot).HeartbeatSession {
+		return input.Refuse(in, heardElsewhere(in.ID))
+	}
+	if rp.st.Nodes.Get(slot).State.Usable() || rp.st.Nodes.Get(slot).State == yarn.NodeUnhealthy {
+		rp.nodes.stop(slot, yarn.NodeShutdown, "it said that it stops")
+	}
+	return in.NewReply()
+}
