@@ -321,6 +321,15 @@ func (s *Scheduler) CancelLarger(node state.NodeSlot, total yarn.Resource) bool 
 	return true
 }
 
+// CancelAllUnservable cancels the reservations that their nodes can no longer serve.
+func (s *Scheduler) CancelAllUnservable() {
+	var nodes []state.NodeSlot
+	s.State.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
+	for _, n := range nodes {
+		s.CancelUnservable(n)
+	}
+}
+
 // CancelUnservable cancels a node's reservation if the node cannot serve it any more: the node is
 // too small, the node is blacklisted or, with eager-cancel, the ask no longer wants the node.
 func (s *Scheduler) CancelUnservable(node state.NodeSlot) {

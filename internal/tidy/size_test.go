@@ -19,10 +19,9 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"fsm/state":                 4710,
-	"scheduler/planner":         5150,
-	"transport/http/ui":         6050,
-	"scheduler/planner.Planner": 246,
+	"fsm/state":         4710,
+	"scheduler/planner": 5150,
+	"transport/http/ui": 6050,
 }
 
 // sizes are the lines of files and packages, and the methods of types.

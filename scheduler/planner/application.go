@@ -1,10 +1,7 @@
 package planner
 
 import (
-	"cmp"
-	"errors"
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -43,7 +40,7 @@ func (p *Planner) submitApplication(in *input.SubmitApplication) input.Reply {
 	if reserved {
 		p.ids.next++
 	}
-	leaf := p.createQueues(to)
+	leaf := p.dynamicQueues.create(to)
 	p.sched.Emit(p.submitted(in, leaf, seq, priority))
 	if e := p.askLabels.ofApplication(in, leaf, seq); e.Label != "" || e.AMLabel != "" {
 		p.sched.Emit(e)
@@ -87,16 +84,16 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	if fault := p.roomForUser(in.User); fault != nil {
 		return to, fault
 	}
-	if to, fault = p.destinationOf(in); fault != nil {
+	if to, fault = p.destinations.of(in); fault != nil {
 		return to, fault
 	}
-	if p.Config().ACLEnabled && !p.maySubmit(to, in.User, in.Groups) {
+	if p.Config().ACLEnabled && !p.destinations.maySubmit(to, in.User, in.Groups) {
 		return to, input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, to.queue.Path)
 	}
 	if most := p.Config().MaximumApplications; int64(p.st.Apps.Len())-int64(p.st.Meta.EndedApps) >= most {
 		return to, input.Faultf(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
 	}
-	if fault := p.roomAt(to, in.User); fault != nil {
+	if fault := p.destinations.roomAt(to, in.User); fault != nil {
 		return to, fault
 	}
 	if fault := p.gangs.checkTagged(in.Tags, to); fault != nil {
@@ -119,27 +116,6 @@ func (p *Planner) admit(in *input.SubmitApplication) (to destination, fault *inp
 	return to, nil
 }
 
-// destinationOf returns the queue of an application: the one that placement rules choose, or else
-// the one that it names.
-func (p *Planner) destinationOf(in *input.SubmitApplication) (destination, *input.Fault) {
-	placed := p.Config().Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
-	if placed.Rejected {
-		return destination{}, input.Faultf(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
-	}
-	name := cmp.Or(placed.Queue, in.Queue, "default")
-	if _, err := p.Config().Lookup(name); errors.Is(err, capacity.ErrNoSuchQueue) && strings.Contains(name, ".") {
-		name = p.Config().FullPath(name)
-		if _, err := p.Config().Lookup(name); err != nil {
-			return p.newQueue(name, placed)
-		}
-	}
-	leaf, fault := p.leafNamed(name)
-	if fault == nil && placed.Queue == "" && p.Config().Queues[leaf].Creation == capacity.Legacy {
-		fault = notMapped(name)
-	}
-	return destination{leaf: leaf, queue: &p.Config().Queues[leaf], placed: placed}, fault
-}
-
 // Limits, in bytes, of the texts in ApplicationPlaced.
 const (
 	placementTextMax = 200
@@ -153,53 +129,6 @@ func (p *Planner) applicationPlaced(r placement.Result, seq uint32) *event.Appli
 	}
 	return &event.ApplicationPlaced{App: seq, Rule: uint32(r.Rule), Text: cut(r.Text, placementTextMax),
 		Why: cut(r.Steps[len(r.Steps)-1].Why, placementTextMax), For: cut(r.TagUser, placementUserMax)}
-}
-
-func (p *Planner) leafNamed(name string) (int, *input.Fault) {
-	i, err := p.Config().Lookup(name)
-	switch {
-	case errors.Is(err, capacity.ErrAmbiguousQueue):
-		return 0, input.Faultf(input.QueueAmbiguous, "use the full path", "%v", err)
-	case err != nil:
-		return 0, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
-	case !p.Config().Queues[i].Leaf:
-		return 0, input.Faultf(input.QueueNotLeaf, "name one of its leaves", "%s is a parent queue", p.Config().Queues[i].Path)
-	}
-	return i, nil
-}
-
-// roomInQueue returns a fault if a leaf is not running, or has its maximum of applications.
-func (p *Planner) roomInQueue(leaf int, user string) *input.Fault {
-	q := p.sched.Queue(int32(leaf))
-	if fault := p.running(int32(leaf)); fault != nil {
-		return fault
-	}
-	if p.Config().Queues[leaf].Creation == capacity.Legacy {
-		return nil // YARN does not limit the number of applications there
-	}
-	if most := p.Config().MaxApplications(leaf, p.sched.TreeOf); int64(q.Apps()) >= most {
-		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
-	}
-	apps := int64(0)
-	if u := p.st.Users.Find(p.st.Queues.Find(q.Path), p.st.Names.Find(user)); u != 0 {
-		// As in YARN, non-runnable applications do not count.
-		apps = int64(p.st.Users.Get(u).Active + p.st.Users.Get(u).Pending)
-	}
-	if most := p.Config().MaxApplicationsPerUser(leaf, p.sched.TreeOf); apps >= most { // may be 0: a share of a small maximum
-		return input.Faultf(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
-			"user %s has the maximum of %d applications in %s", user, most, q.Path)
-	}
-	return nil
-}
-
-// running returns a fault if a queue, or a queue above it, is stopped.
-func (p *Planner) running(i int32) *input.Fault {
-	for ; i >= 0; i = int32(p.Config().Queues[i].Parent) {
-		if a := p.sched.Queue(i); a.State != yarn.QueueRunning {
-			return input.Faultf(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
-		}
-	}
-	return nil
 }
 
 // priority returns the priority of a submission: the one that it asks for, or else the user's
@@ -285,7 +214,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 	if a.Shown().Ended() {
 		return input.Refuse(in, alreadyEnded(a))
 	}
-	to, fault := p.leafNamed(in.Queue)
+	to, fault := p.destinations.leafNamed(in.Queue)
 	if fault == nil && p.Config().ACLEnabled && in.User != "" && !p.Config().MaySubmit(to, in.User, in.Groups...) {
 		fault = input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, p.Config().Queues[to].Path)
 	}
@@ -293,7 +222,7 @@ func (p *Planner) moveApplication(in *input.MoveApplication) input.Reply {
 		return in.NewReply()
 	}
 	if fault == nil {
-		fault = p.roomInQueue(to, p.st.Names.Text(a.User))
+		fault = p.destinations.roomInQueue(to, p.st.Names.Text(a.User))
 	}
 	if fault == nil {
 		fault = p.roomToRun(a, to)

@@ -45,7 +45,7 @@ var deadlines = []deadline{
 	{kind: "warning of preemption", at: func(p *Planner) int64 { return p.preemptions.warningsAt() }, other: newRound},
 	{kind: "guarantee of a queue", at: func(p *Planner) int64 { return p.preemptions.guaranteesAt() }, other: newRound},
 	{kind: "lease of reserved room", at: func(p *Planner) int64 { return p.sched.FirstLeaseEnd() }, other: newRound},
-	{kind: "idle dynamic queue", at: (*Planner).idleQueuesAt, other: func() input.Input { return new(input.RemoveIdleQueues) }},
+	{kind: "idle dynamic queue", at: func(p *Planner) int64 { return p.dynamicQueues.idleAt() }, other: func() input.Input { return new(input.RemoveIdleQueues) }},
 }
 
 func ignoring(meet func(*Planner)) func(*Planner, *input.Tick) {

@@ -28,16 +28,20 @@ type Planner struct {
 	st    *state.State // the same state as the scheduler's
 	ends  lifecycle.Ends
 
-	sizes       sizeRules
-	gangs       gangs
-	askLabels   labelRules
-	attempts    attempts
-	containers  containers
-	nodes       nodes
-	reports     reports
-	preemptions preemptions
-	requests    requests
-	opt         Options
+	sizes         sizeRules
+	gangs         gangs
+	askLabels     labelRules
+	attempts      attempts
+	containers    containers
+	labels        labels
+	destinations  destinations
+	dynamicQueues dynamicQueues
+	queues        queues
+	nodes         nodes
+	reports       reports
+	preemptions   preemptions
+	requests      requests
+	opt           Options
 
 	now int64
 	ids idBlock // the application ids that may be given
@@ -58,17 +62,20 @@ func New(st *state.State, opt Options) (*Planner, error) {
 
 func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 	st, ends := sched.State, lifecycle.New(sched)
-	sizes, labels := sizeRules{sched.Views}, labelRules{sched.Views}
+	sizes, askLabels := sizeRules{sched.Views}, labelRules{sched.Views}
 	resizes := resizes{sched: sched, st: st, sizes: sizes}
+	nodeLabels, dynamic := labels{sched: sched, st: st}, dynamicQueues{sched: sched, st: st}
 	nodes := nodes{sched: sched, st: st, ends: ends}
 	gangs := gangs{sched: sched, st: st, ends: ends}
 	return &Planner{
 		sched: sched, st: st, ends: ends, opt: opt,
 		sizes:     sizes,
 		gangs:     gangs,
-		askLabels: labels,
+		askLabels: askLabels,
 		attempts: attempts{sched: sched, st: st, ends: ends, sizes: sizes, gangs: gangs, resizes: resizes,
-			asks: asks{sched: sched, st: st, sizes: sizes, labels: labels}, answers: answers{sched.Views}},
+			asks: asks{sched: sched, st: st, sizes: sizes, labels: askLabels}, answers: answers{sched.Views}},
+		labels: nodeLabels, destinations: destinations{sched.Views}, dynamicQueues: dynamic,
+		queues:      queues{sched: sched, st: st, ends: ends, labels: nodeLabels, dynamic: dynamic},
 		nodes:       nodes,
 		reports:     reports{sched: sched, st: st, ends: ends, nodes: nodes},
 		containers:  containers{sched: sched, st: st, ends: ends, resizes: resizes},
@@ -163,9 +170,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.PreemptionRound:
 		return p.preemptions.round(in)
 	case *input.RemoveIdleQueues:
-		return p.removeIdleQueues(in)
+		return p.dynamicQueues.removeIdle(in)
 	case *input.ManageQueues:
-		return p.manageQueues(in)
+		return p.dynamicQueues.manage(in)
 	case *input.NodesHeard:
 		return p.reports.nodesHeard(in)
 	case *input.NodeSilence:
@@ -221,23 +228,23 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.ForgetNode:
 		return p.nodes.forget(in)
 	case *input.SetLabels:
-		return p.setLabels(in)
+		return p.labels.set(in)
 	case *input.RemoveLabels:
-		return p.removeLabels(in)
+		return p.labels.remove(in)
 	case *input.LabelNodes:
-		return p.labelNodes(in)
+		return p.labels.labelNodes(in)
 	case *input.SetNodeResource:
 		return p.nodes.setResource(in)
 	case *input.UnregisterNode:
 		return p.reports.unregister(in)
 	case *input.SetQueues:
-		return p.setQueues(in)
+		return p.queues.set(in)
 	case *input.RollbackQueues:
-		return p.rollbackQueues(in)
+		return p.queues.rollback(in)
 	case *input.AdoptQueue:
-		return p.adoptQueue(in)
+		return p.queues.adopt(in)
 	case *input.SetQueueState:
-		return p.setQueueState(in)
+		return p.queues.setState(in)
 	case *input.Tick:
 		return p.tick(in)
 	case *input.CreateJoinToken:
@@ -263,6 +270,16 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))
 	}
 	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
+}
+
+// initCluster plans the first input of all. The others are refused until then.
+func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
+	reply := p.queues.first(in)
+	if reply.Refused() == nil {
+		p.nodes.listHosts(in.Include, in.Exclude)
+		p.rollKeys(in.Entropy)
+	}
+	return reply
 }
 
 // confirmRefusal delays a refusal to an AM until an entry of this leader is committed. The refusal

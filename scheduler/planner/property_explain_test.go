@@ -542,7 +542,7 @@ func (w *explainWalk) unlimited(app state.AppSlot) *state.State {
 		return is && (path == queue || strings.HasPrefix(path, queue+"."))
 	})
 	p.sched.Begin(w.now)
-	if f := p.setQueues(&input.SetQueues{Properties: props}).Refused(); f != nil {
+	if f := p.queues.set(&input.SetQueues{Properties: props}).Refused(); f != nil {
 		return nil
 	}
 	return p.st

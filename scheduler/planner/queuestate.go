@@ -14,7 +14,7 @@ import (
 // operator has stopped. A new queue has the state of its parent. A queue cannot run below one that
 // does not run; a configuration that sets this is a fault. The notes name the queues that were
 // stopped, with what becomes of them, and those that are now stopped.
-func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, notes []string, fault *input.Fault) {
+func (qs *queues) statesFor(cfg *capacity.Config) (states []yarn.QueueState, notes []string, fault *input.Fault) {
 	stated := map[string]bool{} // looked up by key only
 	for _, q := range cfg.Properties() {
 		stated[q.Name] = true
@@ -23,7 +23,7 @@ func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 	for i := range cfg.Queues { // parents come first
 		q := &cfg.Queues[i]
 		key := capacity.Prefix + q.Path + ".state"
-		was, known := p.stateOf(q.Path)
+		was, known := qs.stateOf(q.Path)
 		to := q.State
 		if known && !stated[key] {
 			to = was
@@ -46,7 +46,7 @@ func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 		case known && was == yarn.QueueRunning && to != yarn.QueueRunning && !below:
 			notes = append(notes, fmt.Sprintf("%s is stopped: it was RUNNING, and the configuration states STOPPED", q.Path))
 		}
-		if to == yarn.QueueStopped && p.ends.HoldsApps(q.Path) {
+		if to == yarn.QueueStopped && qs.ends.HoldsApps(q.Path) {
 			to = yarn.QueueDraining
 		}
 		states[i] = to
@@ -55,10 +55,10 @@ func (p *Planner) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 }
 
 // stateOf returns the state of a queue. known is false if there is no queue with the path.
-func (p *Planner) stateOf(path string) (state yarn.QueueState, known bool) {
-	slot := p.st.Queues.Find(path)
+func (qs *queues) stateOf(path string) (state yarn.QueueState, known bool) {
+	slot := qs.st.Queues.Find(path)
 	if slot == 0 {
 		return 0, false
 	}
-	return p.st.Queues.Get(slot).State, true
+	return qs.st.Queues.Get(slot).State, true
 }

@@ -28,7 +28,7 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 		t.Helper()
 		var got []string
 		for i := range w.p.Config().Queues {
-			if st, _ := w.p.stateOf(w.p.Config().Queues[i].Path); st != yarn.QueueRunning {
+			if st, _ := w.p.queues.stateOf(w.p.Config().Queues[i].Path); st != yarn.QueueRunning {
 				got = append(got, w.p.Config().Queues[i].Path)
 			}
 		}
