@@ -100,28 +100,3 @@ func accessName(name string) bool {
 	}
 	return true
 }
-
-func (p *Planner) setAutopilot(in *input.SetAutopilot) input.Reply {
-	refuse := func(do, what string) input.Reply {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, do, "%s", what))
-	}
-	inRange := func(v, least int64) bool { return v >= least && v <= thresholdMax }
-	switch {
-	case in.CleanupDeadServers && in.MinQuorum < quorumToCleanUp:
-		return refuse("set both together", "cleanup_dead_servers needs min_quorum of 3 or more")
-	case in.MinQuorum > quorumMax:
-		return refuse("give 7 at most", "min_quorum is above the number of voters there may be")
-	case !inRange(in.DeadServerMillis, minuteMillis):
-		return refuse("give 1m or more; 24h is the default", "dead_server_last_contact_threshold is out of range")
-	case !inRange(in.LastContactMillis, 1) || !inRange(in.StabilizationMillis, 0):
-		return refuse("see \"rmd autopilot get\"", "autopilot's thresholds must be positive, and a year at most")
-	}
-	e := &event.AutopilotSet{CleanupDeadServers: in.CleanupDeadServers, DeadServerMillis: in.DeadServerMillis, MinQuorum: in.MinQuorum,
-		LastContactMillis: in.LastContactMillis, MaxTrailingLogs: in.MaxTrailingLogs, StabilizationMillis: in.StabilizationMillis}
-	now := state.Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
-		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs, StabilizationMillis: e.StabilizationMillis}
-	if now != p.st.Autopilot {
-		p.sched.Emit(e)
-	}
-	return in.NewReply()
-}

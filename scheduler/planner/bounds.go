@@ -60,15 +60,6 @@ func (as *asks) demandFault(a *state.App, in *input.Allocate, demand yarn.Resour
 	return nil
 }
 
-// roomForUser refuses an unknown user if the state has too many names.
-func (p *Planner) roomForUser(user string) *input.Fault {
-	if p.st.Names.Find(user) == 0 && p.st.Names.Len() >= maxNames {
-		return input.Faultf(input.TooLarge, "wait for applications of other users to be forgotten, or submit as a user that has some",
-			"the cluster has its maximum of %d names of users, hosts and racks", maxNames)
-	}
-	return nil
-}
-
 func uniform(v int64) (r yarn.Resource) {
 	for i := range r {
 		r[i] = v

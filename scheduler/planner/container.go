@@ -9,7 +9,7 @@ import (
 	"rmd/yarn"
 )
 
-// containers plans what is ordered for single containers.
+// containers plans what is ordered for single containers and reservations.
 type containers struct {
 	sched   *scheduler.Scheduler
 	st      *state.State
@@ -52,5 +52,13 @@ func (cs containers) expire(in *input.ExpireContainers) input.Reply {
 			cs.resizes.rollBack(slot)
 		}
 	}
+	return in.NewReply()
+}
+
+func (cs containers) cancelReservation(in *input.CancelReservation) input.Reply {
+	if cs.st.Reservations.Find(in.Number) == 0 {
+		return input.Refuse(in, input.Faultf(input.NoSuchReservation, "see \"rmd reservation list\"", "there is no reservation r%d", in.Number))
+	}
+	cs.sched.CancelReservation(in.Number)
 	return in.NewReply()
 }

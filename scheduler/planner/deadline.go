@@ -33,13 +33,13 @@ var deadlines = []deadline{
 	{kind: "node above the largest size", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, hugeSince) }, meet: func(p *Planner, _ *input.Tick) { p.nodes.shrinkHuge() }},
 	{kind: "drain of a node", at: func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) }, meet: func(p *Planner, _ *input.Tick) { p.nodes.drainsDue() }},
 	{kind: "replaced node", at: func(p *Planner) int64 { return p.nodes.replacedAt() }, meet: func(p *Planner, _ *input.Tick) { p.nodes.forgetReplaced() }},
-	{kind: "lifetime of an application", at: func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) }, meet: ignoring((*Planner).lifetimesDue)},
+	{kind: "lifetime of an application", at: func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) }, meet: func(p *Planner, _ *input.Tick) { p.apps.lifetimesDue() }},
 	{kind: "timeout of a gang", at: func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) }, meet: func(p *Planner, _ *input.Tick) { p.gangs.due() }},
 	// Before the keys: when a token ends, its key may be replaced.
 	{kind: "delegation token", at: func(p *Planner) int64 { return earliest(&p.st.Delegations, tokenEnd) }, meet: ignoring((*Planner).tokensDue)},
 	{kind: "master key", at: (*Planner).keysAt, meet: func(p *Planner, in *input.Tick) { p.rollKeys(in.Entropy) }},
 	{kind: "token of applications", at: func(p *Planner) int64 { return p.st.AppTokens.FirstMillis() }, meet: ignoring(func(p *Planner) { renewals(p.sched, p.ends).Due() })},
-	{kind: "application that may start", at: (*Planner).startsAt, meet: ignoring((*Planner).startWaiting)},
+	{kind: "application that may start", at: func(p *Planner) int64 { return p.apps.startsAt() }, meet: func(p *Planner, _ *input.Tick) { p.apps.startWaiting() }},
 	{kind: "join token", at: (*Planner).joinTokensAt, meet: ignoring((*Planner).joinTokensDue)},
 	{kind: "idempotency key", at: func(p *Planner) int64 { return p.requests.at() }, meet: func(p *Planner, _ *input.Tick) { p.requests.due() }},
 	{kind: "warning of preemption", at: func(p *Planner) int64 { return p.preemptions.warningsAt() }, other: newRound},
@@ -118,19 +118,4 @@ func passed[S ~uint32, T any](t records[S, T], of func(*T) int64, now int64) (sl
 		return true
 	})
 	return slots
-}
-
-// startsAt returns 0 if an application that waits could start now. Whatever has lifted its limit,
-// no other input need come: another queue may use less, or fewer users may ask, and neither changes
-// anything in the application's queue.
-func (p *Planner) startsAt() int64 {
-	if p.sched.MayStart() {
-		return 0
-	}
-	return never
-}
-
-func (p *Planner) startWaiting() {
-	p.sched.ActivateAll()
-	p.sched.StartNonRunnable()
 }

@@ -101,7 +101,7 @@ func (w *world) endAll() {
 	const days = 24 * 60 * 60 * 1000
 	w.now += 8 * days // the longest life of a delegation token, and more
 	w.plan(&input.Tick{})
-	w.direct((*Planner).forget)
+	w.direct(func(p *Planner) { p.apps.forget() })
 }
 
 // strange does as a user what scenarios have no verb for. The state of the scenario may refuse parts

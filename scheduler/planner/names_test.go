@@ -80,7 +80,7 @@ func TestManyNames(t *testing.T) {
 	h.now++
 	h.p.now = h.now
 	h.p.sched.Begin(h.now)
-	h.p.forget()
+	h.p.apps.forget()
 	if got := h.p.st.Names.Len(); got != before {
 		t.Errorf("the work has ended, and there are %d names, want %d", got, before)
 	}

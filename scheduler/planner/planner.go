@@ -30,11 +30,11 @@ type Planner struct {
 
 	sizes         sizeRules
 	gangs         gangs
-	askLabels     labelRules
 	attempts      attempts
 	containers    containers
 	labels        labels
-	destinations  destinations
+	apps          applications
+	cluster       cluster
 	dynamicQueues dynamicQueues
 	queues        queues
 	nodes         nodes
@@ -44,7 +44,6 @@ type Planner struct {
 	opt           Options
 
 	now int64
-	ids idBlock // the application ids that may be given
 }
 
 // New returns a Planner that takes over st. It fails if the queue configuration in st cannot be
@@ -69,12 +68,14 @@ func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 	gangs := gangs{sched: sched, st: st, ends: ends}
 	return &Planner{
 		sched: sched, st: st, ends: ends, opt: opt,
-		sizes:     sizes,
-		gangs:     gangs,
-		askLabels: askLabels,
+		sizes: sizes,
+		gangs: gangs,
 		attempts: attempts{sched: sched, st: st, ends: ends, sizes: sizes, gangs: gangs, resizes: resizes,
 			asks: asks{sched: sched, st: st, sizes: sizes, labels: askLabels}, answers: answers{sched.Views}},
-		labels: nodeLabels, destinations: destinations{sched.Views}, dynamicQueues: dynamic,
+		labels: nodeLabels, dynamicQueues: dynamic,
+		apps: applications{sched: sched, st: st, ends: ends, sizes: sizes, labels: askLabels, gangs: gangs,
+			destinations: destinations{sched.Views}, dynamic: dynamic},
+		cluster:     cluster{sched: sched, st: st, level: opt.Level},
 		queues:      queues{sched: sched, st: st, ends: ends, labels: nodeLabels, dynamic: dynamic},
 		nodes:       nodes,
 		reports:     reports{sched: sched, st: st, ends: ends, nodes: nodes},
@@ -95,7 +96,7 @@ func (p *Planner) Fork() *Planner {
 func (p *Planner) Twin() (*Planner, error) {
 	q, err := New(p.st.Fork(), p.opt)
 	if err == nil {
-		q.attempts.windows, q.ids = slices.Clone(p.attempts.windows), p.ids
+		q.attempts.windows, q.apps.ids = slices.Clone(p.attempts.windows), p.apps.ids
 	}
 	return q, err
 }
@@ -180,27 +181,27 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.RegisterNode:
 		return p.reports.register(in)
 	case *input.SubmitApplication:
-		return p.submitApplication(in)
+		return p.apps.submit(in)
 	case *input.RegisterAttempt:
 		return p.confirmRefusal(p.attempts.register(in))
 	case *input.FinishAttempt:
 		return p.confirmRefusal(p.attempts.finish(in))
 	case *input.KillApplication:
-		return p.killApplication(in)
+		return p.apps.kill(in)
 	case *input.MoveApplication:
-		return p.moveApplication(in)
+		return p.apps.move(in)
 	case *input.SetPriority:
-		return p.setPriority(in)
+		return p.apps.setPriority(in)
 	case *input.CancelReservation:
-		return p.cancelReservation(in)
+		return p.containers.cancelReservation(in)
 	case *input.NewApplication:
-		return p.newApplication(in)
+		return p.apps.newID(in)
 	case *input.AttemptLaunched:
 		return p.attempts.launched(in)
 	case *input.AttemptLaunchFailed:
 		return p.attempts.launchFailed(in)
 	case *input.SetLifetime:
-		return p.setLifetime(in)
+		return p.apps.setLifetime(in)
 	case *input.SetGang:
 		return p.gangs.set(in)
 	case *input.FailAttempt:
@@ -256,13 +257,13 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.RevokeAccessToken:
 		return p.revokeAccessToken(in)
 	case *input.SetAutopilot:
-		return p.setAutopilot(in)
+		return p.cluster.setAutopilot(in)
 	case *input.TokenRenewed, *input.TokenCallFailed, *input.TokenCancelled, *input.TokensFetched, *input.TokenFetchFailed:
 		return renewals(p.sched, p.ends).Input(in)
 	case *input.RaiseLevel:
-		return p.raiseLevel(in)
+		return p.cluster.raiseLevel(in)
 	case *input.RaiseEpoch:
-		return p.raiseEpoch(in)
+		return p.cluster.raiseEpoch(in)
 	case *input.Audit:
 		p.sched.Emit(audited(in))
 		return in.NewReply()

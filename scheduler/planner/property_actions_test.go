@@ -143,10 +143,10 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 // choosingActions mostly asks. Without eager passes, most asks wait while several nodes have room,
 // so the order of nodes has a choice.
 func (m *machine) choosingActions() map[string]func(*rapid.T) {
-	ids := m.p.ids
+	ids := m.p.apps.ids
 	m.opt.Eager, m.choosing = false, true
 	m.p = must(New(m.p.st.Fork(), m.opt))
-	m.p.ids = ids // the state does not contain it
+	m.p.apps.ids = ids // the state does not contain it
 	for range 12 {
 		m.registerNode(m.t)
 	}

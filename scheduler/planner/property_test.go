@@ -159,7 +159,7 @@ func (m *machine) request(req input.Request) input.Reply {
 	if m.dirty++; m.dirty >= 6 { // to build one costs more than the input
 		m.dirty = 0
 		twin = must(New(m.p.st.Fork(), m.opt))
-		twin.ids = m.p.ids // the state does not contain it
+		twin.apps.ids = m.p.apps.ids // the state does not contain it
 	}
 	reply, events := m.p.Plan(m.now, req)
 	for _, e := range events {
