@@ -58,7 +58,7 @@ var advice = map[string]map[string]string{
 	"config/settings.go": {
 		"create the cluster when this many": "the description of a setting",
 	},
-	"scheduler/planner/accesstoken.go": {
+	"scheduler/planner/token/access.go": {
 		"make one of role admin first":     "it gives up access, no data; certificates of administrators stay valid",
 		"make another one of role admin f": "it gives up access, no data; certificates of administrators stay valid",
 	},

@@ -6,6 +6,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner/lifecycle"
+	"rmd/scheduler/planner/token"
 	"rmd/yarn"
 )
 
@@ -49,9 +50,7 @@ func (at *attempts) register(in *input.RegisterAttempt) input.Reply {
 		at.resync(slot)
 	case a.AttemptState == state.AttemptActive:
 		e := &event.AttemptRegistered{App: a.ID.Seq, Host: in.Host, RPCPort: in.RPCPort, TrackingURL: in.TrackingURL}
-		if t := &at.sched.Config.Tokens; len(in.Entropy) >= entropySize {
-			e.ClientKey, e.ClientAlgorithm = keyBytes(in.Entropy, yarn.KeyKinds, 0, t.KeyBytes), t.Algorithm
-		}
+		e.ClientKey, e.ClientAlgorithm = token.ClientKey(in.Entropy, &at.sched.Config.Tokens)
 		at.sched.Emit(e)
 		at.window(slot).count(0)
 	}

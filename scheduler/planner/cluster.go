@@ -14,46 +14,6 @@ type cluster struct {
 	level uint32 // the highest feature level that this replica knows
 }
 
-// joinTokensAt returns when the first join token expires.
-func (p *Planner) joinTokensAt() int64 {
-	first := int64(never)
-	for i := range p.st.JoinTokens {
-		first = min(first, p.st.JoinTokens[i].ExpiresMillis)
-	}
-	return first
-}
-
-func (p *Planner) joinTokensDue() { p.sched.Emit(&event.JoinTokensExpired{}) }
-
-func (p *Planner) createJoinToken(in *input.CreateJoinToken) input.Reply {
-	const day = 24 * 60 * 60 * 1000
-	switch _, known := p.st.JoinTokens.Find(in.Hash); {
-	case len(in.Hash) != 32 || known:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256"))
-	case in.TTLMillis < 1000 || in.TTLMillis > day:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use --ttl between 1s and 24h", "a join token lives at most 24 h"))
-	}
-	p.sched.Emit(&event.JoinTokenCreated{Hash: in.Hash, Voter: in.Voter, ExpiresMillis: p.now + in.TTLMillis, CreatedBy: in.Who})
-	return in.NewReply()
-}
-
-func (p *Planner) useJoinToken(in *input.UseJoinToken) input.Reply {
-	t, ok := p.st.JoinTokens.Find(in.Hash)
-	const again = "create one with \"rmd cluster token create\""
-	switch {
-	case !ok:
-		return input.Refuse(in, input.Faultf(input.TokenInvalid, again, "the join token is not known"))
-	case t.UsedBy == in.By && t.UsedBy != "":
-		return &input.UseJoinTokenReply{Voter: t.Voter} // a repeated call of the same replica
-	case t.UsedBy != "":
-		return input.Refuse(in, input.Faultf(input.TokenUsed, again, "the join token was used by %s", t.UsedBy))
-	case t.ExpiresMillis <= p.now:
-		return input.Refuse(in, input.Faultf(input.TokenExpired, again, "the join token has expired"))
-	}
-	p.sched.Emit(&event.JoinTokenUsed{Hash: in.Hash, By: in.By})
-	return &input.UseJoinTokenReply{Voter: t.Voter}
-}
-
 func (cl cluster) raiseLevel(in *input.RaiseLevel) input.Reply {
 	switch {
 	case in.Level <= cl.st.Meta.Level:
@@ -70,6 +30,14 @@ func (cl cluster) raiseEpoch(in *input.RaiseEpoch) input.Reply {
 	cl.sched.Emit(&event.EpochRaised{Epoch: cl.st.Meta.Epoch + 1, ClusterTimestamp: stamp, Why: in.Why})
 	return in.NewReply()
 }
+
+// Limits of the settings of autopilot. Times are in milliseconds.
+const (
+	minuteMillis    = 60 * 1000
+	thresholdMax    = 365 * 24 * 60 * minuteMillis
+	quorumToCleanUp = 3
+	quorumMax       = 7 // the most voters of a cluster
+)
 
 func (cl cluster) setAutopilot(in *input.SetAutopilot) input.Reply {
 	refuse := func(do, what string) input.Reply {

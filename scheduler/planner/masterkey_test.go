@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/token"
 	"rmd/yarn"
 )
 
@@ -162,7 +163,7 @@ func TestClientKey(t *testing.T) {
 	r := newRig(t, "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", "hadoop.security.secret-manager.key-length", "512").dialed()
 	id := r.started(nil)
 	key := func(id yarn.AttemptID) state.MasterKey { return r.app(id).Details().ClientKey }
-	entropy := func(b byte) []byte { return bytes.Repeat([]byte{b}, entropySize) }
+	entropy := func(b byte) []byte { return bytes.Repeat([]byte{b}, token.EntropySize) }
 	r.ok(&input.RegisterAttempt{Attempt: id, Entropy: entropy(1)})
 	first := key(id)
 	if len(first.Bytes) != 64 || first.Algorithm != yarn.HMACSHA256 {
@@ -201,7 +202,7 @@ func TestClientKey(t *testing.T) {
 		t.Error("its key outlives it")
 	}
 
-	for _, few := range [][]byte{nil, make([]byte, entropySize-1)} {
+	for _, few := range [][]byte{nil, make([]byte, token.EntropySize-1)} {
 		none := r.started(nil)
 		r.ok(&input.RegisterAttempt{Attempt: none, Entropy: few})
 		if len(key(none).Bytes) > 0 {

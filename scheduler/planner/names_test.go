@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/token"
 	"rmd/yarn"
 )
 
@@ -95,7 +96,7 @@ func TestManyDelegationTokens(t *testing.T) {
 	r := newRig(t)
 	has := func(owner string, most int) (n int) {
 		for n < most {
-			f := r.p.issueToken(&input.IssueDelegationToken{Owner: owner}).Refused()
+			f := r.p.tokens().Input(&input.IssueDelegationToken{Owner: owner}).Refused()
 			if f != nil && f.Reason != input.TooLarge {
 				t.Fatal(f)
 			}
@@ -106,7 +107,7 @@ func TestManyDelegationTokens(t *testing.T) {
 		}
 		return n
 	}
-	if a, b := has("a", maxDelegations), has("b", 100); a != maxDelegations/2 || b != 100 {
-		t.Errorf("the first owner gets %d of %d, the second one %d of 100", a, maxDelegations, b)
+	if a, b := has("a", token.MaxDelegations), has("b", 100); a != token.MaxDelegations/2 || b != 100 {
+		t.Errorf("the first owner gets %d of %d, the second one %d of 100", a, token.MaxDelegations, b)
 	}
 }

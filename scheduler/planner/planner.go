@@ -10,6 +10,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner/lifecycle"
+	"rmd/scheduler/planner/token"
 	"rmd/scheduler/preemption"
 )
 
@@ -206,12 +207,6 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.gangs.set(in)
 	case *input.FailAttempt:
 		return p.attempts.fail(in)
-	case *input.IssueDelegationToken:
-		return p.issueToken(in)
-	case *input.RenewDelegationToken:
-		return p.renewToken(in)
-	case *input.CancelDelegationToken:
-		return p.cancelToken(in)
 	case *input.ExpireNode:
 		return p.nodes.expire(in)
 	case *input.ExpireAttempt:
@@ -248,16 +243,11 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.queues.setState(in)
 	case *input.Tick:
 		return p.tick(in)
-	case *input.CreateJoinToken:
-		return p.createJoinToken(in)
-	case *input.UseJoinToken:
-		return p.useJoinToken(in)
-	case *input.SetAccessToken:
-		return p.setAccessToken(in)
-	case *input.RevokeAccessToken:
-		return p.revokeAccessToken(in)
 	case *input.SetAutopilot:
 		return p.cluster.setAutopilot(in)
+	case *input.IssueDelegationToken, *input.RenewDelegationToken, *input.CancelDelegationToken, *input.CreateJoinToken,
+		*input.UseJoinToken, *input.SetAccessToken, *input.RevokeAccessToken:
+		return p.tokens().Input(in)
 	case *input.TokenRenewed, *input.TokenCallFailed, *input.TokenCancelled, *input.TokensFetched, *input.TokenFetchFailed:
 		return renewals(p.sched, p.ends).Input(in)
 	case *input.RaiseLevel:
@@ -278,9 +268,14 @@ func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	reply := p.queues.first(in)
 	if reply.Refused() == nil {
 		p.nodes.listHosts(in.Include, in.Exclude)
-		p.rollKeys(in.Entropy)
+		p.tokens().RollKeys(in.Entropy)
 	}
 	return reply
+}
+
+// tokens returns what plans the tokens that the cluster issues.
+func (p *Planner) tokens() token.Plan {
+	return token.Plan{State: p.st, Settings: &p.sched.Config.Tokens, NowMillis: p.sched.Now(), Emit: p.sched.Emit}
 }
 
 // confirmRefusal delays a refusal to an AM until an entry of this leader is committed. The refusal

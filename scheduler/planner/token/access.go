@@ -1,4 +1,4 @@
-package planner
+package token
 
 import (
 	"rmd/fsm/event"
@@ -7,21 +7,17 @@ import (
 	"rmd/yarn"
 )
 
-// Limits of access tokens and of the settings of autopilot. Times are in milliseconds.
+// Limits of access tokens. Times are in milliseconds.
 const (
-	accessNameMax   = 64
-	accessLifeMax   = 10 * 365 * 24 * 60 * 60 * 1000
-	minuteMillis    = 60 * 1000
-	thresholdMax    = 365 * 24 * 60 * minuteMillis
-	quorumToCleanUp = 3
-	quorumMax       = 7 // the most voters of a cluster
+	accessNameMax = 64
+	accessLifeMax = 10 * 365 * 24 * 60 * 60 * 1000
 )
 
-// setAccessToken creates or replaces a token. A call that is repeated after a lost reply finds the
+// setAccess creates or replaces a token. A call that is repeated after a lost reply finds the
 // token by its hash, and changes nothing.
-func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
-	have, known := p.st.Access.Find(in.Name)
-	other, used := p.st.Access.ByHash(in.Hash)
+func (p Plan) setAccess(in *input.SetAccessToken) input.Reply {
+	have, known := p.State.Access.Find(in.Name)
+	other, used := p.State.Access.ByHash(in.Hash)
 	refuse := func(code input.Code, do, format string, args ...any) input.Reply {
 		return input.Refuse(in, input.Faultf(code, do, format, args...))
 	}
@@ -34,7 +30,7 @@ func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
 		return refuse(input.InvalidRequest, "use letters, digits, '.', '_', '-' and '@', beginning with a letter or a digit", "a token's name has 1 to %d characters", accessNameMax)
 	case !in.Role.Valid():
 		return refuse(input.InvalidRequest, "use read, submit, operator or admin", "the token has no role")
-	case in.ExpiresMillis <= p.now || in.ExpiresMillis > p.now+accessLifeMax:
+	case in.ExpiresMillis <= p.NowMillis || in.ExpiresMillis > p.NowMillis+accessLifeMax:
 		return refuse(input.InvalidRequest, "use a ttl of a second to ten years", "the token's end is out of range")
 	case known && !in.Replace:
 		return refuse(input.TokenExists, "take another name, or replace it with --replace", "there is an access token %s, of role %s", have.Name, have.Role)
@@ -42,45 +38,45 @@ func (p *Planner) setAccessToken(in *input.SetAccessToken) input.Reply {
 		return refuse(input.NoAdminLeft, "make one of role admin first, or use --force where administrators have certificates",
 			"no token would be left that may change access")
 	}
-	if !known && len(p.st.Access) >= state.MaxAccessTokens {
+	if !known && len(p.State.Access) >= state.MaxAccessTokens {
 		old, ok := p.oldestExpired()
 		if !ok {
 			return refuse(input.TooLarge, "revoke some", "there are %d access tokens", state.MaxAccessTokens)
 		}
-		p.sched.Emit(&event.AccessTokenRevoked{Name: old})
+		p.Emit(&event.AccessTokenRevoked{Name: old})
 	}
-	p.sched.Emit(&event.AccessTokenSet{Name: in.Name, Hash: in.Hash, Role: in.Role, ExpiresMillis: in.ExpiresMillis, By: in.Who})
+	p.Emit(&event.AccessTokenSet{Name: in.Name, Hash: in.Hash, Role: in.Role, ExpiresMillis: in.ExpiresMillis, By: in.Who})
 	return in.NewReply()
 }
 
-// revokeAccessToken removes a token. It may remove the only token; the cluster is then as it was
+// revokeAccess removes a token. It may remove the only token; the cluster is then as it was
 // before the first one.
-func (p *Planner) revokeAccessToken(in *input.RevokeAccessToken) input.Reply {
-	if _, ok := p.st.Access.Find(in.Name); !ok {
+func (p Plan) revokeAccess(in *input.RevokeAccessToken) input.Reply {
+	if _, ok := p.State.Access.Find(in.Name); !ok {
 		return input.Refuse(in, input.Faultf(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
 	}
-	if !in.Force && len(p.st.Access) > 1 && !p.adminBeside(in.Name) {
+	if !in.Force && len(p.State.Access) > 1 && !p.adminBeside(in.Name) {
 		return input.Refuse(in, input.Faultf(input.NoAdminLeft, "make another one of role admin first, or use --force where administrators have certificates",
 			"%s is the last token that may change access", in.Name))
 	}
-	p.sched.Emit(&event.AccessTokenRevoked{Name: in.Name})
+	p.Emit(&event.AccessTokenRevoked{Name: in.Name})
 	return in.NewReply()
 }
 
 // adminBeside reports whether a token other than name may change access.
-func (p *Planner) adminBeside(name string) bool {
-	for _, t := range p.st.Access {
-		if t.Name != name && t.Role == yarn.RoleAdmin && !t.Expired(p.now) {
+func (p Plan) adminBeside(name string) bool {
+	for _, t := range p.State.Access {
+		if t.Name != name && t.Role == yarn.RoleAdmin && !t.Expired(p.NowMillis) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *Planner) oldestExpired() (name string, ok bool) {
+func (p Plan) oldestExpired() (name string, ok bool) {
 	var end int64
-	for _, t := range p.st.Access {
-		if t.Expired(p.now) && (!ok || t.ExpiresMillis < end) {
+	for _, t := range p.State.Access {
+		if t.Expired(p.NowMillis) && (!ok || t.ExpiresMillis < end) {
 			name, end, ok = t.Name, t.ExpiresMillis, true
 		}
 	}
