@@ -1,6 +1,10 @@
 package input
 
-import "rmd/yarn"
+import (
+	"unicode/utf8"
+
+	"rmd/yarn"
+)
 
 // Limits that other packages use.
 const (
@@ -22,6 +26,19 @@ const (
 	// does not overflow.
 	MaxMillis = int64(1) << 46
 )
+
+// Cut shortens a text to at most most bytes, between two characters.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const more = "…"
+	end := most - len(more)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + more
+}
 
 // limits has the limit of each field whose type does not bound it, for all inputs and the types in
 // them: the length of texts, bytes and lists, and the value of 64-bit numbers. Resources are

@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/audit"
 	"rmd/yarn"
 )
 
@@ -104,12 +105,12 @@ func TestAuditTextsAreBounded(t *testing.T) {
 	}
 	for _, a := range kept {
 		for _, text := range []string{a.Who, a.From, a.Action, a.Target, a.Result} {
-			if len(text) > auditTargetMax || !utf8.ValidString(text) {
+			if len(text) > audit.TargetMax || !utf8.ValidString(text) {
 				t.Errorf("a text of %d bytes is kept, valid %v", len(text), utf8.ValidString(text))
 			}
 		}
 	}
-	if len(kept[0].Who) > auditNameMax {
+	if len(kept[0].Who) > audit.NameMax {
 		t.Errorf("a name of %d bytes", len(kept[0].Who))
 	}
 }
@@ -126,7 +127,7 @@ func TestEveryOperationHasATarget(t *testing.T) {
 		case *input.SetQueues, *input.SetQueueState, *input.AdoptQueue, *input.SetAccessToken, *input.RevokeAccessToken:
 			continue // named by their own texts, which are empty here
 		}
-		if p.targetOf(in) == "" {
+		if audit.Target(p.st, in) == "" {
 			t.Errorf("%T has no target", in)
 		}
 	}

@@ -150,15 +150,3 @@ func whyTimedOut(g *state.Gang) string {
 	return fmt.Sprintf("The gang of %d containers at priority %d did not start within %d s: %s.",
 		g.Spec.Count, g.Spec.Priority, g.Spec.TimeoutMillis/1000, why)
 }
-
-// gangTarget is targetOf for SetGang.
-func (p *Planner) gangTarget(in *input.SetGang) string {
-	before, after := "none", in.Gang
-	if slot := p.st.Apps.ByID(in.ID); slot != 0 && p.st.Gangs.Has(slot) {
-		before = p.st.Gangs.Get(slot).Spec.String()
-	}
-	if after == "" {
-		after = "none"
-	}
-	return p.appTarget(in.ID, "gang", func(*state.App) string { return before }, after)
-}

@@ -248,7 +248,7 @@ func (ls labels) unknownNodes(in *input.LabelNodes) *input.Fault {
 	}
 	if len(unknown) > 0 {
 		return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "Failed to replace labels as there are unknown nodes:[%s]",
-			cut(strings.Join(unknown, ", "), input.MaxAddress))
+			input.Cut(strings.Join(unknown, ", "), input.MaxAddress))
 	}
 	return nil
 }

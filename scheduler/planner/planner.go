@@ -2,13 +2,13 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/audit"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/scheduler/planner/token"
 	"rmd/scheduler/preemption"
@@ -139,20 +139,16 @@ func (p *Planner) Changes() []state.Change { return p.sched.Changes() }
 // planFor plans an input. If it is an operation and has a caller, planFor also records it in the
 // audit.
 func (p *Planner) planFor(c input.Caller, in input.Input) input.Reply {
-	action := input.Operation(in)
-	if c == (input.Caller{}) || p.Config() == nil || action == "" {
+	if p.Config() == nil {
 		return p.plan(in)
 	}
-	target := p.targetOf(in)
+	operation, recorded := audit.Begin(p.st, c, in)
 	reply := p.plan(in)
-	if reply.Refused() != nil || !p.changed() {
-		return reply
+	if recorded && reply.Refused() == nil {
+		if e := operation.Done(p.st, p.sched.Events()); e != nil {
+			p.sched.Emit(e)
+		}
 	}
-	switch in.(type) {
-	case *input.SetQueues, *input.RollbackQueues:
-		target = strings.TrimSuffix(p.confChanges()+" ("+strings.TrimSpace(target)+")", " ()")
-	}
-	p.audit(c, action, target)
 	return reply
 }
 
@@ -255,7 +251,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.RaiseEpoch:
 		return p.cluster.raiseEpoch(in)
 	case *input.Audit:
-		p.sched.Emit(audited(in))
+		p.sched.Emit(audit.Entry(in))
 		return in.NewReply()
 	case *input.InitCluster:
 		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))

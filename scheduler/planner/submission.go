@@ -125,8 +125,8 @@ func (ap *applications) placed(r placement.Result, seq uint32) *event.Applicatio
 	if r.Rule == 0 {
 		return nil
 	}
-	return &event.ApplicationPlaced{App: seq, Rule: uint32(r.Rule), Text: cut(r.Text, placementTextMax),
-		Why: cut(r.Steps[len(r.Steps)-1].Why, placementTextMax), For: cut(r.TagUser, placementUserMax)}
+	return &event.ApplicationPlaced{App: seq, Rule: uint32(r.Rule), Text: input.Cut(r.Text, placementTextMax),
+		Why: input.Cut(r.Steps[len(r.Steps)-1].Why, placementTextMax), For: input.Cut(r.TagUser, placementUserMax)}
 }
 
 // priority returns the priority of a submission: the one that it asks for, or else the user's
