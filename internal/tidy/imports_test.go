@@ -84,6 +84,8 @@ var places = map[string]place{
 			why: pureWhy + "; it issues and ends credentials, and schedules nothing"},
 		"scheduler/planner/audit": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/capacity", "scheduler/input"},
 			why: pureWhy + "; it describes operations and emits nothing"},
+		"scheduler/planner/label": {ours: []string{"internal/boolint", "yarn", "fsm/event", "fsm/state", "scheduler", "scheduler/capacity", "scheduler/input"},
+			why: pureWhy + "; it labels nodes and knows no application"},
 		why: pureWhy + "; it asks the scheduler, and plans through the interface Planner"},
 	"scheduler/renewal": {ours: []string{"yarn", "fsm/apptoken", "fsm/event", "fsm/state", "scheduler/input"},
 		why: pureWhy + "; it plans the tokens of applications and starts them through the planner"},

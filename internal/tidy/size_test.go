@@ -20,7 +20,6 @@ const (
 // and must not rise.
 var above = map[string]int{
 	"fsm/state":         4710,
-	"scheduler/planner": 5150,
 	"transport/http/ui": 6050,
 }
 

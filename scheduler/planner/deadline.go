@@ -74,7 +74,7 @@ var deadlines = []deadline{
 		at:    func(p *Planner) int64 { return p.sched.FirstLeaseEnd() },
 		other: newRound},
 	{kind: "idle dynamic queue",
-		at:    func(p *Planner) int64 { return p.dynamicQueues.idleAt() },
+		at:    func(p *Planner) int64 { return p.dynamic.idleAt() },
 		other: func() input.Input { return new(input.RemoveIdleQueues) }},
 }
 
@@ -113,7 +113,7 @@ func appendKind(list []input.Input, in input.Input) []input.Input {
 // tick does what is due because time has passed.
 func (p *Planner) tick(in *input.Tick) input.Reply {
 	for i := range deadlines {
-		if d := &deadlines[i]; d.meet != nil && d.at(p) <= p.now {
+		if d := &deadlines[i]; d.meet != nil && d.at(p) <= p.sched.Now() {
 			d.meet(p, in)
 		}
 	}

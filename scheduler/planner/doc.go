@@ -1,22 +1,28 @@
 // Package planner turns inputs into events and replies: (state, input, time) → (events, reply).
 //
-// Planner.Plan is the entry point. The method plan has a case for each input, which calls a method
-// in the file for this kind of input:
-//   - applications: application.go, applicationid.go, gang.go
-//   - attempts and the calls of AMs: attempt.go, master.go, ask.go, asklabel.go, resize.go,
-//     response.go
-//   - containers and reservations: container.go, reservation.go
-//   - nodes and what they report: node.go, nodelists.go, nodereport.go, staleness.go, recovery.go,
-//     label.go
-//   - queues: queue.go, queuestate.go, dynamicqueue.go, managedqueue.go
-//   - keys and tokens: masterkey.go, delegationtoken.go, accesstoken.go
-//   - the cluster itself: cluster.go, preemption.go, audit.go
+// Planner.Plan is the entry point. The method plan has a case for each input, which calls a handler.
+// Handlers belong to the type of what they change, in the file of its name:
+//   - applications: application.go, submission.go, lifetime.go, applicationid.go. destinations says
+//     which queue a submission leads to (destination.go); gangs: gang.go
+//   - attempts, the calls of AMs: attempt.go, master.go, response.go. They ask asks (ask.go,
+//     bounds.go), resizes (resize.go) and answers (answer.go)
+//   - containers, and reservations: container.go; preemptions: preemption.go
+//   - nodes, what they are used for: node.go, nodelists.go, replacednode.go
+//   - reports, what NodeManagers say: noderegister.go, nodereport.go, silence.go, staleness.go,
+//     recovery.go
+//   - queues: queue.go, queuestate.go, queuedynamic.go; dynamicQueues: dynamicqueue.go, managedqueue.go
+//   - cluster: cluster.go; requests, the idempotency keys: idempotency.go
+//
+// Questions that more than one of them has are answered by sizeRules (sizes.go) and labelRules
+// (asklabel.go). Packages below this one plan what stands alone: label, token, audit. What ends goes
+// through package lifecycle.
 //
 // Package scheduler allocates and reserves. The planner does not decide which application gets a
 // container.
 //
 // The package is deterministic, as the scheduler is. In addition to the state, a Planner remembers
-// only what the responses of the current leadership need (response.go, applicationid.go).
+// only what the current leadership needs: the numbers of responses in attempts, the block of ids in
+// applications, the round of full reports in reports.
 //
 // Begin with planner.go, then follow one input, for instance allocate in attempt.go. The tests play
 // scenarios, each in a file of testdata. They check the planner, the scheduler and the

@@ -368,7 +368,7 @@ func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
 func (m *machine) recalledFor(r *state.Reservation) bool {
 	return !m.p.opt.Eager && slices.ContainsFunc(m.events, func(e event.Event) bool {
 		asked, ok := e.(*event.PreemptionAsked)
-		return ok && asked.Cause == yarn.PreemptLease && asked.Reservation == r.Number && asked.DeadlineMillis <= m.p.now
+		return ok && asked.Cause == yarn.PreemptLease && asked.Reservation == r.Number && asked.DeadlineMillis <= m.p.sched.Now()
 	})
 }
 

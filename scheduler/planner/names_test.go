@@ -79,7 +79,6 @@ func TestManyNames(t *testing.T) {
 		h.must(t, &input.KillApplication{ID: at.App})
 	}
 	h.now++
-	h.p.now = h.now
 	h.p.sched.Begin(h.now)
 	h.p.apps.forget()
 	if got := h.p.st.Names.Len(); got != before {

@@ -9,6 +9,7 @@ import (
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner/audit"
+	"rmd/scheduler/planner/label"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/scheduler/planner/token"
 	"rmd/scheduler/preemption"
@@ -24,27 +25,27 @@ type Options struct {
 }
 
 // Planner plans inputs on a state that it owns. It is not safe for concurrent use.
+//
+// It has a handler for each thing that inputs change. A handler has the scheduler, whose state it
+// reads and by which it emits events, and those handlers that it asks. What reads only has the views.
 type Planner struct {
 	sched *scheduler.Scheduler
 	st    *state.State // the same state as the scheduler's
-	ends  lifecycle.Ends
+	opt   Options
 
-	sizes         sizeRules
-	gangs         gangs
-	attempts      attempts
-	containers    containers
-	labels        labels
-	apps          applications
-	cluster       cluster
-	dynamicQueues dynamicQueues
-	queues        queues
-	nodes         nodes
-	reports       reports
-	preemptions   preemptions
-	requests      requests
-	opt           Options
-
-	now int64
+	apps        applications
+	attempts    attempts
+	cluster     cluster
+	containers  containers
+	dynamic     dynamicQueues
+	ends        lifecycle.Ends
+	gangs       gangs
+	labels      label.Planner
+	nodes       nodes
+	preemptions preemptions
+	queues      queues
+	reports     reports
+	requests    requests
 }
 
 // New returns a Planner that takes over st. It fails if the queue configuration in st cannot be
@@ -60,37 +61,30 @@ func New(st *state.State, opt Options) (*Planner, error) {
 	return newPlanner(sched, opt), nil
 }
 
+// newPlanner returns a planner that has seen no call of an AM and no report of a node.
 func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
-	st, ends := sched.State, lifecycle.New(sched)
+	p := &Planner{sched: sched, st: sched.State, opt: opt, ends: lifecycle.New(sched), labels: label.New(sched)}
 	sizes, askLabels := sizeRules{sched.Views}, labelRules{sched.Views}
-	resizes := resizes{sched: sched, st: st, sizes: sizes}
-	nodeLabels, dynamic := labels{sched: sched, st: st}, dynamicQueues{sched: sched, st: st}
-	nodes := nodes{sched: sched, st: st, ends: ends}
-	gangs := gangs{sched: sched, st: st, ends: ends}
-	return &Planner{
-		sched: sched, st: st, ends: ends, opt: opt,
-		sizes: sizes,
-		gangs: gangs,
-		attempts: attempts{sched: sched, st: st, ends: ends, sizes: sizes, gangs: gangs, resizes: resizes,
-			asks: asks{sched: sched, st: st, sizes: sizes, labels: askLabels}, answers: answers{sched.Views}},
-		labels: nodeLabels, dynamicQueues: dynamic,
-		apps: applications{sched: sched, st: st, ends: ends, sizes: sizes, labels: askLabels, gangs: gangs,
-			destinations: destinations{sched.Views}, dynamic: dynamic},
-		cluster:     cluster{sched: sched, st: st, level: opt.Level},
-		queues:      queues{sched: sched, st: st, ends: ends, labels: nodeLabels, dynamic: dynamic},
-		nodes:       nodes,
-		reports:     reports{sched: sched, st: st, ends: ends, nodes: nodes},
-		containers:  containers{sched: sched, st: st, ends: ends, resizes: resizes},
-		preemptions: preemptions{sched: sched, st: st, ends: ends, rounds: preemption.NewRounds(sched)},
-		requests:    requests{sched: sched, st: st},
-	}
+	resizes := resizes{sched: sched, st: p.st, sizes: sizes}
+	p.cluster = cluster{sched: sched, st: p.st, level: opt.Level}
+	p.requests = requests{sched: sched, st: p.st}
+	p.preemptions = preemptions{sched: sched, st: p.st, ends: p.ends, rounds: preemption.NewRounds(sched)}
+	p.containers = containers{sched: sched, st: p.st, ends: p.ends, resizes: resizes}
+	p.nodes = nodes{sched: sched, st: p.st, ends: p.ends}
+	p.reports = reports{sched: sched, st: p.st, ends: p.ends, nodes: p.nodes}
+	p.dynamic = dynamicQueues{sched: sched, st: p.st}
+	p.queues = queues{sched: sched, st: p.st, ends: p.ends, labels: p.labels, dynamic: p.dynamic}
+	p.gangs = gangs{sched: sched, st: p.st, ends: p.ends}
+	p.attempts = attempts{sched: sched, st: p.st, ends: p.ends, sizes: sizes, gangs: p.gangs, resizes: resizes,
+		asks: asks{sched: sched, st: p.st, sizes: sizes, labels: askLabels}, answers: answers{sched.Views}}
+	p.apps = applications{sched: sched, st: p.st, ends: p.ends, sizes: sizes, labels: askLabels, gangs: p.gangs,
+		destinations: destinations{sched.Views}, dynamic: p.dynamic}
+	return p
 }
 
 // Fork returns a planner on a fork of the state, which has seen no call of an AM and no report of a
 // node. It costs much less than New.
-func (p *Planner) Fork() *Planner {
-	return newPlanner(p.sched.Fork(), p.opt)
-}
+func (p *Planner) Fork() *Planner { return newPlanner(p.sched.Fork(), p.opt) }
 
 // Twin returns a planner on a fork of the planning state that knows what p knows and must make the
 // same decisions. It serves to check p.
@@ -115,8 +109,7 @@ func (p *Planner) Config() *capacity.Config { return p.sched.Config }
 // been applied to State. Their slice is valid until the next Plan. Without events there is nothing
 // to write to the log: the request was refused, or changed nothing.
 func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event) {
-	p.now = max(nowMillis, p.st.Meta.NowMillis)
-	p.sched.Begin(p.now)
+	p.sched.Begin(nowMillis)
 	if req.Key != "" {
 		if reply, done := p.requests.remembered(req); done {
 			return reply, nil
@@ -168,9 +161,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.PreemptionRound:
 		return p.preemptions.round(in)
 	case *input.RemoveIdleQueues:
-		return p.dynamicQueues.removeIdle(in)
+		return p.dynamic.removeIdle(in)
 	case *input.ManageQueues:
-		return p.dynamicQueues.manage(in)
+		return p.dynamic.manage(in)
 	case *input.NodesHeard:
 		return p.reports.nodesHeard(in)
 	case *input.NodeSilence:
@@ -220,11 +213,11 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.ForgetNode:
 		return p.nodes.forget(in)
 	case *input.SetLabels:
-		return p.labels.set(in)
+		return p.labels.Set(in)
 	case *input.RemoveLabels:
-		return p.labels.remove(in)
+		return p.labels.Remove(in)
 	case *input.LabelNodes:
-		return p.labels.labelNodes(in)
+		return p.labels.LabelNodes(in)
 	case *input.SetNodeResource:
 		return p.nodes.setResource(in)
 	case *input.UnregisterNode:
@@ -241,8 +234,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		return p.tick(in)
 	case *input.SetAutopilot:
 		return p.cluster.setAutopilot(in)
-	case *input.IssueDelegationToken, *input.RenewDelegationToken, *input.CancelDelegationToken, *input.CreateJoinToken,
-		*input.UseJoinToken, *input.SetAccessToken, *input.RevokeAccessToken:
+	case *input.IssueDelegationToken, *input.RenewDelegationToken, *input.CancelDelegationToken,
+		*input.CreateJoinToken, *input.UseJoinToken, *input.SetAccessToken, *input.RevokeAccessToken:
 		return p.tokens().Input(in)
 	case *input.TokenRenewed, *input.TokenCallFailed, *input.TokenCancelled, *input.TokensFetched, *input.TokenFetchFailed:
 		return renewals(p.sched, p.ends).Input(in)

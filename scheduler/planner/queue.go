@@ -8,6 +8,7 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/label"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/scheduler/preemption"
 	"rmd/yarn"
@@ -18,7 +19,7 @@ type queues struct {
 	sched   *scheduler.Scheduler
 	st      *state.State
 	ends    lifecycle.Ends
-	labels  labels
+	labels  label.Planner
 	dynamic dynamicQueues
 }
 
@@ -160,7 +161,7 @@ func (qs *queues) replaceable(cfg *capacity.Config) *input.Fault {
 	if err := cfg.Validate(qs.sched.Config, qs.ends.HoldsApps, stopped); err != nil {
 		return invalidQueues(err)
 	}
-	if err := qs.labels.checkSettings(cfg); err != nil {
+	if err := qs.labels.CheckSettings(cfg); err != nil {
 		return invalidQueues(err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 func doWarn(w *world, a args, out *strings.Builder) {
 	number, _ := strconv.ParseUint(strings.TrimPrefix(a.get("for", ""), "r"), 10, 64)
 	w.eachContainer(a, func(p *Planner, slot state.ContainerSlot) {
-		p.sched.AskPreemption(slot, event.PreemptionAsked{Reservation: number, Queue: "root." + a.get("queue", "a"), Cause: yarn.PreemptGuarantee, DeadlineMillis: p.now + 15_000})
+		p.sched.AskPreemption(slot, event.PreemptionAsked{Reservation: number, Queue: "root." + a.get("queue", "a"), Cause: yarn.PreemptGuarantee, DeadlineMillis: p.sched.Now() + 15_000})
 	})
 	w.show(out, all)
 }

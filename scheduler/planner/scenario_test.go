@@ -246,7 +246,6 @@ func bytesOf(events []event.Event) []byte {
 func (w *world) direct(f func(p *Planner)) {
 	w.now += 10
 	run := func(p *Planner) []event.Event {
-		p.now = w.now
 		p.sched.Begin(w.now)
 		f(p)
 		p.sched.RunEagerPasses()

@@ -45,13 +45,15 @@ func (op *Operation) Done(st *state.State, events []event.Event) *event.Audited 
 	case *input.SetQueues, *input.RollbackQueues:
 		target = strings.TrimSuffix(confChanges(st.Versions)+" ("+strings.TrimSpace(target)+")", " ()")
 	}
-	return Entry(&input.Audit{Who: op.caller.Who, From: op.caller.From, Action: input.Operation(op.in), Target: target, Result: event.AuditDone})
+	return Entry(&input.Audit{Who: op.caller.Who, From: op.caller.From, Action: input.Operation(op.in),
+		Target: target, Result: event.AuditDone})
 }
 
 // Entry returns the event for an audit entry, with shortened texts.
 func Entry(in *input.Audit) *event.Audited {
-	return &event.Audited{Who: input.Cut(in.Who, NameMax), From: input.Cut(in.From, NameMax), Action: input.Cut(in.Action, NameMax),
-		Target: input.Cut(in.Target, TargetMax), Result: input.Cut(in.Result, NameMax)}
+	return &event.Audited{Who: input.Cut(in.Who, NameMax), From: input.Cut(in.From, NameMax),
+		Action: input.Cut(in.Action, NameMax), Target: input.Cut(in.Target, TargetMax),
+		Result: input.Cut(in.Result, NameMax)}
 }
 
 // changed reports whether events change more than the clock.

@@ -1,4 +1,4 @@
-package planner
+package label
 
 import (
 	"fmt"
@@ -14,11 +14,14 @@ import (
 	"rmd/yarn"
 )
 
-// labels sets the labels of the cluster and of its nodes.
-type labels struct {
+// Planner plans inputs about labels.
+type Planner struct {
 	sched *scheduler.Scheduler
-	st    *state.State
+	st    *state.State // the same state as the scheduler's
 }
+
+// New returns a planner of the labels in the state of a scheduler.
+func New(sched *scheduler.Scheduler) Planner { return Planner{sched: sched, st: sched.State} }
 
 // Refusals in this file have the messages of YARN's CommonNodeLabelsManager and
 // RMNodeLabelsManager, which Hadoop's clients print.
@@ -28,36 +31,37 @@ type labels struct {
 const labelBytes = 4 << 20
 
 // off refuses requests about labels if labels are disabled.
-func (ls labels) off() *input.Fault {
-	if !ls.sched.Config.LabelSettings.Enabled {
+func (p Planner) off() *input.Fault {
+	if !p.sched.Config.LabelSettings.Enabled {
 		return input.Faultf(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 	}
 	return nil
 }
 
-// checkSettings checks that labels are disabled only if the cluster has none: applications
+// CheckSettings checks that labels are disabled only if the cluster has none: applications
 // could not use the nodes with a label.
-func (ls labels) checkSettings(cfg *capacity.Config) error {
+func (p Planner) CheckSettings(cfg *capacity.Config) error {
 	listed := 0
-	ls.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { listed += boolint.Of[int](l.Listed); return true })
+	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { listed += boolint.Of[int](l.Listed); return true })
 	if !cfg.LabelSettings.Enabled && listed > 0 {
 		return fmt.Errorf("yarn.node-labels.enabled: the cluster has %d labels; remove them before you disable labels", listed)
 	}
 	return nil
 }
 
-func (ls labels) set(in *input.SetLabels) input.Reply {
+// Set adds labels to those of the cluster, or changes them.
+func (p Planner) Set(in *input.SetLabels) input.Reply {
 	labels := trimmedLabels(in.Labels)
-	if fault := ls.check(labels, in.Change); fault != nil {
+	if fault := p.check(labels, in.Change); fault != nil {
 		return input.Refuse(in, fault)
 	}
 	labels = slices.DeleteFunc(labels, func(l event.Label) bool {
-		id, listed := ls.st.Labels.Listed(l.Name)
-		return listed && ls.st.Labels.Get(id).Exclusive == l.Exclusive
+		id, listed := p.st.Labels.Listed(l.Name)
+		return listed && p.st.Labels.Get(id).Exclusive == l.Exclusive
 	})
 	if len(labels) > 0 {
-		ls.sched.Emit(&event.LabelsSet{Labels: labels})
-		ls.sched.CancelAllUnservable() // a label may have become exclusive
+		p.sched.Emit(&event.LabelsSet{Labels: labels})
+		p.sched.CancelAllUnservable() // a label may have become exclusive
 	}
 	return in.NewReply()
 }
@@ -75,17 +79,17 @@ func trimmedLabels(labels []input.Label) []event.Label {
 }
 
 // check checks labels that are to be added or changed.
-func (ls labels) check(labels []event.Label, change bool) *input.Fault {
-	if fault := ls.off(); fault != nil {
+func (p Planner) check(labels []event.Label, change bool) *input.Fault {
+	if fault := p.off(); fault != nil {
 		return fault
 	}
 	var differ []string
 	unknown := 0
 	exclusive := make(map[string]bool, len(labels)) // looked up by key only
 	for _, l := range labels {
-		id, listed := ls.st.Labels.Listed(l.Name)
+		id, listed := p.st.Labels.Listed(l.Name)
 		before, twice := exclusive[l.Name]
-		if twice && before != l.Exclusive || !change && listed && id != 0 && ls.st.Labels.Get(id).Exclusive != l.Exclusive {
+		if twice && before != l.Exclusive || !change && listed && id != 0 && p.st.Labels.Get(id).Exclusive != l.Exclusive {
 			differ = append(differ, fmt.Sprintf("<%s:exclusivity=%t>", l.Name, l.Exclusive))
 		}
 		exclusive[l.Name] = l.Exclusive
@@ -101,46 +105,47 @@ func (ls labels) check(labels []event.Label, change bool) *input.Fault {
 			return input.Faultf(input.InvalidLabel, "choose another name", "%v", err)
 		}
 	}
-	if ls.st.Labels.Len()+unknown > state.MaxLabels {
+	if p.st.Labels.Len()+unknown > state.MaxLabels {
 		return input.Faultf(input.TooLarge, "use the name of a label that was removed",
-			"the cluster has had %d labels, and %d more would be above its limit of %d; those that were removed count", ls.st.Labels.Len(), unknown, state.MaxLabels)
+			"the cluster has had %d labels, and %d more would be above its limit of %d; those that were removed count", p.st.Labels.Len(), unknown, state.MaxLabels)
 	}
 	return nil
 }
 
-func (ls labels) remove(in *input.RemoveLabels) input.Reply {
+// Remove removes labels of the cluster.
+func (p Planner) Remove(in *input.RemoveLabels) input.Reply {
 	var names []string
 	for _, name := range in.Names {
 		names = append(names, strings.TrimSpace(name))
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	if fault := ls.checkRemoved(names); fault != nil {
+	if fault := p.checkRemoved(names); fault != nil {
 		return input.Refuse(in, fault)
 	}
 	if len(names) == 0 {
 		return in.NewReply()
 	}
-	ls.cancelRelabelled(func(n *state.Node) string {
-		name := ls.st.Labels.Name(n.Label)
+	p.cancelRelabelled(func(n *state.Node) string {
+		name := p.st.Labels.Name(n.Label)
 		if _, removed := slices.BinarySearch(names, name); removed {
 			return ""
 		}
 		return name
 	})
-	ls.sched.Emit(&event.LabelsRemoved{Names: names})
-	ls.sched.ActivateAll()
+	p.sched.Emit(&event.LabelsRemoved{Names: names})
+	p.sched.ActivateAll()
 	return in.NewReply()
 }
 
 // checkRemoved checks labels that are to be removed.
-func (ls labels) checkRemoved(names []string) *input.Fault {
-	if fault := ls.off(); fault != nil {
+func (p Planner) checkRemoved(names []string) *input.Fault {
+	if fault := p.off(); fault != nil {
 		return fault
 	}
 	for _, name := range names {
-		for i := range ls.sched.Config.Queues {
-			if q := &ls.sched.Config.Queues[i]; slices.Contains(q.Accessible, name) {
+		for i := range p.sched.Config.Queues {
+			if q := &p.sched.Config.Queues[i]; slices.Contains(q.Accessible, name) {
 				return input.Faultf(input.LabelInUse, "see \"rmd conf get\"",
 					"Cannot remove label=%s, because queue=%s is using this label. Please remove label on queue before remove the label", name, q.Path)
 			}
@@ -150,19 +155,20 @@ func (ls labels) checkRemoved(names []string) *input.Fault {
 		if name == "" {
 			return input.Faultf(input.InvalidLabel, "name a label", "Label to be removed is null or empty")
 		}
-		if _, listed := ls.st.Labels.Listed(name); !listed {
+		if _, listed := p.st.Labels.Listed(name); !listed {
 			return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
 		}
 	}
 	return nil
 }
 
-func (ls labels) labelNodes(in *input.LabelNodes) input.Reply {
-	nodes, fault := ls.labelledNodes(in)
+// LabelNodes gives hosts and NodeManagers other labels.
+func (p Planner) LabelNodes(in *input.LabelNodes) input.Reply {
+	nodes, fault := p.labelledNodes(in)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	nodes = ls.newlyLabelled(nodes)
+	nodes = p.newlyLabelled(nodes)
 	if len(nodes) == 0 {
 		return in.NewReply()
 	}
@@ -170,32 +176,32 @@ func (ls labels) labelNodes(in *input.LabelNodes) input.Reply {
 	for _, n := range nodes {
 		to[n.ID] = n.Label
 	}
-	ls.cancelRelabelled(func(n *state.Node) string {
+	p.cancelRelabelled(func(n *state.Node) string {
 		if label, ok := to[n.ID]; ok {
 			return label
 		}
 		if label, ok := to[yarn.NodeID{Host: n.ID.Host}]; ok {
 			return label
 		}
-		return ls.st.Labels.Name(n.Label)
+		return p.st.Labels.Name(n.Label)
 	})
-	ls.sched.Emit(&event.NodesLabelled{Nodes: nodes})
-	ls.sched.ActivateAll()
+	p.sched.Emit(&event.NodesLabelled{Nodes: nodes})
+	p.sched.ActivateAll()
 	return in.NewReply()
 }
 
 // labelledNodes checks a request and returns the new label of each host and NodeManager. Hosts come
 // before their NodeManagers, as in YARN: a host's label applies to those of its NodeManagers that
 // the request does not name.
-func (ls labels) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *input.Fault) {
-	if fault := ls.mayLabelNodes(in); fault != nil {
+func (p Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *input.Fault) {
+	if fault := p.mayLabelNodes(in); fault != nil {
 		return nil, fault
 	}
 	nodes := make([]event.LabelledNode, 0, len(in.Nodes))
 	bytes := 0
 	for i := range in.Nodes {
 		n := &in.Nodes[i]
-		label, fault := ls.onlyLabel(n)
+		label, fault := p.onlyLabel(n)
 		if fault != nil {
 			return nil, fault
 		}
@@ -217,9 +223,9 @@ func (ls labels) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *inp
 
 // mayLabelNodes checks whether a request may set labels: NodeManagers may only with distributed
 // configuration, administrators only without it.
-func (ls labels) mayLabelNodes(in *input.LabelNodes) *input.Fault {
-	distributed := ls.sched.Config.LabelSettings.Distributed()
-	switch fault := ls.off(); {
+func (p Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
+	distributed := p.sched.Config.LabelSettings.Distributed()
+	switch fault := p.off(); {
 	case fault != nil:
 		return fault
 	case in.FromNode && !distributed:
@@ -228,15 +234,15 @@ func (ls labels) mayLabelNodes(in *input.LabelNodes) *input.Fault {
 		return input.Faultf(input.NotAllowed, "set the labels in the configuration of the NodeManagers",
 			"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.")
 	case in.KnownOnly:
-		return ls.unknownNodes(in)
+		return p.unknownNodes(in)
 	}
 	return nil
 }
 
 // unknownNodes refuses a request that names nodes that never registered.
-func (ls labels) unknownNodes(in *input.LabelNodes) *input.Fault {
-	known := make(map[yarn.NodeID]bool, ls.st.Nodes.Len()) // looked up by key only
-	ls.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
+func (p Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
+	known := make(map[yarn.NodeID]bool, p.st.Nodes.Len()) // looked up by key only
+	p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		known[n.ID], known[yarn.NodeID{Host: n.ID.Host}] = true, true
 		return true
 	})
@@ -254,7 +260,7 @@ func (ls labels) unknownNodes(in *input.LabelNodes) *input.Fault {
 }
 
 // onlyLabel returns the new label of a node; empty if it gets none.
-func (ls labels) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
+func (p Planner) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
 	var labels []string
 	for _, l := range n.Labels {
 		if l = strings.TrimSpace(l); l != "" && !slices.Contains(labels, l) {
@@ -269,7 +275,7 @@ func (ls labels) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
 	case len(labels) == 0:
 		return "", nil
 	}
-	if _, listed := ls.st.Labels.Listed(labels[0]); !listed {
+	if _, listed := p.st.Labels.Listed(labels[0]); !listed {
 		return "", input.Faultf(input.NoSuchLabel, "add it to the labels of the cluster first",
 			"Not all labels being replaced contained by known label collections, please check, new labels=[%s]", labels[0])
 	}
@@ -283,10 +289,10 @@ func tooManyLabels(n int, host string) *input.Fault {
 
 // newlyLabelled removes the nodes whose label does not change, since NodeManagers report their
 // labels repeatedly.
-func (ls labels) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode {
+func (p Planner) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode {
 	host := "" // the last host whose label changes, and so those of its NodeManagers
 	return slices.DeleteFunc(nodes, func(n event.LabelledNode) bool {
-		if n.ID.Host == host || !ls.st.LabelledHosts.Mapped(n.ID, ls.st.Labels.Find(n.Label)) {
+		if n.ID.Host == host || !p.st.LabelledHosts.Mapped(n.ID, p.st.Labels.Find(n.Label)) {
 			if n.ID.Port == 0 {
 				host = n.ID.Host
 			}
@@ -298,15 +304,15 @@ func (ls labels) newlyLabelled(nodes []event.LabelledNode) []event.LabelledNode 
 
 // cancelRelabelled cancels the reservations of nodes whose label changes. to returns the new label
 // of a node.
-func (ls labels) cancelRelabelled(to func(n *state.Node) string) {
+func (p Planner) cancelRelabelled(to func(n *state.Node) string) {
 	var nodes []state.NodeSlot
-	ls.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
-		if n := ls.st.Nodes.Get(r.Node); to(n) != ls.st.Labels.Name(n.Label) {
+	p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
+		if n := p.st.Nodes.Get(r.Node); to(n) != p.st.Labels.Name(n.Label) {
 			nodes = append(nodes, r.Node)
 		}
 		return true
 	})
 	for _, n := range nodes {
-		ls.sched.CancelOnNode(n, yarn.CancelNodeRelabelled)
+		p.sched.CancelOnNode(n, yarn.CancelNodeRelabelled)
 	}
 }
