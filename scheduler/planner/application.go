@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/yarn"
 )
@@ -159,7 +160,7 @@ func (ap *applications) startsAt() int64 {
 	if ap.sched.MayStart() {
 		return 0
 	}
-	return never
+	return due.Never
 }
 
 func (ap *applications) startWaiting() {

@@ -9,7 +9,6 @@ import (
 // Package input limits what a single request may contain. These limits are for what many requests
 // may leave in the state.
 const (
-	maxNodes     = 1 << 18 // records of nodes; yarn.MaxAmount depends on it
 	maxNames     = 1 << 20 // names in the state: hosts, racks and users
 	maxKeys      = 5_000   // keys of one application; each ask reads all of them
 	maxLocations = 100_000 // hosts and racks under one key

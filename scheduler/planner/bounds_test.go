@@ -7,6 +7,7 @@ import (
 
 	"rmd/internal/growth"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/node"
 	"rmd/yarn"
 )
 
@@ -42,7 +43,7 @@ func TestHugeNode(t *testing.T) {
 			}
 			h.must(t, &input.Tick{})
 			check("after a tick")
-			if got, want := h.p.st.Meta.Cluster, quiet.Add(largestNode); got[yarn.Memory] != want[yarn.Memory] {
+			if got, want := h.p.st.Meta.Cluster, quiet.Add(node.Largest); got[yarn.Memory] != want[yarn.Memory] {
 				t.Errorf("the cluster has %s, want %s", got, want)
 			}
 			h.must(t, &input.ExpireNode{ID: evil.ID})

@@ -1,17 +1,14 @@
 package planner
 
 import (
-	"math"
 	"slices"
 
 	"rmd/fsm/state"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/scheduler/preemption"
 )
-
-// never is the time of a deadline of which the state has none.
-const never = math.MaxInt64
 
 // deadline is a kind of work that becomes due by time alone.
 type deadline struct {
@@ -31,19 +28,19 @@ type deadline struct {
 // rounds come anyway.
 var deadlines = []deadline{
 	{kind: "node above the largest size",
-		at:   func(p *Planner) int64 { return earliest(&p.st.Nodes, hugeSince) },
-		meet: func(p *Planner, _ *input.Tick) { p.nodes.shrinkHuge() }},
+		at:   func(p *Planner) int64 { return p.nodes.HugeAt() },
+		meet: func(p *Planner, _ *input.Tick) { p.nodes.ShrinkHuge() }},
 	{kind: "drain of a node",
-		at:   func(p *Planner) int64 { return earliest(&p.st.Nodes, drainEnd) },
-		meet: func(p *Planner, _ *input.Tick) { p.nodes.drainsDue() }},
+		at:   func(p *Planner) int64 { return p.nodes.DrainsAt() },
+		meet: func(p *Planner, _ *input.Tick) { p.nodes.EndDrains() }},
 	{kind: "replaced node",
-		at:   func(p *Planner) int64 { return p.nodes.replacedAt() },
-		meet: func(p *Planner, _ *input.Tick) { p.nodes.forgetReplaced() }},
+		at:   func(p *Planner) int64 { return p.nodes.ReplacedAt() },
+		meet: func(p *Planner, _ *input.Tick) { p.nodes.ForgetReplaced() }},
 	{kind: "lifetime of an application",
-		at:   func(p *Planner) int64 { return earliest(&p.st.Apps, lifetimeEnd) },
+		at:   func(p *Planner) int64 { return due.Earliest(&p.st.Apps, lifetimeEnd) },
 		meet: func(p *Planner, _ *input.Tick) { p.apps.lifetimesDue() }},
 	{kind: "timeout of a gang",
-		at:   func(p *Planner) int64 { return earliest(&p.st.Gangs, gangTimeout) },
+		at:   func(p *Planner) int64 { return due.Earliest(&p.st.Gangs, gangTimeout) },
 		meet: func(p *Planner, _ *input.Tick) { p.gangs.due() }},
 	// Before the keys: when a token ends, its key may be replaced.
 	{kind: "delegation token",
@@ -118,30 +115,4 @@ func (p *Planner) tick(in *input.Tick) input.Reply {
 		}
 	}
 	return in.NewReply()
-}
-
-// records is a table of the state.
-type records[S ~uint32, T any] interface {
-	Each(f func(slot S, r *T) bool)
-}
-
-// earliest returns the earliest deadline in a table.
-func earliest[S ~uint32, T any](t records[S, T], of func(*T) int64) int64 {
-	first := int64(never)
-	t.Each(func(_ S, r *T) bool {
-		first = min(first, of(r))
-		return true
-	})
-	return first
-}
-
-// passed returns the slots of the records whose deadline has passed.
-func passed[S ~uint32, T any](t records[S, T], of func(*T) int64, now int64) (slots []S) {
-	t.Each(func(slot S, r *T) bool {
-		if of(r) <= now {
-			slots = append(slots, slot)
-		}
-		return true
-	})
-	return slots
 }

@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/leader"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/yarn"
 )
 
@@ -298,7 +299,7 @@ func TestDeadlines(t *testing.T) {
 		"lease of reserved room": {
 			start: func(q *quiet) int64 {
 				var r *lendingRun
-				for step := 0; r == nil || r.p.sched.FirstLeaseEnd() == never || r.p.sched.FirstLeaseEnd() <= r.now; step++ {
+				for step := 0; r == nil || r.p.sched.FirstLeaseEnd() == due.Never || r.p.sched.FirstLeaseEnd() <= r.now; step++ {
 					if step%twinSteps == 0 {
 						r = newLendingRun(uint64(step/twinSteps), "declared", true)
 					}

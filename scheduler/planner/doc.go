@@ -7,22 +7,19 @@
 //   - attempts, the calls of AMs: attempt.go, master.go, response.go. They ask asks (ask.go,
 //     bounds.go), resizes (resize.go) and answers (answer.go)
 //   - containers, and reservations: container.go; preemptions: preemption.go
-//   - nodes, what they are used for: node.go, nodelists.go, replacednode.go
-//   - reports, what NodeManagers say: noderegister.go, nodereport.go, silence.go, staleness.go,
-//     recovery.go
 //   - queues: queue.go, queuestate.go, queuedynamic.go; dynamicQueues: dynamicqueue.go, managedqueue.go
 //   - cluster: cluster.go; requests, the idempotency keys: idempotency.go
 //
 // Questions that more than one of them has are answered by sizeRules (sizes.go) and labelRules
-// (asklabel.go). Packages below this one plan what stands alone: label, token, audit. What ends goes
-// through package lifecycle.
+// (asklabel.go). Packages below this one plan what stands alone: node, label, token, audit. What ends
+// goes through package lifecycle.
 //
 // Package scheduler allocates and reserves. The planner does not decide which application gets a
 // container.
 //
 // The package is deterministic, as the scheduler is. In addition to the state, a Planner remembers
 // only what the current leadership needs: the numbers of responses in attempts, the block of ids in
-// applications, the round of full reports in reports.
+// applications, the round of full reports in node.Reports.
 //
 // Begin with planner.go, then follow one input, for instance allocate in attempt.go. The tests play
 // scenarios, each in a file of testdata. They check the planner, the scheduler and the

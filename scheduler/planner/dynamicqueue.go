@@ -5,6 +5,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/yarn"
 )
 
@@ -27,13 +28,13 @@ func (dq dynamicQueues) create(to destination) int {
 // idleEnd returns when a dynamic queue has been idle for too long.
 func (dq dynamicQueues) idleEnd(slot state.QueueSlot, d *state.DynamicQueue) int64 {
 	if d.IdleMillis == 0 || !dq.sched.Config.Queues[dq.sched.IndexOf(slot)].AutoRemove {
-		return never
+		return due.Never
 	}
 	return d.IdleMillis + dq.sched.Config.QueueExpirationMillis
 }
 
 func (dq dynamicQueues) idleAt() int64 {
-	first := int64(never)
+	first := int64(due.Never)
 	dq.st.DynamicQueues.Each(func(slot state.QueueSlot, d *state.DynamicQueue) bool {
 		first = min(first, dq.idleEnd(slot, d))
 		return true

@@ -7,6 +7,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/yarn"
 )
@@ -120,14 +121,14 @@ func (gs gangs) read(slot state.AppSlot, text string) (*yarn.Gang, *input.Fault)
 // gangTimeout returns when a gang has waited for too long.
 func gangTimeout(g *state.Gang) int64 {
 	if !g.HoldsBack() || g.Spec.TimeoutMillis <= 0 || g.AskedMillis <= 0 {
-		return never
+		return due.Never
 	}
 	return g.AskedMillis + g.Spec.TimeoutMillis
 }
 
 // due ends the gangs that have waited longer than their timeout.
 func (gs gangs) due() {
-	for _, app := range passed(&gs.st.Gangs, gangTimeout, gs.sched.Now()) {
+	for _, app := range due.Passed(&gs.st.Gangs, gangTimeout, gs.sched.Now()) {
 		gs.timedOut(app)
 	}
 }

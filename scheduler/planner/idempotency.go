@@ -5,6 +5,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 )
 
 // requests remembers the replies to calls with an idempotency key.
@@ -44,7 +45,7 @@ func (rq requests) remember(req input.Request, reply input.Reply) {
 func (rq requests) at() int64 {
 	switch oldest := rq.st.Meta.OldestRequest; {
 	case oldest == 0:
-		return never
+		return due.Never
 	case rq.st.Requests.Len() > state.MaxRequests:
 		return 0
 	default:

@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/node"
 	"rmd/yarn"
 )
 
@@ -37,7 +38,7 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 		}
 	}
 	if hb, ok := in.(*input.NodeHeartbeat); ok {
-		if slot := before.Nodes.Find(hb.ID); slot != 0 && stale(before.Nodes.Get(slot), hb) {
+		if slot := before.Nodes.Find(hb.ID); slot != 0 && node.Stale(before.Nodes.Get(slot), hb) {
 			if len(events) > 0 {
 				m.fail("a late report led to %d events", len(events))
 			}

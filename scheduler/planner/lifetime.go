@@ -4,6 +4,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 )
 
 // setLifetime changes an application's lifetime, up to the maximum of its queue.
@@ -49,14 +50,14 @@ func (ap *applications) lifetime(asked int64, leaf int) int64 {
 // lifetimeEnd returns when an application has exceeded its lifetime.
 func lifetimeEnd(a *state.App) int64 {
 	if a.LifetimeMillis <= 0 || a.Shown().Ended() {
-		return never
+		return due.Never
 	}
 	return a.SubmittedMillis + a.LifetimeMillis
 }
 
 // lifetimesDue kills the applications that have exceeded their lifetime.
 func (ap *applications) lifetimesDue() {
-	for _, slot := range passed(&ap.st.Apps, lifetimeEnd, ap.sched.Now()) {
+	for _, slot := range due.Passed(&ap.st.Apps, lifetimeEnd, ap.sched.Now()) {
 		ap.kill(&input.KillApplication{ID: ap.st.Apps.Get(slot).ID, Diagnostics: "Application is killed by ResourceManager as it has exceeded the lifetime period."})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/node"
 	"rmd/yarn"
 )
 
@@ -100,7 +101,7 @@ func TestNodesHeardIsBounded(t *testing.T) {
 	var total int
 	for range 100 {
 		_, events := w.p.Plan(w.now, input.Request{Input: all})
-		if len(events) > heardEvents+1000 {
+		if len(events) > node.HeardEvents+1000 {
 			t.Fatalf("one batch led to %d events", len(events))
 		}
 		if total += len(events); len(events) == 0 {

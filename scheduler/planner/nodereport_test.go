@@ -10,6 +10,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler/explain"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/node"
 	"rmd/yarn"
 )
 
@@ -86,7 +87,7 @@ func (h *house) node(i int) *state.Node { return h.p.st.Nodes.Get(h.p.st.Nodes.F
 
 // state returns the state of a container, or 0 if the container is forgotten.
 func (h *house) state(id yarn.ContainerID) yarn.ContainerState {
-	if slot := h.p.reports.find(h.anyNode(id), id); slot != 0 {
+	if slot := containerOn(h.p, h.anyNode(id), id); slot != 0 {
 		return h.p.st.Containers.Get(slot).State
 	}
 	return 0
@@ -136,7 +137,7 @@ func TestCleanUps(t *testing.T) {
 // after the applications themselves are forgotten.
 func TestCleanUpsInPortions(t *testing.T) {
 	h := newHouse(t, 1, true)
-	const n = toldAtOnce + 30
+	const n = node.ToldAtOnce + 30
 	for range n {
 		at := h.run()
 		id := h.ask(at, 0, 1)
@@ -148,7 +149,7 @@ func TestCleanUpsInPortions(t *testing.T) {
 		t.Fatalf("%d applications are remembered", got)
 	}
 	seen := map[yarn.ApplicationID]bool{}
-	for _, want := range []int{toldAtOnce, 30, 0} {
+	for _, want := range []int{node.ToldAtOnce, 30, 0} {
 		r := h.beat(0)
 		if len(r.CleanUp) != want {
 			t.Fatalf("told of %d, want %d", len(r.CleanUp), want)

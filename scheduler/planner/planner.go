@@ -11,6 +11,7 @@ import (
 	"rmd/scheduler/planner/audit"
 	"rmd/scheduler/planner/label"
 	"rmd/scheduler/planner/lifecycle"
+	"rmd/scheduler/planner/node"
 	"rmd/scheduler/planner/token"
 	"rmd/scheduler/preemption"
 )
@@ -41,10 +42,10 @@ type Planner struct {
 	ends        lifecycle.Ends
 	gangs       gangs
 	labels      label.Planner
-	nodes       nodes
+	nodes       node.Nodes
 	preemptions preemptions
 	queues      queues
-	reports     reports
+	reports     node.Reports
 	requests    requests
 }
 
@@ -70,8 +71,8 @@ func newPlanner(sched *scheduler.Scheduler, opt Options) *Planner {
 	p.requests = requests{sched: sched, st: p.st}
 	p.preemptions = preemptions{sched: sched, st: p.st, ends: p.ends, rounds: preemption.NewRounds(sched)}
 	p.containers = containers{sched: sched, st: p.st, ends: p.ends, resizes: resizes}
-	p.nodes = nodes{sched: sched, st: p.st, ends: p.ends}
-	p.reports = reports{sched: sched, st: p.st, ends: p.ends, nodes: p.nodes}
+	p.nodes = node.New(sched, p.ends)
+	p.reports = node.NewReports(sched, p.ends)
 	p.dynamic = dynamicQueues{sched: sched, st: p.st}
 	p.queues = queues{sched: sched, st: p.st, ends: p.ends, labels: p.labels, dynamic: p.dynamic}
 	p.gangs = gangs{sched: sched, st: p.st, ends: p.ends}
@@ -155,7 +156,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	}
 	switch in := in.(type) {
 	case *input.NodeHeartbeat:
-		return p.reports.heartbeat(in)
+		return p.reports.Heartbeat(in)
 	case *input.Allocate:
 		return p.confirmRefusal(p.attempts.allocate(in))
 	case *input.PreemptionRound:
@@ -165,11 +166,11 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.ManageQueues:
 		return p.dynamic.manage(in)
 	case *input.NodesHeard:
-		return p.reports.nodesHeard(in)
+		return p.reports.Heard(in)
 	case *input.NodeSilence:
-		return p.reports.silence(in)
+		return p.reports.Silence(in)
 	case *input.RegisterNode:
-		return p.reports.register(in)
+		return p.reports.Register(in)
 	case *input.SubmitApplication:
 		return p.apps.submit(in)
 	case *input.RegisterAttempt:
@@ -197,21 +198,21 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.FailAttempt:
 		return p.attempts.fail(in)
 	case *input.ExpireNode:
-		return p.nodes.expire(in)
+		return p.nodes.Expire(in)
 	case *input.ExpireAttempt:
 		return p.attempts.expire(in)
 	case *input.DrainNode:
-		return p.nodes.drain(in)
+		return p.nodes.Drain(in)
 	case *input.DrainNodes:
-		return p.nodes.drainAll(in)
+		return p.nodes.DrainAll(in)
 	case *input.SetHosts:
-		return p.nodes.setHosts(in)
+		return p.nodes.SetHosts(in)
 	case *input.SignalContainer:
 		return p.containers.signal(in)
 	case *input.ExpireContainers:
 		return p.containers.expire(in)
 	case *input.ForgetNode:
-		return p.nodes.forget(in)
+		return p.nodes.Forget(in)
 	case *input.SetLabels:
 		return p.labels.Set(in)
 	case *input.RemoveLabels:
@@ -219,9 +220,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.LabelNodes:
 		return p.labels.LabelNodes(in)
 	case *input.SetNodeResource:
-		return p.nodes.setResource(in)
+		return p.nodes.SetResource(in)
 	case *input.UnregisterNode:
-		return p.reports.unregister(in)
+		return p.reports.Unregister(in)
 	case *input.SetQueues:
 		return p.queues.set(in)
 	case *input.RollbackQueues:
@@ -256,7 +257,7 @@ func (p *Planner) plan(in input.Input) input.Reply {
 func (p *Planner) initCluster(in *input.InitCluster) input.Reply {
 	reply := p.queues.first(in)
 	if reply.Refused() == nil {
-		p.nodes.listHosts(in.Include, in.Exclude)
+		p.nodes.ListHosts(in.Include, in.Exclude)
 		p.tokens().RollKeys(in.Entropy)
 	}
 	return reply

@@ -4,6 +4,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/scheduler/preempt"
 	"rmd/scheduler/preemption"
@@ -46,9 +47,9 @@ func (pr preemptions) round(in *input.PreemptionRound) input.Reply {
 // warnings, except to containers with a lease.
 func (pr preemptions) warningsAt() int64 {
 	if !pr.sched.Config.Preemption.Enabled {
-		return never
+		return due.Never
 	}
-	return earliest(&pr.st.Preemptions, func(w *state.Preemption) int64 { return w.DeadlineMillis })
+	return due.Earliest(&pr.st.Preemptions, func(w *state.Preemption) int64 { return w.DeadlineMillis })
 }
 
 // guaranteesAt returns when the first queue has waited for its guarantee for so long that a round
@@ -56,7 +57,7 @@ func (pr preemptions) warningsAt() int64 {
 func (pr preemptions) guaranteesAt() int64 {
 	set := &pr.sched.Config.Preemption
 	if !set.Enabled || set.ObserveOnly || set.Selector == preempt.YARN {
-		return never
+		return due.Never
 	}
 	return preemption.FirstOverdue(pr.st, set)
 }

@@ -193,7 +193,7 @@ func (m *machine) registerNode(t *rapid.T) {
 	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), NodeManager: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
 		Unhealthy: rapid.IntRange(0, 7).Draw(t, "unhealthy") == 0}
 	if slot := m.p.st.Nodes.Find(id); slot != 0 {
-		for _, c := range m.p.nodes.containersOn(slot) {
+		for _, c := range containersOn(m.p, slot) {
 			if k := m.p.st.Containers.Get(c); rapid.Bool().Draw(t, "still there") {
 				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning})
 			}
@@ -218,7 +218,7 @@ func (m *machine) heartbeat(t *rapid.T) {
 	slot := m.p.st.Nodes.Find(in.ID)
 	m.had(t, in)
 	m.sizes(t, in)
-	for _, c := range m.p.nodes.containersOn(slot) {
+	for _, c := range containersOn(m.p, slot) {
 		k := m.p.st.Containers.Get(c)
 		s := input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}
 		switch what := rapid.IntRange(0, 19).Draw(t, "report"); {

@@ -60,7 +60,7 @@ func (m *machine) lastAsker() state.AppSlot {
 func (m *machine) sweep(done bool) {
 	for _, id := range m.nodes {
 		in := &input.NodeHeartbeat{ID: id}
-		for _, c := range m.p.nodes.containersOn(m.p.st.Nodes.Find(id)) {
+		for _, c := range containersOn(m.p, m.p.st.Nodes.Find(id)) {
 			k := m.p.st.Containers.Get(c)
 			if done && !(k.AM && k.State.Live()) {
 				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})

@@ -463,7 +463,7 @@ func (w *explainWalk) neverStarts(x *explain.Explanation, k *state.Ask) {
 	before := p.st.Apps.Get(k.App).NextNumber
 	for range 3 {
 		for _, id := range ids {
-			for _, c := range p.nodes.containersOn(p.st.Nodes.Find(id)) {
+			for _, c := range containersOn(p, p.st.Nodes.Find(id)) {
 				if c := p.st.Containers.Get(c); !c.AM || c.App != k.App {
 					plan(&input.NodeHeartbeat{ID: id, Full: true})
 				}

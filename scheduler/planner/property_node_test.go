@@ -24,7 +24,7 @@ func (m *machine) had(t *rapid.T, in *input.NodeHeartbeat) {
 		}
 	}
 	in.CleanupsAcked = append(in.CleanupsAcked, slices.Clone(in.CleanupsAcked)...)
-	for _, c := range m.p.nodes.containersOn(m.p.st.Nodes.Find(in.ID)) {
+	for _, c := range containersOn(m.p, m.p.st.Nodes.Find(in.ID)) {
 		if rapid.Bool().Draw(t, "signalled") {
 			in.SignalsAcked = append(in.SignalsAcked, m.p.st.Apps.ContainerID(m.p.st.Containers.Get(c)))
 		}
@@ -83,9 +83,9 @@ func (m *machine) unused(t *rapid.T) {
 	if !ok {
 		return
 	}
-	before := *m.p.st.Containers.Get(m.p.reports.find(m.nodeOf(id), id))
+	before := *m.p.st.Containers.Get(containerOn(m.p, m.nodeOf(id), id))
 	m.plan(&input.ExpireContainers{Containers: []yarn.ContainerID{id, {}, id}})
-	slot := m.p.reports.find(m.nodeOf(id), id)
+	slot := containerOn(m.p, m.nodeOf(id), id)
 	if gone := slot == 0 || m.p.st.Containers.Get(slot).State != before.State; gone != before.Unstarted() {
 		m.fail("%s, which was %+v, expired: %v", id, before, gone)
 	}
@@ -128,7 +128,7 @@ func (m *machine) checkFull(in *input.NodeHeartbeat) {
 	if !in.Full || in.Unhealthy || !m.p.st.Nodes.Get(slot).Heard() {
 		return
 	}
-	for _, c := range m.p.nodes.containersOn(slot) {
+	for _, c := range containersOn(m.p, slot) {
 		k := m.p.st.Containers.Get(c)
 		named := slices.ContainsFunc(in.Statuses, func(s input.ContainerStatus) bool { return s.Container == m.p.st.Apps.ContainerID(k) })
 		if k.Launched && !named {

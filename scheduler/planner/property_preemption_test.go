@@ -98,7 +98,7 @@ func (m *machine) preemptionRound(t *rapid.T) {
 func (m *machine) beat(ends func(*state.Container) bool) {
 	for _, id := range m.nodes {
 		in := &input.NodeHeartbeat{ID: id}
-		for _, c := range m.p.nodes.containersOn(m.p.st.Nodes.Find(id)) {
+		for _, c := range containersOn(m.p, m.p.st.Nodes.Find(id)) {
 			k := m.p.st.Containers.Get(c)
 			s := input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}
 			if ends != nil && ends(k) {

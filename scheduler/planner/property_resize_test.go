@@ -42,7 +42,7 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 		if refused[uint32(i)] || u.Type > input.DecreaseResource || slices.Contains(in.Releases, u.Container) {
 			continue // what the call also releases keeps its size until its node has ended it
 		}
-		slot := m.p.reports.find(m.nodeOf(u.Container), u.Container)
+		slot := containerOn(m.p, m.nodeOf(u.Container), u.Container)
 		if slot == 0 {
 			continue
 		}
@@ -56,7 +56,7 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 // sizes draws what a node reports about the sizes of containers, and which size orders it
 // acknowledges.
 func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
-	for _, c := range m.p.nodes.containersOn(m.p.st.Nodes.Find(in.ID)) {
+	for _, c := range containersOn(m.p, m.p.st.Nodes.Find(in.ID)) {
 		k := m.p.st.Containers.Get(c)
 		r := m.p.st.Resizes.Of(k)
 		if r == nil {

@@ -92,7 +92,9 @@ func doLaunch(w *world, a args, _ *strings.Builder) {
 func (w *world) launch(slot state.AppSlot) {
 	w.direct(func(p *Planner) {
 		for _, c := range liveOf(p, slot) {
-			p.reports.take(c, &input.ContainerStatus{State: yarn.ContainerRunning})
+			if k := p.st.Containers.Get(c); k.State.Live() && !k.Launched {
+				p.sched.Emit(&event.ContainerLaunched{Container: p.st.Apps.Ref(k)})
+			}
 		}
 	})
 }
@@ -301,4 +303,20 @@ func liveOf(p *Planner, slot state.AppSlot) (live []state.ContainerSlot) {
 		}
 	}
 	return live
+}
+
+// containersOn returns the containers on a node.
+func containersOn(p *Planner, node state.NodeSlot) (slots []state.ContainerSlot) {
+	for c := range p.st.Containers.On(p.st.Nodes.Get(node)) {
+		slots = append(slots, c)
+	}
+	return slots
+}
+
+// containerOn returns the slot of a container; 0 if the node has none with this id.
+func containerOn(p *Planner, node state.NodeSlot, id yarn.ContainerID) state.ContainerSlot {
+	if slot := p.st.ContainerByID(id); slot != 0 && p.st.Containers.Get(slot).Node == node && p.st.Apps.ContainerID(p.st.Containers.Get(slot)) == id {
+		return slot
+	}
+	return 0
 }

@@ -177,7 +177,7 @@ func doNode(w *world, a args, out *strings.Builder) {
 func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
 	var list []input.ContainerStatus
 	if slot := w.p.st.Nodes.Find(id); slot != 0 {
-		for _, c := range w.p.nodes.containersOn(slot) {
+		for _, c := range containersOn(w.p, slot) {
 			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(w.p.st.Containers.Get(c)), State: yarn.ContainerRunning})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"rmd/internal/boolint"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/yarn"
 )
 
@@ -85,25 +86,13 @@ func (p Plan) cancel(in *input.CancelDelegationToken) input.Reply {
 }
 
 // DelegationsAt returns when the first delegation token expires.
-func (p Plan) DelegationsAt() int64 {
-	first := int64(never)
-	p.State.Delegations.Each(func(_ state.DelegationSlot, t *state.DelegationToken) bool {
-		first = min(first, t.ExpiresMillis)
-		return true
-	})
-	return first
-}
+func (p Plan) DelegationsAt() int64 { return due.Earliest(&p.State.Delegations, delegationEnd) }
+
+func delegationEnd(t *state.DelegationToken) int64 { return t.ExpiresMillis }
 
 // EndDelegations ends the delegation tokens that have expired.
 func (p Plan) EndDelegations() {
-	var ended []uint32
-	p.State.Delegations.Each(func(_ state.DelegationSlot, t *state.DelegationToken) bool {
-		if t.ExpiresMillis <= p.NowMillis {
-			ended = append(ended, t.Sequence)
-		}
-		return true
-	})
-	for _, sequence := range ended {
-		p.Emit(&event.DelegationTokenEnded{Sequence: sequence})
+	for _, slot := range due.Passed(&p.State.Delegations, delegationEnd, p.NowMillis) {
+		p.Emit(&event.DelegationTokenEnded{Sequence: p.State.Delegations.Get(slot).Sequence})
 	}
 }

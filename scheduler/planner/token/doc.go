@@ -7,8 +7,6 @@
 package token
 
 import (
-	"math"
-
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
@@ -22,9 +20,6 @@ type Plan struct {
 	NowMillis int64
 	Emit      func(e event.Event)
 }
-
-// never is the time of a deadline of which the state has none.
-const never = math.MaxInt64
 
 // Input plans an input about tokens.
 func (p Plan) Input(in input.Input) input.Reply {

@@ -3,11 +3,12 @@ package token
 import (
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 )
 
 // JoinsAt returns when the first join token expires.
 func (p Plan) JoinsAt() int64 {
-	first := int64(never)
+	first := int64(due.Never)
 	for i := range p.State.JoinTokens {
 		first = min(first, p.State.JoinTokens[i].ExpiresMillis)
 	}

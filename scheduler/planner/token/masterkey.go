@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/planner/due"
 	"rmd/yarn"
 )
 
@@ -17,7 +18,7 @@ const EntropySize = 32
 
 // KeysAt returns when the next master key must be made or activated.
 func (p Plan) KeysAt() int64 {
-	first := int64(never)
+	first := int64(due.Never)
 	for which := range yarn.KeyKinds {
 		first = min(first, activationAt(p.State.Keys(which)), p.rollAt(which))
 	}
@@ -27,7 +28,7 @@ func (p Plan) KeysAt() int64 {
 // activationAt returns when the next key of a kind is in force.
 func activationAt(k *state.KeySet) int64 {
 	if k.Next.ID == 0 {
-		return never
+		return due.Never
 	}
 	return k.ActivateMillis
 }
@@ -40,7 +41,7 @@ func (p Plan) rollAt(which yarn.KeyKind) int64 {
 	case k.Current.ID == 0:
 		return 0
 	case k.Next.ID != 0 || which == yarn.KeyDelegation && p.State.Delegations.SignedWith(k.Previous.ID):
-		return never
+		return due.Never
 	}
 	if k.Current.Algorithm != p.Settings.Algorithm {
 		return 0

@@ -1,6 +1,9 @@
-package planner
+package node
 
-import "rmd/fsm/state"
+import (
+	"rmd/fsm/state"
+	"rmd/scheduler/planner/due"
+)
 
 // A NodeManager without a fixed port registers as a new node at each start, and its old node would
 // stay in all lists for ever. So an inactive node is forgotten after a while if its host has another
@@ -10,10 +13,10 @@ import "rmd/fsm/state"
 // applications. The others follow a second later.
 const forgottenPerTick = 20
 
-// replacedAt returns when the first node that was replaced is to be forgotten. It skips nodes that
+// ReplacedAt returns when the first node that was replaced is to be forgotten. It skips nodes that
 // are due and that AMs have yet to be told of.
-func (ns *nodes) replacedAt() int64 {
-	first := int64(never)
+func (ns *Nodes) ReplacedAt() int64 {
+	first := int64(due.Never)
 	ns.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if end := ns.replacedEnd(slot, n); end < first && (end > ns.sched.Now() || ns.st.Forgettable(slot)) {
 			first = end
@@ -24,22 +27,22 @@ func (ns *nodes) replacedAt() int64 {
 }
 
 // replacedEnd returns when a node is to be forgotten, or never if it was not replaced.
-func (ns *nodes) replacedEnd(slot state.NodeSlot, n *state.Node) int64 {
+func (ns *Nodes) replacedEnd(slot state.NodeSlot, n *state.Node) int64 {
 	if n.Heard() || !ns.sched.Replaced(slot) {
-		return never
+		return due.Never
 	}
 	return n.LastHeardMillis + ns.sched.Config.NodeReplacedMillis
 }
 
-func (ns *nodes) forgetReplaced() {
-	var due []state.NodeSlot
+func (ns *Nodes) ForgetReplaced() {
+	var ended []state.NodeSlot
 	ns.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if ns.replacedEnd(slot, n) <= ns.sched.Now() && ns.st.Forgettable(slot) {
-			due = append(due, slot)
+			ended = append(ended, slot)
 		}
-		return len(due) < forgottenPerTick
+		return len(ended) < forgottenPerTick
 	})
-	for _, slot := range due {
+	for _, slot := range ended {
 		ns.drop(slot)
 	}
 }

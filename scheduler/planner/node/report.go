@@ -1,4 +1,4 @@
-package planner
+package node
 
 import (
 	"cmp"
@@ -9,26 +9,32 @@ import (
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner/lifecycle"
+	"rmd/scheduler/renewal"
 	"rmd/yarn"
 )
 
-// reports plans what NodeManagers say, and answers with the commands for them.
-type reports struct {
+// Reports plans what NodeManagers say, and answers with the commands for them.
+type Reports struct {
 	sched *scheduler.Scheduler
 	st    *state.State
 	ends  lifecycle.Ends
-	nodes nodes
+	nodes Nodes
 	named []uint32 // the last full report that had a container, by container slot
 	round uint32   // the number of full reports so far
 }
 
-// toldAtOnce is the most applications that one response tells a node to clean up. The others follow
+// NewReports returns the Reports of the state of a scheduler. They have seen no report yet.
+func NewReports(sched *scheduler.Scheduler, ends lifecycle.Ends) Reports {
+	return Reports{sched: sched, st: sched.State, ends: ends, nodes: New(sched, ends)}
+}
+
+// ToldAtOnce is the most applications that one response tells a node to clean up. The others follow
 // in later responses.
-const toldAtOnce = 200
+const ToldAtOnce = 200
 
 // find returns the slot of a container that a node reports; 0 if the cluster has no such container
 // on that node.
-func (rp *reports) find(node state.NodeSlot, id yarn.ContainerID) state.ContainerSlot {
+func (rp *Reports) find(node state.NodeSlot, id yarn.ContainerID) state.ContainerSlot {
 	slot := rp.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 	if slot == 0 || rp.st.Containers.Get(slot).Node != node || rp.st.Apps.ContainerID(rp.st.Containers.Get(slot)) != id {
 		return 0
@@ -37,7 +43,7 @@ func (rp *reports) find(node state.NodeSlot, id yarn.ContainerID) state.Containe
 }
 
 // take records what a node reports about a container.
-func (rp *reports) take(slot state.ContainerSlot, s *input.ContainerStatus) {
+func (rp *Reports) take(slot state.ContainerSlot, s *input.ContainerStatus) {
 	c := rp.st.Containers.Get(slot)
 	switch {
 	case s.State == yarn.ContainerCompleted:
@@ -51,7 +57,7 @@ func (rp *reports) take(slot state.ContainerSlot, s *input.ContainerStatus) {
 
 // statuses records what a node reports about its containers. It returns the containers that the
 // node must kill, because the cluster does not know them.
-func (rp *reports) statuses(node state.NodeSlot, all []input.ContainerStatus, full bool) (kill []yarn.ContainerID) {
+func (rp *Reports) statuses(node state.NodeSlot, all []input.ContainerStatus, full bool) (kill []yarn.ContainerID) {
 	if full {
 		rp.round++
 	}
@@ -75,7 +81,7 @@ func (rp *reports) statuses(node state.NodeSlot, all []input.ContainerStatus, fu
 }
 
 // met marks a container as part of the current full report.
-func (rp *reports) met(slot state.ContainerSlot) {
+func (rp *Reports) met(slot state.ContainerSlot) {
 	for int(slot) >= len(rp.named) {
 		rp.named = append(rp.named, 0)
 	}
@@ -85,7 +91,7 @@ func (rp *reports) met(slot state.ContainerSlot) {
 // missing ends the containers that a node had and that its full report lacks. A container that the
 // node has never reported may not have arrived yet, so it is kept. A container that is being killed
 // ends with the exit status of that decision.
-func (rp *reports) missing(node state.NodeSlot) {
+func (rp *Reports) missing(node state.NodeSlot) {
 	var lost []event.ContainerRef
 	for slot, c := range rp.st.Containers.On(rp.st.Nodes.Get(node)) {
 		if named := int(slot) < len(rp.named) && rp.named[slot] == rp.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
@@ -101,7 +107,7 @@ func (rp *reports) missing(node state.NodeSlot) {
 
 // ackCommands removes the commands that a node has acknowledged. Since reports may be repeated, it
 // ignores commands that were removed before.
-func (rp *reports) ackCommands(node state.NodeSlot, in *input.NodeHeartbeat) {
+func (rp *Reports) ackCommands(node state.NodeSlot, in *input.NodeHeartbeat) {
 	var told []yarn.ApplicationID
 	for _, id := range in.CleanupsAcked {
 		if slot := rp.st.NodeApplications.Find(id, node); slot != 0 && rp.st.NodeApplications.Get(slot).Slot == 0 {
@@ -120,7 +126,7 @@ func (rp *reports) ackCommands(node state.NodeSlot, in *input.NodeHeartbeat) {
 }
 
 // ackRemovals removes the completed containers that a node has been told to forget.
-func (rp *reports) ackRemovals(node state.NodeSlot, through uint64) {
+func (rp *Reports) ackRemovals(node state.NodeSlot, through uint64) {
 	if first, list := rp.st.Removals(node); through >= first && through-first < uint64(len(list)) {
 		rp.sched.Emit(&event.RemovalsAcked{Node: node, Through: through})
 	}
@@ -132,7 +138,7 @@ func byID(a, b yarn.ApplicationID) int {
 
 // commands adds to a reply what the node must launch, kill, signal, resize and clean up, according
 // to the state. Commands that the node has not acknowledged are sent again.
-func (rp *reports) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply) {
+func (rp *Reports) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply) {
 	n := rp.st.Nodes.Get(slot)
 	if n.PendingCleanups > 0 {
 		reply.CleanUp = rp.cleanUps(slot)
@@ -156,9 +162,9 @@ func (rp *reports) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply
 	}
 }
 
-func (rp *reports) cleanUps(node state.NodeSlot) []yarn.ApplicationID {
+func (rp *Reports) cleanUps(node state.NodeSlot) []yarn.ApplicationID {
 	n := rp.st.Nodes.Get(node)
-	out := make([]yarn.ApplicationID, 0, min(n.PendingCleanups, toldAtOnce))
+	out := make([]yarn.ApplicationID, 0, min(n.PendingCleanups, ToldAtOnce))
 	for slot := n.NodeApplications; slot != 0 && len(out) < cap(out); slot = rp.st.NodeApplications.Get(slot).NextOnNode() {
 		if r := rp.st.NodeApplications.Get(slot); r.Slot == 0 {
 			out = append(out, r.App)
@@ -167,14 +173,14 @@ func (rp *reports) cleanUps(node state.NodeSlot) []yarn.ApplicationID {
 	return out
 }
 
-// heardEvents limits the events of one batch of heartbeats. The remaining nodes are served at their
+// HeardEvents limits the events of one batch of heartbeats. The remaining nodes are served at their
 // next heartbeats, or in an eager pass.
-const heardEvents = 4000
+const HeardEvents = 4000
 
-// nodesHeard serves nodes whose heartbeats reported nothing new.
-func (rp *reports) nodesHeard(in *input.NodesHeard) input.Reply {
+// Heard serves nodes whose heartbeats reported nothing new.
+func (rp *Reports) Heard(in *input.NodesHeard) input.Reply {
 	for _, slot := range in.Nodes {
-		if len(rp.sched.Events()) >= heardEvents {
+		if len(rp.sched.Events()) >= HeardEvents {
 			break
 		}
 		if rp.st.Nodes.Has(slot) {
@@ -186,9 +192,9 @@ func (rp *reports) nodesHeard(in *input.NodesHeard) input.Reply {
 	return in.NewReply()
 }
 
-// heartbeat records what a node reports, runs a scheduling pass over it, and returns the
+// Heartbeat records what a node reports, runs a scheduling pass over it, and returns the
 // commands for it.
-func (rp *reports) heartbeat(in *input.NodeHeartbeat) input.Reply {
+func (rp *Reports) Heartbeat(in *input.NodeHeartbeat) input.Reply {
 	reply := &input.NodeHeartbeatReply{}
 	slot := rp.st.Nodes.Find(in.ID)
 	if slot == 0 {
@@ -203,7 +209,7 @@ func (rp *reports) heartbeat(in *input.NodeHeartbeat) input.Reply {
 		reply.Resync = true
 		return reply
 	}
-	if stale(rp.st.Nodes.Get(slot), in) {
+	if Stale(rp.st.Nodes.Get(slot), in) {
 		reply.Late = true
 		return reply
 	}
@@ -218,7 +224,7 @@ func (rp *reports) heartbeat(in *input.NodeHeartbeat) input.Reply {
 	rp.confirmSizes(slot, in.Sizes)
 	recovered := rp.health(slot, in.Unhealthy, in.Report)
 	rp.heard(slot, in)
-	renewals(rp.sched, rp.ends).Kept(in.KeepAlive)
+	renewal.Plan{State: rp.st, NowMillis: rp.sched.Now(), Emit: rp.sched.Emit}.Kept(in.KeepAlive)
 	if len(in.KeepAlive) == 0 {
 		rp.nodes.finishDrain(slot)
 	}
@@ -236,7 +242,7 @@ func (rp *reports) heartbeat(in *input.NodeHeartbeat) input.Reply {
 
 // health changes the state of a node that reports itself unhealthy or healthy again, and reports
 // whether it is healthy again. An unhealthy node loses its containers, as a lost node does.
-func (rp *reports) health(slot state.NodeSlot, unhealthy bool, report string) (recovered bool) {
+func (rp *Reports) health(slot state.NodeSlot, unhealthy bool, report string) (recovered bool) {
 	n := rp.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioning: // as in YARN, its health changes nothing
@@ -252,7 +258,7 @@ func (rp *reports) health(slot state.NodeSlot, unhealthy bool, report string) (r
 }
 
 // confirmSizes records the sizes on a node of containers that have grown.
-func (rp *reports) confirmSizes(node state.NodeSlot, said []input.ContainerSize) {
+func (rp *Reports) confirmSizes(node state.NodeSlot, said []input.ContainerSize) {
 	for i := range said {
 		slot := rp.find(node, said[i].Container)
 		if slot == 0 || said[i].Size.Negative() {
@@ -268,7 +274,7 @@ func (rp *reports) confirmSizes(node state.NodeSlot, said []input.ContainerSize)
 }
 
 // ackSizes removes the resize orders that a node has acknowledged.
-func (rp *reports) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
+func (rp *Reports) ackSizes(node state.NodeSlot, told []input.SizeOrder) {
 	for _, o := range told {
 		slot := rp.find(node, o.Container)
 		if slot == 0 {

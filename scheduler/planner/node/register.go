@@ -1,4 +1,4 @@
-package planner
+package node
 
 import (
 	"rmd/fsm/event"
@@ -7,7 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-func (rp *reports) register(in *input.RegisterNode) input.Reply {
+// Register takes a node into use, and ends what it no longer has.
+func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	reply := &input.RegisterNodeReply{}
 	if in.ID.Host == "" || in.ID.Port == 0 || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
@@ -62,7 +63,7 @@ func (rp *reports) register(in *input.RegisterNode) input.Reply {
 }
 
 // reconcile ends the containers that a node no longer has when it registers again.
-func (rp *reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
+func (rp *Reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
 	for _, c := range in.Containers {
 		has[c.Container] = true
@@ -75,7 +76,8 @@ func (rp *reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 	}
 }
 
-func (rp *reports) unregister(in *input.UnregisterNode) input.Reply {
+// Unregister ends the use of a node that says that it stops.
+func (rp *Reports) Unregister(in *input.UnregisterNode) input.Reply {
 	slot := rp.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, noSuchNode(in.ID))

@@ -1,4 +1,4 @@
-package planner
+package node
 
 import (
 	"cmp"
@@ -8,19 +8,25 @@ import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/due"
 	"rmd/scheduler/planner/lifecycle"
 	"rmd/yarn"
 )
 
-// nodes changes what nodes are used for: it drains, decommissions and takes them back, by order of an
+// Nodes changes what nodes are used for: it drains, decommissions and takes them back, by order of an
 // operator, by the lists of hosts or because a deadline has passed.
-type nodes struct {
+type Nodes struct {
 	sched *scheduler.Scheduler
 	st    *state.State
 	ends  lifecycle.Ends
 }
 
-func (ns *nodes) containersOn(node state.NodeSlot) []state.ContainerSlot {
+// New returns the Nodes of the state of a scheduler.
+func New(sched *scheduler.Scheduler, ends lifecycle.Ends) Nodes {
+	return Nodes{sched: sched, st: sched.State, ends: ends}
+}
+
+func (ns *Nodes) containersOn(node state.NodeSlot) []state.ContainerSlot {
 	var slots []state.ContainerSlot
 	for c := range ns.st.Containers.On(ns.st.Nodes.Get(node)) {
 		slots = append(slots, c)
@@ -31,7 +37,7 @@ func (ns *nodes) containersOn(node state.NodeSlot) []state.ContainerSlot {
 // stop ends the use of a node: its reservation and its containers end at once. As in YARN,
 // applications are activated before the attempts end whose AMs ran on the node, since the use by
 // other queues has fallen.
-func (ns *nodes) stop(slot state.NodeSlot, to yarn.NodeState, report string) {
+func (ns *Nodes) stop(slot state.NodeSlot, to yarn.NodeState, report string) {
 	ns.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	text := "Container released on a *" + lower(to) + "* node"
 	var masters []event.ContainerRef
@@ -62,7 +68,7 @@ func lower(s yarn.NodeState) string {
 // finishDrain decommissions a draining node that no application needs any more. Until then it keeps
 // the node's total equal to its allocated resource, so that nothing else fits. The node has no
 // reservation since the drain began.
-func (ns *nodes) finishDrain(slot state.NodeSlot) {
+func (ns *Nodes) finishDrain(slot state.NodeSlot) {
 	n := ns.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
 		return
@@ -75,7 +81,8 @@ func (ns *nodes) finishDrain(slot state.NodeSlot) {
 	}
 }
 
-func (ns *nodes) expire(in *input.ExpireNode) input.Reply {
+// Expire ends the use of a node that has sent no heartbeat for its expiry interval.
+func (ns *Nodes) Expire(in *input.ExpireNode) input.Reply {
 	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, noSuchNode(in.ID))
@@ -93,7 +100,8 @@ func noSuchNode(id yarn.NodeID) *input.Fault {
 	return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "there is no node %s", id)
 }
 
-func (ns *nodes) drain(in *input.DrainNode) input.Reply {
+// Drain drains a node, decommissions it at once, or takes it back.
+func (ns *Nodes) Drain(in *input.DrainNode) input.Reply {
 	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, noSuchNode(in.ID))
@@ -114,8 +122,8 @@ func (ns *nodes) drain(in *input.DrainNode) input.Reply {
 	return in.NewReply()
 }
 
-// drainAll drains all nodes of the input, or none.
-func (ns *nodes) drainAll(in *input.DrainNodes) input.Reply {
+// DrainAll drains all nodes of the input, or none.
+func (ns *Nodes) DrainAll(in *input.DrainNodes) input.Reply {
 	if len(in.IDs) == 0 {
 		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name one at least", "there are no nodes to drain"))
 	}
@@ -133,7 +141,7 @@ func (ns *nodes) drainAll(in *input.DrainNodes) input.Reply {
 
 // beginDrain starts the drain of a node, or changes the deadline of its drain. It reports whether
 // anything changes. A node that is not usable is decommissioned at once.
-func (ns *nodes) beginDrain(slot state.NodeSlot, deadline int64) bool {
+func (ns *Nodes) beginDrain(slot state.NodeSlot, deadline int64) bool {
 	n := ns.st.Nodes.Get(slot)
 	switch {
 	case n.State == yarn.NodeDecommissioned:
@@ -151,14 +159,14 @@ func (ns *nodes) beginDrain(slot state.NodeSlot, deadline int64) bool {
 }
 
 // startDrain starts a graceful decommission. A deadline of 0 means none.
-func (ns *nodes) startDrain(slot state.NodeSlot, deadline int64, report string) {
+func (ns *Nodes) startDrain(slot state.NodeSlot, deadline int64, report string) {
 	ns.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
 }
 
 // recommission lets a node come back. The node must register again, with the containers that it
 // still runs.
-func (ns *nodes) recommission(slot state.NodeSlot) {
+func (ns *Nodes) recommission(slot state.NodeSlot) {
 	to := yarn.NodeRunning
 	if ns.st.Nodes.Get(slot).Count == 0 {
 		to = yarn.NodeRebooted
@@ -166,7 +174,8 @@ func (ns *nodes) recommission(slot state.NodeSlot) {
 	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: state.TakenBack})
 }
 
-func (ns *nodes) setResource(in *input.SetNodeResource) input.Reply {
+// SetResource changes the total resource of a node.
+func (ns *Nodes) SetResource(in *input.SetNodeResource) input.Reply {
 	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, noSuchNode(in.ID))
@@ -179,65 +188,81 @@ func (ns *nodes) setResource(in *input.SetNodeResource) input.Reply {
 	return in.NewReply()
 }
 
+// DrainsAt returns when the first drain reaches its deadline.
+func (ns *Nodes) DrainsAt() int64 { return due.Earliest(&ns.st.Nodes, drainEnd) }
+
 // drainEnd returns the deadline of a node's drain.
 func drainEnd(n *state.Node) int64 {
 	if n.State != yarn.NodeDecommissioning || n.DeadlineMillis <= 0 {
-		return never
+		return due.Never
 	}
 	return n.DeadlineMillis
 }
 
-// drainsDue decommissions the nodes whose drain has reached its deadline.
-func (ns *nodes) drainsDue() {
-	for _, slot := range passed(&ns.st.Nodes, drainEnd, ns.sched.Now()) {
+// EndDrains decommissions the nodes whose drain has reached its deadline.
+func (ns *Nodes) EndDrains() {
+	for _, slot := range due.Passed(&ns.st.Nodes, drainEnd, ns.sched.Now()) {
 		ns.decommission(slot, "its drain reached the deadline")
 	}
 }
 
 // decommission ends a drain before the node's containers have ended.
-func (ns *nodes) decommission(slot state.NodeSlot, why string) {
+func (ns *Nodes) decommission(slot state.NodeSlot, why string) {
 	if report := ns.st.Nodes.Get(slot).Report; report == hostRefused {
-		why = report // setHosts finds by this report the nodes that may come back
+		why = report // SetHosts finds by this report the nodes that may come back
 	}
 	ns.stop(slot, yarn.NodeDecommissioned, why)
 }
 
-// largestNode is the most resource that a node may have.
-var largestNode = uniform(yarn.MaxAmount)
+// maxNodes is the most records of nodes; yarn.MaxAmount depends on it.
+const maxNodes = 1 << 18
+
+// Largest is the most resource that a node may have.
+var Largest = largest()
+
+func largest() (r yarn.Resource) {
+	for i := range r {
+		r[i] = yarn.MaxAmount
+	}
+	return r
+}
 
 // roomFor refuses a new node if there are too many records of nodes.
-func (ns *nodes) roomFor(slot state.NodeSlot) *input.Fault {
+func (ns *Nodes) roomFor(slot state.NodeSlot) *input.Fault {
 	if slot != 0 || ns.st.Nodes.Len() < maxNodes {
 		return nil
 	}
 	return input.Faultf(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
 }
 
-// shrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version
+// ShrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version
 // accepted any number.
-func (ns *nodes) shrinkHuge() {
-	for _, slot := range passed(&ns.st.Nodes, hugeSince, ns.sched.Now()) {
+func (ns *Nodes) ShrinkHuge() {
+	for _, slot := range due.Passed(&ns.st.Nodes, hugeSince, ns.sched.Now()) {
 		n := ns.st.Nodes.Get(slot)
 		total := n.Total
 		if n.TotalSet {
 			total = n.SetTotal
 		}
-		ns.changeTotal(slot, yarn.ComponentMin(total, largestNode), n.TotalSet)
+		ns.changeTotal(slot, yarn.ComponentMin(total, Largest), n.TotalSet)
 	}
 	ns.sched.ActivateAll()
 }
 
+// HugeAt returns 0 if a node has more resources than a node may have.
+func (ns *Nodes) HugeAt() int64 { return due.Earliest(&ns.st.Nodes, hugeSince) }
+
 // hugeSince returns 0 for a node with more resources than a node may have.
 func hugeSince(n *state.Node) int64 {
-	if n.Total.Within(largestNode) && n.SetTotal.Within(largestNode) {
-		return never
+	if n.Total.Within(Largest) && n.SetTotal.Within(Largest) {
+		return due.Never
 	}
 	return 0
 }
 
 // changeTotal changes the total resource of a node. First it cancels the node's reservation if that
 // no longer fits.
-func (ns *nodes) changeTotal(slot state.NodeSlot, total yarn.Resource, set bool) {
+func (ns *Nodes) changeTotal(slot state.NodeSlot, total yarn.Resource, set bool) {
 	ns.sched.CancelLarger(slot, total)
 	ns.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: total, Set: set})
 	ns.sched.NodeFreed(slot)

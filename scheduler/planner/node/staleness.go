@@ -1,4 +1,4 @@
-package planner
+package node
 
 import (
 	"math"
@@ -21,8 +21,8 @@ import (
 // numbers tell the order. A report that led to no events is not recorded: as long as no newer
 // report was accepted, a copy of it leads to no events either.
 
-// stale reports whether the planner has accepted a report of the node that is newer than this one.
-func stale(n *state.Node, in *input.NodeHeartbeat) bool {
+// Stale reports whether the planner has accepted a report of the node that is newer than this one.
+func Stale(n *state.Node, in *input.NodeHeartbeat) bool {
 	switch in.HeartbeatSession {
 	case 0: // the frontend delivers heartbeats in order
 		return false
@@ -39,7 +39,7 @@ func older(a, b int32) bool {
 }
 
 // heard records a report if it begins a session or has led to events.
-func (rp *reports) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
+func (rp *Reports) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
 	if in.HeartbeatSession == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (rp *reports) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
 
 // elsewhere refuses a registration if the planner has since accepted a report or registration of
 // the node.
-func (rp *reports) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Fault {
+func (rp *Reports) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Fault {
 	if slot == 0 || in.HeartbeatSession == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package planner
+package node
 
 import (
 	"rmd/fsm/event"
@@ -9,7 +9,7 @@ import (
 // recover adds the containers that another ResourceManager allocated to migrated applications, and
 // records which applications have files on the node. Only the first registration of a node has such
 // containers. Later, the node has only containers that this cluster has allocated or ended.
-func (rp *reports) recover(node state.NodeSlot, in *input.RegisterNode) {
+func (rp *Reports) recover(node state.NodeSlot, in *input.RegisterNode) {
 	if rp.st.Meta.ImportEpoch == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package planner
+package node
 
 import (
 	"slices"
@@ -16,20 +16,20 @@ const hostRefused = "refused by the lists of hosts"
 
 // refusedHost returns a fault if the lists of hosts do not let a node register. A draining node may
 // register, since its containers may run until the deadline.
-func (ns *nodes) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Fault {
+func (ns *Nodes) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Fault {
 	if ns.st.Hosts.Allowed(id.Host) || (slot != 0 && ns.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
 		return nil
 	}
 	return input.Faultf(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
 }
 
-// setHosts replaces the lists of hosts, and makes nodes leave or come back accordingly.
-func (ns *nodes) setHosts(in *input.SetHosts) input.Reply {
+// SetHosts replaces the lists of hosts, and makes nodes leave or come back accordingly.
+func (ns *Nodes) SetHosts(in *input.SetHosts) input.Reply {
 	timeouts, fault := drainTimes(in)
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	ns.listHosts(in.Include, in.Exclude)
+	ns.ListHosts(in.Include, in.Exclude)
 	reply, lists := &input.SetHostsReply{}, &ns.st.Hosts
 	var leaving, returning []state.NodeSlot
 	ns.st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
@@ -56,8 +56,8 @@ func (ns *nodes) setHosts(in *input.SetHosts) input.Reply {
 	return reply
 }
 
-// listHosts replaces the lists of hosts, if they change.
-func (ns *nodes) listHosts(include, exclude []string) {
+// ListHosts replaces the lists of hosts, if they change.
+func (ns *Nodes) ListHosts(include, exclude []string) {
 	include, exclude = hostList(include), hostList(exclude)
 	if !slices.Equal(include, ns.st.Hosts.Include) || !slices.Equal(exclude, ns.st.Hosts.Exclude) {
 		ns.sched.Emit(&event.NodeListsSet{Include: include, Exclude: exclude})
@@ -85,7 +85,7 @@ func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fa
 // refuse makes a node leave that the lists refuse. It reports whether the node was not leaving
 // before. Without graceful, a node that no list names is shut down instead of decommissioned, so
 // that it may be forgotten.
-func (ns *nodes) refuse(slot state.NodeSlot, graceful bool, timeout int64) bool {
+func (ns *Nodes) refuse(slot state.NodeSlot, graceful bool, timeout int64) bool {
 	n := ns.st.Nodes.Get(slot)
 	switch {
 	case !graceful && ns.untracked(n.ID.Host):
@@ -103,7 +103,7 @@ func (ns *nodes) refuse(slot state.NodeSlot, graceful bool, timeout int64) bool 
 
 // redrain changes the deadline of a drain to the timeout of the lists, counted from the start of
 // the drain: the lists may be set repeatedly.
-func (ns *nodes) redrain(slot state.NodeSlot, n *state.Node, timeout int64) {
+func (ns *Nodes) redrain(slot state.NodeSlot, n *state.Node, timeout int64) {
 	if deadline := after(n.DrainSinceMillis, timeout); deadline != n.DeadlineMillis {
 		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: n.State, DeadlineMillis: deadline, Report: n.Report})
 	}
@@ -133,7 +133,7 @@ func hostList(hosts []string) []string {
 }
 
 // untracked reports whether the lists leave a host out, neither admitting nor refusing it.
-func (ns *nodes) untracked(host string) bool {
+func (ns *Nodes) untracked(host string) bool {
 	if len(ns.st.Hosts.Include) == 0 {
 		return ns.sched.Config.UntrackWithoutInclude && ns.st.Hosts.Allowed(host)
 	}
@@ -141,13 +141,13 @@ func (ns *nodes) untracked(host string) bool {
 }
 
 // removesUntracked reports whether an inactive node may be forgotten without an operator's request.
-func (ns *nodes) removesUntracked(n *state.Node) bool {
+func (ns *Nodes) removesUntracked(n *state.Node) bool {
 	states := ns.sched.Config.UntrackedStates
 	return ns.untracked(n.ID.Host) && (len(states) == 0 || slices.Contains(states, n.State.String()))
 }
 
-// forget removes the record of an inactive node.
-func (ns *nodes) forget(in *input.ForgetNode) input.Reply {
+// Forget removes the record of an inactive node.
+func (ns *Nodes) Forget(in *input.ForgetNode) input.Reply {
 	slot := ns.st.Nodes.Find(in.ID)
 	if slot == 0 {
 		return input.Refuse(in, noSuchNode(in.ID))
@@ -166,7 +166,7 @@ func (ns *nodes) forget(in *input.ForgetNode) input.Reply {
 }
 
 // drop removes the record of a node that may be forgotten.
-func (ns *nodes) drop(slot state.NodeSlot) {
+func (ns *Nodes) drop(slot state.NodeSlot) {
 	n := ns.st.Nodes.Get(slot)
 	id := n.ID
 	if n.Label != 0 && ns.sched.Config.LabelSettings.Distributed() {
