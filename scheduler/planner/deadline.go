@@ -3,11 +3,8 @@ package planner
 import (
 	"slices"
 
-	"rmd/fsm/state"
-	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner/due"
-	"rmd/scheduler/preemption"
 )
 
 // deadline is a kind of work that becomes due by time alone.

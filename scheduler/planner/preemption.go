@@ -3,10 +3,10 @@ package planner
 import (
 	"rmd/fsm/state"
 	"rmd/scheduler"
+	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner/due"
 	"rmd/scheduler/planner/lifecycle"
-	"rmd/scheduler/preempt"
 	"rmd/scheduler/preemption"
 )
 
@@ -56,7 +56,7 @@ func (pr preemptions) warningsAt() int64 {
 // takes what it needs.
 func (pr preemptions) guaranteesAt() int64 {
 	set := &pr.sched.Config.Preemption
-	if !set.Enabled || set.ObserveOnly || set.Selector == preempt.YARN {
+	if !set.Enabled || set.ObserveOnly || set.Selector == entitlement.YARN {
 		return due.Never
 	}
 	return preemption.FirstOverdue(pr.st, set)
