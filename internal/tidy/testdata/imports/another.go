@@ -1,6 +1,6 @@
-//as: scheduler/capacity/tree.go
+//as: scheduler/another/tree.go
 
-package capacity
+package another
 
 import (
 	_ "rmd/fsm/state"
