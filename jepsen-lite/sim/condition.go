@@ -42,7 +42,8 @@ func (w *world) healthyMembers() []*replica {
 
 // anyDown reports whether a member does not run.
 func (w *world) anyDown() bool {
-	return slices.ContainsFunc(w.members(), func(r *replica) bool { return r.locked(func(r *replica) bool { return !r.up }) })
+	down := func(r *replica) bool { return !r.up }
+	return slices.ContainsFunc(w.members(), func(r *replica) bool { return r.locked(down) })
 }
 
 // mayLose reports whether one replica's disk may lose synced data: all members run on intact disks,

@@ -12,7 +12,6 @@ import (
 	"rmd/cluster"
 	"rmd/cluster/refusal"
 	"rmd/internal/sleep"
-	"rmd/jepsen-lite/sim/disk"
 	"rmd/scheduler/input"
 )
 
@@ -116,7 +115,7 @@ func voters(all []cluster.Member) int {
 func (w *world) replace(r *replica) {
 	w.mu.Lock()
 	busy := w.replacing != nil && w.replacing != r
-	again := w.replacing == r && !r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) })
+	again := w.replacing == r && !r.locked((*replica).unusable)
 	if !busy {
 		w.replacing = r
 	}
@@ -132,7 +131,7 @@ func (w *world) replace(r *replica) {
 
 // replaced does the next step of a replacement. It returns true after the last one.
 func (w *world) replaced(r *replica) bool {
-	if r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) }) {
+	if r.locked((*replica).unusable) {
 		return true // damaged again: another replacement runs
 	}
 	if err := r.start(); errors.Is(err, errDisk) {

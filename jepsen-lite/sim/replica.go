@@ -85,6 +85,11 @@ func (r *replica) set(f func(*replica)) {
 	f(r)
 }
 
+// unusable reports whether the replica must return with another disk. The caller holds the lock.
+func (r *replica) unusable() bool {
+	return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost })
+}
+
 // restartsInPlace counts the restarts of raft in all processes that have ended.
 func (r *replica) restartsInPlace() uint64 {
 	r.mu.Lock()

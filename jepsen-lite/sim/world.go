@@ -298,7 +298,7 @@ func (w *world) heal() {
 		if err := r.start(); err != nil && !errors.Is(err, errDisk) {
 			w.check.Fail("start: %v", err)
 		}
-		if r.locked(func(r *replica) bool { return r.broken || r.disk.HasFault(func(f disk.Faults) bool { return f.Lost }) }) {
+		if r.locked((*replica).unusable) {
 			w.replace(r)
 		}
 	}

@@ -243,7 +243,8 @@ func (d *Disk) Repair() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.faults.Crowded = false
-	d.faults.Slow, d.faults.Full, d.faults.Free, d.faults.Misread, d.faults.Steps, d.faults.Tearing, d.faults.Failing = 0, false, 0, 0, 0, false, false
+	f := &d.faults
+	f.Slow, f.Full, f.Free, f.Misread, f.Steps, f.Tearing, f.Failing = 0, false, 0, 0, 0, false, false
 	if d.faults.Lying {
 		d.faults.Lying = false
 		for _, w := range d.loose {

@@ -42,7 +42,8 @@ type Queue struct{ Name, Capacity string }
 
 // Plain returns the settings of tests that bring their own: one queue, and the defaults of rmd.
 func Plain() Cluster {
-	return Cluster{Replicas: 3, InFlight: 1, SnapshotAfter: 8192, Trailing: 2048, LazyCancel: true, Queues: []Queue{{"a", "100"}}}
+	return Cluster{Replicas: 3, InFlight: 1, SnapshotAfter: 8192, Trailing: 2048, LazyCancel: true,
+		Queues: []Queue{{"a", "100"}}}
 }
 
 // Draw draws the cluster's settings. It never draws pipelines: when the guard ends the
