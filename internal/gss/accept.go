@@ -145,9 +145,11 @@ func (a *Acceptor) establish(req *messages.APReq, t *messages.EncTicketPart, rea
 	if e != nil {
 		return nil, nil, e
 	}
-	if why, ok := a.replay.add(req.EncryptedAuthenticator.Cipher, now); !ok {
+	client := Principal{t.CName.NameString, t.CRealm}.String()
+	if why, ok := a.replay.add(client, req.EncryptedAuthenticator.Cipher, now); !ok {
 		if why == Crowded {
-			return nil, nil, refuse(why, "%d tokens were accepted within %v, more are not remembered", tokensMax, 2*a.cfg.Skew)
+			return nil, nil, refuse(why, "%d tokens were accepted within %v, or %d of this client, and more are not remembered",
+				tokensMax, 2*a.cfg.Skew, tokensMax/ownPart)
 		}
 		return nil, nil, refuse(why, "the token was used before")
 	}
