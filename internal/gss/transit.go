@@ -11,10 +11,17 @@ import (
 // found is false if only the tree of names says it.
 type Paths func(client, service string) (through []string, found bool)
 
+// throughMax limits a list of realms, in bytes. Each of its items may stand for a name that is longer
+// than the item before, so a list needs memory of the square of its size.
+const throughMax = 4 << 10
+
 // checkPath returns nil if each realm through which a ticket came is one of those that paths names
 // for the realms of client and service. If it names none, each must lie between the two in the tree
 // of their names, as A.EXAMPLE, EXAMPLE, B.EXAMPLE. Kerberos trusts these by default.
 func checkPath(client, service, through string, paths Paths) error {
+	if len(through) > throughMax {
+		return fmt.Errorf("the list of realms has %d bytes, at most %d are read", len(through), throughMax)
+	}
 	trusted, found := paths(client, service)
 	if found {
 		trusted = append(trusted, client, service)

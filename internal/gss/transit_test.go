@@ -1,6 +1,10 @@
 package gss
 
-import "testing"
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
 
 func TestCheckPath(t *testing.T) {
 	paths := func(client, service string) ([]string, bool) {
@@ -51,6 +55,23 @@ func TestCheckPath(t *testing.T) {
 	} {
 		if err := checkPath(c.client, c.service, c.through, paths); (err == nil) != c.ok {
 			t.Errorf("from %s to %s through %q: %v", c.client, c.service, c.through, err)
+		}
+	}
+}
+
+// TestLongPath checks that the KDC of another realm cannot use up the memory with a list whose items
+// each repeat those before.
+func TestLongPath(t *testing.T) {
+	none := func(string, string) ([]string, bool) { return nil, false }
+	for _, n := range []int{1000, 80_000} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := checkPath("A.EXAMPLE", "EXAMPLE", "EXAMPLE,"+strings.Repeat("x.,", n), none); err == nil {
+			t.Errorf("%d realms outside the tree are accepted", n)
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+			t.Errorf("%d realms need %d MiB", n, used>>20)
 		}
 	}
 }
