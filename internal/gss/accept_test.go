@@ -176,6 +176,8 @@ func TestRefusals(t *testing.T) {
 		"realm of another":     {change: foreign, want: gss.Mismatch},
 		"name of another":      {ticket: func(t *gss.Ticket) { t.Client.Components = []string{"bob"} }, want: gss.Mismatch},
 		"odd name":             {change: func(p *messages.EncTicketPart) { p.CName.NameString = []string{"ann/admin"} }, want: gss.Malformed},
+		"control character":    {change: func(p *messages.EncTicketPart) { p.CName.NameString = []string{"ann\u009bm"} }, want: gss.Malformed},
+		"other direction":      {change: func(p *messages.EncTicketPart) { p.CName.NameString = []string{"ann\u202e"} }, want: gss.Malformed},
 		"address":              {change: onlyFrom("192.0.2.1"), from: gss.Peer{Address: netip.MustParseAddr("192.0.2.2")}, want: gss.Address},
 		"right address":        {change: onlyFrom("192.0.2.1"), from: gss.Peer{Address: netip.MustParseAddr("::ffff:192.0.2.1")}},
 		"no address":           {change: onlyFrom("192.0.2.1"), want: gss.Address},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/jcmturner/gokrb5/v8/types"
 )
@@ -60,7 +61,8 @@ func (p Principal) String() string {
 	return name + "@" + p.Realm
 }
 
-// check returns an error if the text of a principal could also be that of another one.
+// check returns an error if the text of a principal could also be that of another one, or look like
+// it where it is shown.
 func (p Principal) check() error {
 	if len(p.Components) == 0 {
 		return errors.New("the principal has no name")
@@ -70,7 +72,9 @@ func (p Principal) check() error {
 
 func plain(parts ...string) error {
 	for _, s := range parts {
-		odd := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' || strings.ContainsRune(`/@\`, r) })
+		odd := strings.IndexFunc(s, func(r rune) bool {
+			return r == ' ' || !unicode.IsPrint(r) || r == '\ufffd' || strings.ContainsRune(`/@\`, r)
+		})
 		if s == "" || odd >= 0 {
 			return fmt.Errorf("%q cannot be a part of a principal", s)
 		}
