@@ -1,10 +1,12 @@
 package httpserver
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,21 +15,34 @@ import (
 	"rmd/yarn"
 )
 
-// kerberosBench returns a server that accepts each ticket once: a token of Kerberos whose last byte
-// counts up. mode is http.auth, and now the time.
+// kerberosBench returns a server that accepts each ticket once: a token of Kerberos whose last byte is
+// 1 for ann, 2 for knox, who may act for others, and 3 for a principal whose rule makes an empty name.
+// The text "token of USER" is a delegation token for an hour. mode is http.auth, and now the time.
 func kerberosBench(t *testing.T, mode string, now func() time.Time) *bench {
-	used := map[string]bool{}
+	used, owners := map[string]bool{}, map[byte]string{1: "ann", 2: "knox", 3: ""}
 	return newBench(t, func(c *Config) {
 		c.Auth.Mode, c.Now = mode, now
 		c.Kerberos = &auth.Kerberos{Validity: time.Hour, Open: []string{"/metrics"}, Secret: []byte("secret"),
-			ShortName: func(string) (string, error) { return "ann", nil },
-			Admin:     func(string) bool { return false },
+			ShortName: func(principal string) (string, error) { return strings.TrimSuffix(principal, "@TEST"), nil },
+			Admin:     func(user string) bool { return user == "boss" },
+			Token: func(_ context.Context, text string) (string, error) {
+				if user, ok := strings.CutPrefix(text, "token of "); ok && now().UnixMilli() < clusterTime+time.Hour.Milliseconds() {
+					return user, nil
+				}
+				return "", errors.New("it ran out")
+			},
+			MayImpersonate: func(real, _ string, _ netip.Addr) error {
+				if real == "knox" {
+					return nil
+				}
+				return errors.New(real + " may not")
+			},
 			Accept: func(token []byte, _ netip.Addr) (string, []byte, error) {
 				if used[string(token)] {
 					return "", nil, errors.New("replay")
 				}
 				used[string(token)] = true
-				return "ann@TEST", nil, nil
+				return owners[token[len(token)-1]] + "@TEST", nil, nil
 			}}
 	})
 }
@@ -93,4 +108,25 @@ func TestKerberosGoesOn(t *testing.T) {
 	if _, err := b.s.guard.Identify(http.Header{}, again, false); err == nil {
 		t.Error("the same ticket is accepted again")
 	}
+}
+
+// TestTokenOfProxyUser checks that who has a delegation token of a proxy user cannot act for others:
+// jobs have such tokens, and only a ticket proves that the proxy user itself asks.
+func TestTokenOfProxyUser(t *testing.T) {
+	b := kerberosBench(t, auth.Required, clusterClock)
+	for _, query := range []string{"", "?doAs=boss", "?DOAS=boss"} {
+		r, err := identified(b, "/v1/access"+query, auth.TokenHeader, "token of knox")
+		if p := auth.Of(r); err != nil || p.Name != "knox" || p.Role != yarn.RoleSubmit || p.Real != "" || !p.Delegated {
+			t.Errorf("%q: the caller is %+v, %v", query, p, err)
+		}
+	}
+}
+
+func clusterClock() time.Time { return time.UnixMilli(clusterTime) }
+
+// identified returns a request with one header after the guard has identified its caller.
+func identified(b *bench, path, name, value string) (*http.Request, error) {
+	r := asked("GET", path, "")
+	r.Header.Set(name, value)
+	return b.s.guard.Identify(http.Header{}, r, false)
 }

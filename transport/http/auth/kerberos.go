@@ -73,9 +73,9 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 		if err != nil {
 			return Principal{}, Unauthenticated("the delegation token is refused: " + err.Error())
 		}
-		p, err := k.principal(pass{user: user, principal: user}, r)
+		p := k.as(pass{user: user, principal: user}, user) // as in Hadoop, doAs means nothing here
 		p.Delegated = true
-		return p, err
+		return p, nil
 	}
 	now := g.Clock(st)
 	if cookie, err := r.Cookie(cookieName); err == nil && cookie.Value != "" {
@@ -161,21 +161,33 @@ func notAccepted(what, do string) error { return problem.New(api.CodeNotAllowed,
 
 // principal returns the principal of an authenticated caller, or of the user for whom it acts.
 func (k *Kerberos) principal(p pass, r *http.Request) (Principal, error) {
-	out := Principal{Name: p.user, By: ByKerberos, full: p.principal, expires: p.expires}
-	if as, _ := doAs(r.URL.RawQuery); as != "" && as != p.user {
-		if err := yarn.CheckUser(as); err != nil {
-			return Principal{}, problem.Invalid("doAs: "+err.Error(), "name a user", "doAs")
-		}
-		if err := k.MayImpersonate(p.user, as, addressOf(r)); err != nil {
-			return Principal{}, notAccepted(err.Error(), "see hadoop.proxyuser.*")
-		}
-		out.Name, out.Real = as, p.user
+	as, _ := doAs(r.URL.RawQuery)
+	if as == "" || as == p.user {
+		return k.as(p, p.user), nil
 	}
-	out.Role = yarn.RoleSubmit
-	if k.Admin(out.Name) {
-		out.Role = yarn.RoleOperator
+	if err := yarn.CheckUser(as); err != nil {
+		return Principal{}, problem.Invalid("doAs: "+err.Error(), "name a user", "doAs")
 	}
-	return out, nil
+	if err := k.MayImpersonate(p.user, as, addressOf(r)); err != nil {
+		return Principal{}, notAccepted(err.Error(), "see hadoop.proxyuser.*")
+	}
+	return k.as(p, as), nil
+}
+
+// as returns the principal of an authenticated caller that acts as a user, who may be the caller.
+func (k *Kerberos) as(p pass, user string) Principal {
+	out := Principal{Name: user, By: ByKerberos, Role: k.role(user), full: p.principal, expires: p.expires}
+	if user != p.user {
+		out.Real = p.user
+	}
+	return out
+}
+
+func (k *Kerberos) role(user string) yarn.Role {
+	if k.Admin(user) {
+		return yarn.RoleOperator
+	}
+	return yarn.RoleSubmit
 }
 
 // doAs returns the user for whom a caller wants to act, and the rest of the query, for which the
