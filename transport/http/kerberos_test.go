@@ -122,6 +122,25 @@ func TestTokenOfProxyUser(t *testing.T) {
 	}
 }
 
+// TestDoAsNobody checks that a proxy user whose request names nobody does not act as itself.
+func TestDoAsNobody(t *testing.T) {
+	b := kerberosBench(t, auth.Required, clusterClock)
+	h := http.Header{}
+	r := asked("GET", "/v1/access?doAs=boss", "")
+	r.Header.Set("Authorization", ticketOf(2))
+	r, err := b.s.guard.Identify(h, r, false)
+	if p := auth.Of(r); err != nil || p.Name != "boss" || p.Real != "knox" || p.Role != yarn.RoleOperator {
+		t.Fatalf("the caller is %+v, %v", p, err)
+	}
+	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")
+	for query, want := range map[string]string{"": "knox", "?do%41s=ann": "ann", "?x;doAs=ann": "ann", "?doAs": "", "?doAs=": "", "?doAs=&doAs=ann": "", "?doAs=%": "", "?doAs=%00": ""} {
+		r, err := identified(b, "/v1/access"+query, "Cookie", cookie)
+		if p := auth.Of(r); p.Name != want || (err == nil) != (want != "") {
+			t.Errorf("%q: the caller is %+v, %v", query, p, err)
+		}
+	}
+}
+
 func clusterClock() time.Time { return time.UnixMilli(clusterTime) }
 
 // identified returns a request with one header after the guard has identified its caller.

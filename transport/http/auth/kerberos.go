@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -161,11 +162,15 @@ func notAccepted(what, do string) error { return problem.New(api.CodeNotAllowed,
 
 // principal returns the principal of an authenticated caller, or of the user for whom it acts.
 func (k *Kerberos) principal(p pass, r *http.Request) (Principal, error) {
-	as, _ := doAs(r.URL.RawQuery)
-	if as == "" || as == p.user {
+	as, found, _ := doAs(r.URL.RawQuery)
+	if !found || as == p.user {
 		return k.as(p, p.user), nil
 	}
-	if err := yarn.CheckUser(as); err != nil {
+	err := yarn.CheckUser(as)
+	if as == "" { // a gateway that asks for somebody must not get its own rights
+		err = errors.New("it names nobody")
+	}
+	if err != nil {
 		return Principal{}, problem.Invalid("doAs: "+err.Error(), "name a user", "doAs")
 	}
 	if err := k.MayImpersonate(p.user, as, addressOf(r)); err != nil {
@@ -191,25 +196,28 @@ func (k *Kerberos) role(user string) yarn.Role {
 }
 
 // doAs returns the user for whom a caller wants to act, and the rest of the query, for which the
-// endpoints have names. As in Hadoop, the case of the name does not matter.
-func doAs(query string) (user, rest string) {
+// endpoints have names. found says that the query has a doAs, which may name nobody. As in Hadoop, the
+// case of the name does not matter, it may be escaped, and a semicolon separates too.
+func doAs(query string) (user string, found bool, rest string) {
 	var parts []string
-	for part := range strings.SplitSeq(query, "&") {
+	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
 		name, value, _ := strings.Cut(part, "=")
+		name, _ = url.QueryUnescape(name) // what is not well-formed is not the name
 		switch {
 		case !strings.EqualFold(name, "doAs"):
 			parts = append(parts, part)
-		case user == "":
+		case !found:
+			found = true
 			user, _ = url.QueryUnescape(value) // what is not well-formed names nobody
 		}
 	}
-	return user, strings.Join(parts, "&")
+	return user, found, strings.Join(parts, "&")
 }
 
 // withoutDoAs returns a request for the endpoint that has authenticated its caller.
 func withoutDoAs(r *http.Request) *http.Request {
-	as, rest := doAs(r.URL.RawQuery)
-	if as == "" {
+	_, found, rest := doAs(r.URL.RawQuery)
+	if !found {
 		return r
 	}
 	u := *r.URL

@@ -199,10 +199,25 @@ func FuzzCookie(f *testing.F) {
 }
 
 func TestDoAs(t *testing.T) {
-	for query, want := range map[string][2]string{"": {"", ""}, "doAs=ann": {"ann", ""}, "a=1&DOAS=ann&b=2": {"ann", "a=1&b=2"}, "doas=a%20b": {"a b", ""},
-		"doAs=ann&doAs=eve&x": {"ann", "x"}, "doAs": {"", ""}, "doAs=%": {"", ""}} {
-		if user, rest := doAs(query); user != want[0] || rest != want[1] {
-			t.Errorf("%q: %q and %q, want %q", query, user, rest, want)
+	for query, want := range map[string]struct {
+		user  string
+		found bool
+		rest  string
+	}{
+		"":                    {},
+		"a=1&b":               {"", false, "a=1&b"},
+		"doAs=ann":            {"ann", true, ""},
+		"a=1&DOAS=ann&b=2":    {"ann", true, "a=1&b=2"},
+		"doas=a%20b":          {"a b", true, ""},
+		"doAs=ann&doAs=eve&x": {"ann", true, "x"},
+		"doAs=&doAs=eve":      {"", true, ""},
+		"doAs":                {"", true, ""},
+		"doAs=%":              {"", true, ""},
+		"do%41s=ann":          {"ann", true, ""},
+		"a=1;doAs=ann":        {"ann", true, "a=1"},
+	} {
+		if user, found, rest := doAs(query); user != want.user || found != want.found || rest != want.rest {
+			t.Errorf("%q: %q, %v and %q, want %+v", query, user, found, rest, want)
 		}
 	}
 }
