@@ -141,6 +141,14 @@ func TestDoAsNobody(t *testing.T) {
 	}
 }
 
+// TestEmptyName checks that a principal whose rule makes an empty name is not a user.
+func TestEmptyName(t *testing.T) {
+	b := kerberosBench(t, auth.Required, clusterClock)
+	if r, err := identified(b, "/v1/access", "Authorization", ticketOf(3)); err == nil {
+		t.Errorf("the caller is %+v", auth.Of(r))
+	}
+}
+
 func clusterClock() time.Time { return time.UnixMilli(clusterTime) }
 
 // identified returns a request with one header after the guard has identified its caller.

@@ -142,6 +142,9 @@ func (k *Kerberos) negotiate(h http.Header, r *http.Request, text string) (pass,
 		return pass{}, notAccepted("the Kerberos ticket is refused", "run kinit again; the log of this replica says why")
 	}
 	user, err := k.ShortName(principal)
+	if err == nil && user == "" {
+		err = errors.New("the rule makes an empty name of " + principal)
+	}
 	if err == nil {
 		err = yarn.CheckUser(user)
 	}
