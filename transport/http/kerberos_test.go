@@ -149,6 +149,24 @@ func TestEmptyName(t *testing.T) {
 	}
 }
 
+// TestTokenGoesOn checks that a long request ends with the delegation token that began it.
+func TestTokenGoesOn(t *testing.T) {
+	var late atomic.Int64
+	b := kerberosBench(t, auth.Required, func() time.Time { return clusterClock().Add(time.Duration(late.Load())) })
+	read := auth.Access{Class: auth.ClassRead, Least: yarn.RoleRead}
+	r, err := identified(b, "/v1/events", auth.TokenHeader, "token of ann")
+	if err == nil {
+		err = b.s.guard.StillMay(r, false, read)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	late.Store(int64(time.Hour))
+	if err := b.s.guard.StillMay(r, false, read); err == nil {
+		t.Error("it goes on although the token ran out")
+	}
+}
+
 func clusterClock() time.Time { return time.UnixMilli(clusterTime) }
 
 // identified returns a request with one header after the guard has identified its caller.

@@ -106,7 +106,7 @@ type Principal struct {
 	Delegated bool
 	from      string // the caller's address
 	full      string // the Kerberos principal, which may act for the user Name
-	expires   int64  // when a caller with Kerberos must authenticate again, in Unix milliseconds; 0: never
+	expires   int64  // when a caller with a ticket must authenticate again, in Unix milliseconds
 }
 
 func (p Principal) Known() bool { return p.Role != yarn.RoleNone }
@@ -156,13 +156,11 @@ func (g *Guard) Identify(h http.Header, r *http.Request, page bool) (*http.Reque
 // StillMay returns an error if the caller of a long request may no longer make it, because its
 // token or certificate is no longer valid.
 func (g *Guard) StillMay(r *http.Request, page bool, t Access) error {
-	p, err := g.identify(r, page)
-	if have := Of(r); have.By == ByKerberos { // a ticket can be shown only once
-		st, _ := g.parts.Views.Fork(r)
-		if p, err = have, nil; p.expires != 0 && g.Clock(st) >= p.expires {
-			err = Unauthenticated("the login has expired")
-		}
+	identify := g.identify
+	if have := Of(r); have.By == ByKerberos {
+		identify = func(r *http.Request, _ bool) (Principal, error) { return g.goesOn(r, have) }
 	}
+	p, err := identify(r, page)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 		}
 		user, err := k.Token(r.Context(), text)
 		if err != nil {
-			return Principal{}, Unauthenticated("the delegation token is refused: " + err.Error())
+			return Principal{}, refusedToken(err)
 		}
 		p := k.as(pass{user: user, principal: user}, user) // as in Hadoop, doAs means nothing here
 		p.Delegated = true
@@ -196,6 +196,26 @@ func (k *Kerberos) role(user string) yarn.Role {
 		return yarn.RoleOperator
 	}
 	return yarn.RoleSubmit
+}
+
+// goesOn returns a caller with Kerberos that makes a long request, with its present role. It returns
+// an error if its login has ended. A ticket can be shown only once, so it is not asked for again.
+func (g *Guard) goesOn(r *http.Request, p Principal) (Principal, error) {
+	k := g.parts.Kerberos
+	st, _ := g.parts.Views.Fork(r)
+	if p.Delegated {
+		if _, err := k.Token(r.Context(), r.Header.Get(TokenHeader)); err != nil {
+			return Principal{}, refusedToken(err)
+		}
+	} else if g.Clock(st) >= p.expires {
+		return Principal{}, Unauthenticated("the login has expired")
+	}
+	p.Role = k.role(p.Name)
+	return p, nil
+}
+
+func refusedToken(err error) error {
+	return Unauthenticated("the delegation token is refused: " + err.Error())
 }
 
 // doAs returns the user for whom a caller wants to act, and the rest of the query, for which the
