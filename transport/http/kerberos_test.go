@@ -129,7 +129,7 @@ func TestDoAsNobody(t *testing.T) {
 	r := asked("GET", "/v1/access?doAs=boss", "")
 	r.Header.Set("Authorization", ticketOf(2))
 	r, err := b.s.guard.Identify(h, r, false)
-	if p := auth.Of(r); err != nil || p.Name != "boss" || p.Real != "knox" || p.Role != yarn.RoleOperator {
+	if p := auth.Of(r); err != nil || p.Name != "boss" || p.Real != "knox" || p.Role != yarn.RoleOperator || p.String() != "kerberos knox@TEST for boss" {
 		t.Fatalf("the caller is %+v, %v", p, err)
 	}
 	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")

@@ -117,6 +117,9 @@ func (p Principal) String() string {
 	case BySession:
 		return ByToken + " " + p.Name
 	case ByKerberos:
+		if p.Real != "" { // the users of a gateway are different callers
+			return ByKerberos + " " + p.full + " for " + p.Name
+		}
 		return ByKerberos + " " + p.full
 	case "":
 		return p.from
