@@ -73,7 +73,7 @@ func (s *Service) RenewDelegationToken(ctx context.Context, c *ipc.Call, req *pr
 	if err != nil {
 		return nil, err
 	}
-	by := shortName(c.Caller.User)
+	by := s.userOf(c.Caller)
 	switch {
 	case d.Renewer == "":
 		return nil, denied("%s tried to renew a token %s without a renewer", by, tokenText(d))
@@ -105,7 +105,7 @@ func (s *Service) CancelDelegationToken(ctx context.Context, c *ipc.Call, req *p
 	}
 	by := c.Caller.User
 	if by != d.Owner {
-		if by = shortName(by); by != d.Renewer || d.Renewer == "" {
+		if by = s.userOf(c.Caller); by != d.Renewer || d.Renewer == "" {
 			return nil, denied("%s is not authorized to cancel the token %s", c.Caller.User, tokenText(d))
 		}
 	}

@@ -135,6 +135,40 @@ func TestDelegationTokenNeedsTicket(t *testing.T) {
 	}
 }
 
+// TestNamesWithRealm checks that a user whose name contains a realm, as the rules of the mechanism mit
+// allow, is another one than the user without it.
+func TestNamesWithRealm(t *testing.T) {
+	h := newHouse(t)
+	h.svc.cfg.ShortName = func(p string) (string, error) { return strings.TrimSuffix(p, "@EXAMPLE"), nil }
+	ticket := func(user string) *ipc.Call {
+		c := as(user)
+		c.Caller.Kind = ipc.KindKerberos
+		return c
+	}
+	p, _ := h.issue(t, ticket("ann"), "yarn@EXAMPLE")
+	for _, user := range []string{"yarn@OTHER", "yarn/host@OTHER", "ann@OTHER"} {
+		if _, err := h.svc.RenewDelegationToken(t.Context(), ticket(user), &proto.RenewDelegationTokenRequestProto{Token: p}); err == nil {
+			t.Errorf("%s renews a token for yarn", user)
+		}
+		if _, err := h.svc.CancelDelegationToken(t.Context(), ticket(user), &proto.CancelDelegationTokenRequestProto{Token: p}); err == nil {
+			t.Errorf("%s cancels a token of ann for yarn", user)
+		}
+	}
+	if _, err := h.svc.RenewDelegationToken(t.Context(), ticket("yarn"), &proto.RenewDelegationTokenRequestProto{Token: p}); err != nil {
+		t.Error(err)
+	}
+	for _, user := range []string{"ann", "ann@OTHER"} {
+		id := h.newID(t)
+		body := encode(t, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: subOf(id)})
+		if _, err := h.svc.submitApplication(t.Context(), ticket(user), body); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.report(t, user, id).GetUser(); got != user {
+			t.Errorf("the application of %s belongs to %s", user, got)
+		}
+	}
+}
+
 // TestPasswordWaitsForTheLeader checks that a replica that does not know a token yet catches up
 // before it answers. InvalidToken would end the holder's retries.
 func TestPasswordWaitsForTheLeader(t *testing.T) {

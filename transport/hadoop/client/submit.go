@@ -54,7 +54,7 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 		return nil, yarnException("The submission context has %d bytes; at most %d are kept. Put large values into local resources.", len(raw), s.cfg.MaxContext)
 	}
 	s.preprocess(ctx, c.Caller, sub)
-	in, err := s.submission(sub, shortName(c.Caller.User))
+	in, err := s.submission(sub, s.userOf(c.Caller))
 	if err != nil {
 		return nil, err
 	}

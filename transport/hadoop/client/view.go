@@ -31,7 +31,7 @@ type queue struct {
 }
 
 func (s *Service) view(st *state.State, c *ipc.Caller) *view {
-	v := &view{s: s, st: st, kinds: st.Versions.Kinds(), user: shortName(c.User), now: s.cfg.Now().UnixMilli()}
+	v := &view{s: s, st: st, kinds: st.Versions.Kinds(), user: s.userOf(c), now: s.cfg.Now().UnixMilli()}
 	v.client = c.User
 	if c.RealUser == "" && c.Principal != "" {
 		v.client = c.Principal
@@ -44,6 +44,16 @@ func (s *Service) view(st *state.State, c *ipc.Caller) *view {
 		v.admin, v.groups = s.cfg.Access.Admin(v.user), s.cfg.Access.Groups(v.user)
 	}
 	return v
+}
+
+// userOf returns the user of a caller. The name of a caller with a ticket is that of its rule
+// (hadoop.security.auth_to_local), which may contain a realm: ann@OTHER is not ann. Other callers only
+// say who they are, and may do so by a principal.
+func (s *Service) userOf(c *ipc.Caller) string {
+	if s.cfg.ShortName != nil || c.Kind == ipc.KindKerberos {
+		return c.User
+	}
+	return shortName(c.User)
 }
 
 // shortName returns the user of a Kerberos principal. A simple name does not change.

@@ -36,7 +36,7 @@ func (s *Service) delegationToken(ctx context.Context, w http.ResponseWriter, r 
 	if text := notByTicket(auth.Of(r)); text != "" {
 		return plainRefusal(w, text)
 	}
-	c.Caller.Kind, c.Caller.RealUser = ipc.KindKerberos, auth.Of(r).Real
+	c.Caller.RealUser = auth.Of(r).Real
 	switch r.Method + " " + r.URL.Path {
 	case http.MethodPost + " " + auth.TokenPath:
 		err = s.getToken(ctx, c, w, r)

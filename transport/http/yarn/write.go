@@ -18,6 +18,7 @@ import (
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
+	"rmd/transport/http/auth"
 	"rmd/transport/http/route"
 	"rmd/yarn"
 )
@@ -71,7 +72,14 @@ func caller(r *http.Request) (*ipc.Call, error) {
 
 func callOf(r *http.Request) *ipc.Call {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr) // zero if it cannot be parsed
-	return &ipc.Call{Caller: &ipc.Caller{User: viewer(r), Kind: ipc.KindSimple, Address: from}}
+	c := &ipc.Caller{User: viewer(r), Kind: ipc.KindSimple, Address: from}
+	switch p := auth.Of(r); {
+	case p.Delegated:
+		c.Kind = ipc.KindToken
+	case p.By == auth.ByKerberos:
+		c.Kind = ipc.KindKerberos
+	}
+	return &ipc.Call{Caller: c}
 }
 
 // callerOrigin returns the scheme and host that the caller used.
