@@ -29,7 +29,7 @@ type Config struct {
 	// it is nil, none is.
 	Revoked func(serial string) bool
 	// Rate and Burst limit the requests per second of a principal, or of an address without one.
-	// Programs on this machine without a role have no limit, nor has POST /v1/inputs.
+	// Programs on this machine without a role have no limit, nor have principals at POST /v1/inputs.
 	Rate, Burst int
 	// OwnToken is a token with the role admin for a workload in this process. The state does not
 	// contain it, and it ends with the process. If it is empty, there is none.

@@ -56,6 +56,14 @@ func TestRateLimit(t *testing.T) {
 		if n := count(Principal{from: "10.0.0.9"}, far, 1000); n != 20 {
 			t.Errorf("an address without a role gets %d", n)
 		}
+		bulk := httptest.NewRequest("POST", inputsPath, nil)
+		bulk.RemoteAddr = "10.0.0.8:1"
+		if n := count(one, bulk, 1000); n != 1000 {
+			t.Errorf("inputs in bulk: %d of 1000", n)
+		}
+		if n := count(Principal{from: "10.0.0.8"}, bulk, 1000); n != 20 {
+			t.Errorf("an address without a role sends %d times inputs in bulk", n)
+		}
 		wide := func(i int) Principal { return Principal{from: fmt.Sprintf("2001:db8::%x", i)} }
 		for i := range 100 {
 			if got := l.take(wide(i), far); (got == nil) != (i < 20) {
