@@ -1,6 +1,7 @@
-// Package clientkeys judges the keys of attempts for the tokens of their clients (S21). Behind
-// Kerberos each attempt has the key of its first registration, at every replica and under every
-// leader, and no two have the same. Without Kerberos there are none.
+// Package clientkeys judges the keys that clients depend on behind Kerberos (S21). Each attempt has the
+// key of its first registration for the tokens of its clients, at every replica and under every leader,
+// and no two have the same. Without Kerberos there are none. Package cookies judges the keys that sign
+// the cookies of web logins.
 package clientkeys
 
 import (
@@ -9,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/jepsen-lite/sim/cookies"
 	"rmd/yarn"
 )
 
@@ -18,11 +20,16 @@ type Keys struct {
 	of       map[uint32]string // by application: the key of its attempt that runs
 	seen     map[string]bool
 	fault    string
+	cookies  *cookies.Cookies // nil without Kerberos
 }
 
 // New returns the keys of an empty log.
 func New(kerberos bool) *Keys {
-	return &Keys{kerberos: kerberos, of: map[uint32]string{}, seen: map[string]bool{}}
+	k := &Keys{kerberos: kerberos, of: map[uint32]string{}, seen: map[string]bool{}}
+	if kerberos {
+		k.cookies = new(cookies.Cookies)
+	}
+	return k
 }
 
 // Entropy returns the random bytes of the call of a client that registers an attempt, or nil without
@@ -42,6 +49,9 @@ func (k *Keys) Follow(events []event.Event) {
 			k.registered(r)
 		}
 	}
+	if k.cookies != nil {
+		k.cookies.Follow(events)
+	}
 }
 
 func (k *Keys) registered(e *event.AttemptRegistered) {
@@ -56,6 +66,9 @@ func (k *Keys) registered(e *event.AttemptRegistered) {
 func (k *Keys) Differ(st *state.State, report func(text string)) {
 	if k.fault != "" {
 		report(k.fault)
+	}
+	if k.cookies != nil {
+		k.cookies.Differ(st, report)
 	}
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if a.AttemptState != state.AttemptRegistered && a.AttemptState != state.AttemptFinishing {
