@@ -21,7 +21,7 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 	if err != nil {
 		final := errors.Is(err, errOwn) || r.cfg.Final(err)
 		r.cfg.Logger.Warn("call for a token failed", "token", t.Number, "kind", t.Kind, "service", t.Service, "phase", t.Phase, "final", final, "error", err)
-		in = &input.TokenCallFailed{Token: t.Number, Final: final, AgainMillis: r.again(t.Failures, waits).Milliseconds(), Why: r.failure(t, err)}
+		in = &input.TokenCallFailed{Token: t.Number, Final: final, AgainMillis: r.again(t.Failures, waits, r.leftOf(t)).Milliseconds(), Why: r.failure(t, err)}
 	}
 	_ = r.cfg.Job.Done(err)
 	r.report(ctx, in)
@@ -141,7 +141,7 @@ func (r *Renewer) fetchFirst(ctx context.Context, st *state.State, h *apptoken.H
 	_ = r.cfg.Job.Done(err)
 	if err != nil {
 		r.cfg.Logger.Warn("no token of the file system", "application", id, "error", err)
-		r.report(ctx, &input.TokenFetchFailed{App: id, AgainMillis: r.again(h.Failures, h.Waits).Milliseconds(), Why: "Failed to get a token of the file system: " + err.Error()})
+		r.report(ctx, &input.TokenFetchFailed{App: id, AgainMillis: r.again(h.Failures, h.Waits, noLimit).Milliseconds(), Why: "Failed to get a token of the file system: " + err.Error()})
 		return
 	}
 	in.App = id

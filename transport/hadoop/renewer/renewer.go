@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -302,17 +303,31 @@ const reportAgain = 100 * time.Millisecond
 const (
 	againFirst = 10 * time.Second
 	againMost  = 10 * time.Minute
+	againLeast = time.Second
 )
 
 // again returns the time before the next call after a number of failures in a row. While an
-// application waits, all tries must fit in the time-out.
-func (r *Renewer) again(failures uint32, waits bool) time.Duration {
+// application waits, all tries must fit in the time-out. Several tries must fit in the time that is
+// left to a token, if it is short.
+func (r *Renewer) again(failures uint32, waits bool, left time.Duration) time.Duration {
 	d := min(againFirst<<min(failures, 10), againMost)
 	if waits {
 		d = r.cfg.Policy.Timeout / 10
 	}
+	d = min(d, max(left/4, againLeast))
 	return d*4/5 + rand.N(d*2/5+1) // so that tokens that failed together are not tried together again
 }
+
+// leftOf returns the time until a token ends, as far as that limits further tries.
+func (r *Renewer) leftOf(t *apptoken.Token) time.Duration {
+	if t.Phase != apptoken.Kept {
+		return noLimit
+	}
+	return time.Duration(t.EndMillis-r.cfg.Now().UnixMilli()) * time.Millisecond
+}
+
+// noLimit is the time that is left to what has no end.
+const noLimit = time.Duration(math.MaxInt64)
 
 // timeout returns the longest time of one call.
 func (r *Renewer) timeout(waits bool) time.Duration {

@@ -233,6 +233,27 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestTriesFitInTheTimeLeft: a token that ends soon is tried more often than the back-off says.
+func TestTriesFitInTheTimeLeft(t *testing.T) {
+	w := newWorld(t, hdfs(1))
+	for _, c := range []struct {
+		left        time.Duration
+		failures    uint32
+		least, most time.Duration
+	}{
+		{time.Hour, 0, 8 * time.Second, 12 * time.Second},
+		{6 * time.Second, 0, 1200 * time.Millisecond, 1800 * time.Millisecond},
+		{6 * time.Second, 9, 1200 * time.Millisecond, 1800 * time.Millisecond},
+		{time.Second, 0, 800 * time.Millisecond, 1200 * time.Millisecond},
+		{time.Hour, 9, 8 * time.Minute, 12 * time.Minute},
+	} {
+		one := apptoken.Token{Phase: apptoken.Kept, EndMillis: w.now.Add(c.left).UnixMilli()}
+		if d := w.r.again(c.failures, false, w.r.leftOf(&one)); d < c.least || d > c.most {
+			t.Errorf("%v before the end, after %d failures: again in %v", c.left, c.failures, d)
+		}
+	}
+}
+
 // TestIdentifierIsNotShown: the text about a token is in diagnostics and in REST.
 func TestIdentifierIsNotShown(t *testing.T) {
 	p := Policy{Identify: identify}
