@@ -123,11 +123,15 @@ func (l *Login) Check() (err error) {
 	return err
 }
 
-// Forget drops the ticket for a service that refuses it, for instance because its key has changed.
+// Forget makes the next Ticket ask for a new one, because the service may have refused the old one,
+// for instance if its key has changed. While the KDC does not answer, the old one is given again.
 func (l *Login) Forget(service string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.tickets, service)
+	if p, ok := l.tickets[service]; ok {
+		p.fresh = time.Time{}
+		l.tickets[service] = p
+	}
 }
 
 func (l *Login) ticket(service string) pass {

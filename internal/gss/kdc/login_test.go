@@ -57,6 +57,10 @@ func TestLogin(t *testing.T) {
 		t.Errorf("a ticket for a service that the KDC does not know: %v", err)
 	}
 
+	l.Forget(service)
+	if other, err := l.Ticket(ctx, service); err != nil || same(first, other) {
+		t.Errorf("a ticket that was forgotten is used again: %v", err)
+	}
 	l.Age(service, 0.81)
 	renewed, err := l.Ticket(ctx, service)
 	if err != nil || same(first, renewed) {
@@ -73,6 +77,10 @@ func TestLogin(t *testing.T) {
 	gone := strings.NewReplacer("kdc = 127.0.0.1", "kdc = 127.0.0.2").Replace(string(conf))
 	if err := os.WriteFile(k.Path("krb5.conf"), []byte(gone), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	l.Forget(service)
+	if kept, err := l.Ticket(ctx, service); err != nil || !same(renewed, kept) {
+		t.Errorf("without a KDC a ticket that was forgotten is not used: %v", err)
 	}
 	l.Age(service, 0.9)
 	if kept, err := l.Ticket(ctx, service); err != nil || !same(renewed, kept) {

@@ -49,7 +49,7 @@ type Login interface {
 	Realm(host string) (string, error)
 	// Ticket returns a ticket for a service, name/host.
 	Ticket(ctx context.Context, service string) (gss.Ticket, error)
-	// Forget drops the ticket for a service that has refused it.
+	// Forget makes Ticket ask for a new ticket for a service, which has refused the old one.
 	Forget(service string)
 }
 
