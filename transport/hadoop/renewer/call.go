@@ -18,6 +18,12 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 	if ctx.Err() != nil {
 		return // another leader makes the call again
 	}
+	if t.Phase == apptoken.Lost && err != nil {
+		r.cfg.Logger.Warn("lost token is not replaced", "token", t.Number, "service", t.Service, "error", err)
+		r.putOff(t)
+		_ = r.cfg.Job.Done(err)
+		return
+	}
 	if err != nil {
 		final := errors.Is(err, errOwn) || r.cfg.Final(err)
 		r.cfg.Logger.Warn("call for a token failed", "token", t.Number, "kind", t.Kind, "service", t.Service, "phase", t.Phase, "final", final, "error", err)
@@ -25,6 +31,14 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 	}
 	_ = r.cfg.Job.Done(err)
 	r.report(ctx, in)
+}
+
+// putOff remembers that a lost token could not be replaced.
+func (r *Renewer) putOff(t *apptoken.Token) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failures := r.lost[t.Number].failures
+	r.lost[t.Number] = setback{failures + 1, r.cfg.Now().Add(r.again(failures, false, noLimit))}
 }
 
 // call makes the call within its time and returns the report of its success.
@@ -40,7 +54,7 @@ func (r *Renewer) call(ctx context.Context, st *state.State, t *apptoken.Token, 
 			in.Token = t.Number
 			return in, nil
 		}
-		if !t.Renewable() {
+		if t.Phase == apptoken.Lost || !t.Renewable() {
 			return nil, err
 		}
 		r.cfg.Logger.Warn("token is not replaced, so it is renewed once more", "token", t.Number, "error", err)

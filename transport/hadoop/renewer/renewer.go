@@ -81,7 +81,14 @@ type Renewer struct {
 	mu    sync.Mutex
 	calls map[key]struct{}     // in progress
 	next  map[string]time.Time // when the next call to a service may begin
+	lost  map[uint32]setback   // lost tokens whose replacement has failed in this term, by number
 	wg    sync.WaitGroup
+}
+
+// setback says when to try again, after a number of failures in a row.
+type setback struct {
+	failures uint32
+	again    time.Time
 }
 
 // key identifies a call: that for a token, or that for the first token of an application.
@@ -92,7 +99,7 @@ func New(cfg Config) (*Renewer, error) {
 	if cfg.Logger == nil || cfg.Submitter == nil || cfg.Reader == nil || cfg.Services == nil || cfg.Final == nil {
 		return nil, errors.New("renewer: logger, submitter, reader, services and final are required")
 	}
-	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{}}, nil
+	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{}, lost: map[uint32]setback{}}, nil
 }
 
 // Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed.
@@ -137,6 +144,9 @@ func (r *Renewer) start(ctx context.Context) (stop func()) {
 // returns, all its goroutines have ended.
 func (r *Renewer) Lead(ctx context.Context) {
 	defer r.wg.Wait()
+	r.mu.Lock()
+	clear(r.lost)
+	r.mu.Unlock()
 	for ctx.Err() == nil {
 		if err := r.follow(ctx); ctx.Err() == nil {
 			_ = r.cfg.Job.Done(err)
@@ -222,8 +232,8 @@ func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
 // time when the first of the others is.
 func (r *Renewer) due(st *state.State, now time.Time, next *time.Time) (due []*apptoken.Token) {
 	for t := range st.AppTokens.Tokens() {
-		switch at := time.UnixMilli(t.NextMillis); {
-		case !r.callable(t, now):
+		switch at := r.at(t); {
+		case !r.callable(t, now) || t.Phase == apptoken.Lost && !needed(st, t):
 		case at.After(now):
 			*next = earlier(*next, at)
 		default:
@@ -236,21 +246,43 @@ func (r *Renewer) due(st *state.State, now time.Time, next *time.Time) (due []*a
 	return due
 }
 
-// callable reports whether a call for a token can be of use. No token is renewed after its end.
+// at returns when to make the next call for a token. The state has no time for a lost one, which only
+// a leader with proxy privileges has a use for.
+func (r *Renewer) at(t *apptoken.Token) time.Time {
+	if t.Phase == apptoken.Lost {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.lost[t.Number].again
+	}
+	return time.UnixMilli(t.NextMillis)
+}
+
+// needed reports whether an application of a token runs.
+func needed(st *state.State, t *apptoken.Token) bool {
+	return slices.ContainsFunc(t.Apps, func(app uint32) bool { return st.AppTokens.Holder(app).LeaveMillis == 0 })
+}
+
+// callable reports whether a call for a token can be of use. No token is renewed after its end, but it
+// may be replaced.
 func (r *Renewer) callable(t *apptoken.Token, now time.Time) bool {
 	switch t.Phase {
 	case apptoken.New, apptoken.Ending:
 		return true
 	case apptoken.Kept:
 		return now.UnixMilli() < t.EndMillis && (t.Renewable() || r.replaceable(t))
+	case apptoken.Lost:
+		return r.replaceable(t)
 	}
 	return false
 }
 
-// replaceable reports whether a token is so near to its latest end that it is replaced.
+// replaceable reports whether a token is replaced: it is lost, or near to its latest end.
 func (r *Renewer) replaceable(t *apptoken.Token) bool {
 	p := &r.cfg.Policy
-	return p.Replace && t.Kind == apptoken.KindHDFS && t.Phase == apptoken.Kept && t.MaxMillis > 0 && t.MaxMillis-t.EndMillis < p.Remaining.Milliseconds()
+	if !p.Replace || t.Kind != apptoken.KindHDFS || t.MaxMillis == 0 {
+		return false
+	}
+	return t.Phase == apptoken.Lost || t.Phase == apptoken.Kept && t.MaxMillis-t.EndMillis < p.Remaining.Milliseconds()
 }
 
 // begin begins a call unless it is in progress, or there are too many calls, or too many of a

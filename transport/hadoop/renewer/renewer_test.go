@@ -301,6 +301,40 @@ func TestReplacesBeforeTheLatestEnd(t *testing.T) {
 	}
 }
 
+// TestReplacesALostToken: with proxy privileges, an application whose token has ended gets a new one as
+// soon as the file system gives one.
+func TestReplacesALostToken(t *testing.T) {
+	w := newWorld(t, hdfs(1))
+	w.r.cfg.Policy.Replace = true
+	w.apply(&event.TokenCallFailed{Token: 1, Final: true, Why: "it has reached its end"})
+	w.lead(func() bool { return w.r.setback(1).failures == 1 })
+	if again := w.r.setback(1).again.Sub(w.now); again < 8*time.Second || again > 12*time.Second {
+		t.Errorf("again in %v", again)
+	}
+	w.fetched = []token.Token{{Alias: "nn", Kind: apptoken.KindHDFS, Service: "nn1", Identifier: []byte("new"), Password: []byte("secret")}}
+	w.lead(func() bool { return w.st.AppTokens.Sequence() == 1 && w.phases() == "kept " })
+}
+
+// TestLostTokenOfAnEndedApplication is not replaced.
+func TestLostTokenOfAnEndedApplication(t *testing.T) {
+	w := newWorld(t, hdfs(1))
+	w.apply(&event.TokenCallFailed{Token: 1, Final: true})
+	one := w.st.AppTokens.Token(1)
+	if !needed(w.st, one) {
+		t.Error("the token of a running application is not needed")
+	}
+	w.st.AppTokens.Ended(1, w.now.UnixMilli())
+	if needed(w.st, one) {
+		t.Error("the token of an ended application is needed")
+	}
+}
+
+func (r *Renewer) setback(token uint32) setback {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost[token]
+}
+
 func TestNoCallThatIsOfNoUse(t *testing.T) {
 	w := newWorld(t, hdfs(1))
 	for _, c := range []struct {
