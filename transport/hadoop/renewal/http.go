@@ -94,6 +94,7 @@ type unlimited struct{}
 
 func (unlimited) renew(context.Context, token.Token) (time.Time, error) { return time.Time{}, nil }
 func (unlimited) cancel(context.Context, token.Token) error             { return nil }
+func (unlimited) prepare(context.Context) error                         { return nil }
 
 func (w *web) renew(ctx context.Context, t token.Token) (time.Time, error) {
 	var end time.Time
@@ -121,6 +122,24 @@ func (w *web) cancel(ctx context.Context, t token.Token) error {
 	})
 }
 
+// prepare gets the tickets for all servers.
+func (w *web) prepare(ctx context.Context) error {
+	var errs []error
+	for _, at := range w.servers {
+		u, err := url.Parse(at)
+		if err == nil {
+			_, err = w.s.cfg.Login.Ticket(ctx, w.principal(ctx, u))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// principal returns the service at an address, name/host.
+func (w *web) principal(ctx context.Context, at *url.URL) string {
+	return "HTTP/" + w.s.nameOf(ctx, at.Hostname())
+}
+
 // put makes one request. No error contains the token, although it is a part of the address.
 func (w *web) put(ctx context.Context, at, op string, t token.Token) ([]byte, error) {
 	text := t.URLString()
@@ -137,7 +156,7 @@ func (w *web) request(ctx context.Context, at, op, text string) ([]byte, error) 
 	if err != nil {
 		return nil, errors.New("it is no address of HTTP")
 	}
-	spn := "HTTP/" + w.s.nameOf(ctx, req.URL.Hostname())
+	spn := w.principal(ctx, req.URL)
 	ticket, err := w.s.cfg.Login.Ticket(ctx, spn)
 	if err != nil {
 		return nil, err

@@ -80,25 +80,10 @@ func (r *rpc) call(ctx context.Context, user, method string, request, reply gpro
 // one calls one server. Where an application says who the server is, the connection is not shared
 // with others.
 func (r *rpc) one(ctx context.Context, server, user, method string, request, reply gproto.Message) error {
-	host, _, err := net.SplitHostPort(server)
-	if err != nil {
-		return fmt.Errorf("it is no address host:port: %w", err)
-	}
 	var asked atomic.Pointer[string]
-	to := ipc.Target{Address: server, Protocol: r.protocol, User: r.s.cfg.Login.Principal()}
-	if user != "" {
-		to.User, to.RealUser = user, to.User
-	}
-	to.Ticket = func(service, name string) (gss.Ticket, error) {
-		// not ctx: other calls may wait for the same connection
-		ctx, cancel := context.WithTimeout(context.Background(), ticketTimeout)
-		defer cancel()
-		if err := r.check(ctx, service, name, host); err != nil {
-			return gss.Ticket{}, err
-		}
-		spn := service + "/" + name
-		asked.Store(&spn)
-		return r.s.cfg.Login.Ticket(ctx, spn)
+	to, err := r.target(server, user, &asked)
+	if err != nil {
+		return err
 	}
 	if r.conf.app == nil {
 		err = r.s.ipc.Call(ctx, to, method, request, reply)
@@ -112,6 +97,49 @@ func (r *rpc) one(ctx context.Context, server, user, method string, request, rep
 		r.s.cfg.Login.Forget(*spn) // the key of the service may have changed
 	}
 	return err
+}
+
+// prepare gets the tickets for all servers. A server says for whom it wants one.
+func (r *rpc) prepare(ctx context.Context) error {
+	var errs []error
+	for i, server := range r.servers {
+		one, cancel := share(ctx, len(r.servers)-i)
+		to, err := r.target(server, "", new(atomic.Pointer[string]))
+		if err == nil {
+			var conn *ipc.ClientConn
+			if conn, err = r.s.ipc.Connect(one, to); err == nil {
+				_ = conn.Close() // the ticket is there
+			}
+		}
+		cancel()
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// target says how to connect to a server, for a user if there is one. It stores the service whose
+// ticket it has got in asked.
+func (r *rpc) target(server, user string, asked *atomic.Pointer[string]) (ipc.Target, error) {
+	host, _, err := net.SplitHostPort(server)
+	if err != nil {
+		return ipc.Target{}, fmt.Errorf("it is no address host:port: %w", err)
+	}
+	to := ipc.Target{Address: server, Protocol: r.protocol, User: r.s.cfg.Login.Principal()}
+	if user != "" {
+		to.User, to.RealUser = user, to.User
+	}
+	to.Ticket = func(service, name string) (gss.Ticket, error) {
+		// not that of the call: other calls may wait for the same connection
+		ctx, cancel := context.WithTimeout(context.Background(), ticketTimeout)
+		defer cancel()
+		if err := r.check(ctx, service, name, host); err != nil {
+			return gss.Ticket{}, err
+		}
+		spn := service + "/" + name
+		asked.Store(&spn)
+		return r.s.cfg.Login.Ticket(ctx, spn)
+	}
+	return to, nil
 }
 
 // check returns an error if a server says that it is another one than the configuration says. host

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,32 @@ func TestStandbyFirst(t *testing.T) {
 	if _, err := gone.Renew(ctx, hdfs("ha-hdfs:ns"), nil); err != nil {
 		t.Errorf("with one NameNode gone: %v", err)
 	}
+}
+
+// TestPrepare gets the tickets for all servers of a token, and calls none.
+func TestPrepare(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.nameNode(), w.nameNode()
+	a.set(errStandby)
+	s := w.services(ha(a.addr(), b.addr()))
+	ctx := context.Background()
+	if err := s.Prepare(ctx, hdfs("ha-hdfs:ns"), nil); err != nil {
+		t.Fatal(err)
+	}
+	web := hdfs(a.addr())
+	web.Kind = kindWebHDFS
+	w.key("HTTP/localhost")
+	if err := s.Prepare(ctx, web, nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"nn/localhost", "nn/localhost", "HTTP/localhost"}; !slices.Equal(w.asked, want) || a.take()+b.take() != "" {
+		t.Errorf("tickets for %v, want %v", w.asked, want)
+	}
+	clean(t, w.services(ha(closed(t), b.addr())).Prepare(ctx, hdfs("ha-hdfs:ns"), nil), "connection refused")
+	if len(w.asked) != 4 {
+		t.Errorf("one NameNode is gone, and no ticket for the other is got: %v", w.asked)
+	}
+	clean(t, s.Prepare(ctx, hdfs("nowhere"), nil), "no address")
 }
 
 // TestFinal tells the two final answers from all others.

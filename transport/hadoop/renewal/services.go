@@ -139,6 +139,20 @@ func (s *Services) Cancel(ctx context.Context, t token.Token, tokensConf []byte)
 	return nil
 }
 
+// Prepare gets the tickets with which a token is renewed, so that the KDC need not answer then.
+func (s *Services) Prepare(ctx context.Context, t token.Token, tokensConf []byte) error {
+	ctx, cancel := limit(ctx)
+	defer cancel()
+	service, err := s.serviceOf(t, tokensConf)
+	if err == nil {
+		err = service.prepare(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("tickets for %s of %q: %w", t.Kind, t.Service, err)
+	}
+	return nil
+}
+
 // Fetch gets a new token of the default file system for a user, as whose proxy this replica acts.
 // The token has the alias that Hadoop gives it in credentials.
 func (s *Services) Fetch(ctx context.Context, user string) ([]token.Token, error) {
@@ -155,6 +169,7 @@ func (s *Services) Fetch(ctx context.Context, user string) ([]token.Token, error
 type service interface {
 	renew(ctx context.Context, t token.Token) (time.Time, error)
 	cancel(ctx context.Context, t token.Token) error
+	prepare(ctx context.Context) error
 }
 
 // serviceOf finds the service of a token.

@@ -35,6 +35,7 @@ type world struct {
 	mu        sync.Mutex
 	keys      map[string]gsstest.Key // by service, name/host
 	forgotten []string
+	asked     []string // for tickets
 }
 
 func newWorld(t testing.TB) *world { return &world{t: t, keys: map[string]gsstest.Key{}} }
@@ -54,6 +55,7 @@ func (w *world) Realm(string) (string, error) { return "TEST", nil }
 
 func (w *world) Ticket(_ context.Context, service string) (gss.Ticket, error) {
 	w.mu.Lock()
+	w.asked = append(w.asked, service)
 	k, ok := w.keys[service]
 	w.mu.Unlock()
 	if !ok {

@@ -124,6 +124,9 @@ func (n *nameNode) Cancel(ctx context.Context, t token.Token, _ []byte) error {
 	return nil
 }
 
+// Prepare implements Services.
+func (*nameNode) Prepare(context.Context, token.Token, []byte) error { return nil }
+
 // Fetch implements Services.
 func (n *nameNode) Fetch(ctx context.Context, user string) ([]token.Token, error) {
 	if err := n.call(ctx); err != nil {

@@ -29,6 +29,8 @@ type Services interface {
 	Cancel(ctx context.Context, t token.Token, conf []byte) error
 	// Fetch gets new tokens of the default file system for a user.
 	Fetch(ctx context.Context, user string) ([]token.Token, error)
+	// Prepare does what a later call for a token needs besides its service.
+	Prepare(ctx context.Context, t token.Token, conf []byte) error
 }
 
 // Reader reads the committed state of this replica.
@@ -102,8 +104,14 @@ func New(cfg Config) (*Renewer, error) {
 	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{}, lost: map[uint32]setback{}}, nil
 }
 
-// Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed.
+// Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed. It
+// always keeps what it needs to lead.
 func (r *Renewer) Run(ctx context.Context, changes <-chan leadership.Leadership) {
+	ctx, cancel := context.WithCancel(ctx)
+	var preparing sync.WaitGroup
+	defer preparing.Wait()
+	defer cancel()
+	preparing.Go(func() { r.stayPrepared(ctx) })
 	var now leadership.Leadership
 	stop := func() {}
 	defer func() { stop() }()

@@ -40,12 +40,14 @@ type world struct {
 	fault   error
 	fetched []token.Token
 	inputs  []input.Input
-	changed chan struct{} // has an element after a change
-	hold    chan struct{} // if it is not nil, calls wait for it
+	// prepared has the preparations by service.
+	prepared map[string]int
+	changed  chan struct{} // has an element after a change
+	hold     chan struct{} // if it is not nil, calls wait for it
 }
 
 func newWorld(t *testing.T, tokens ...event.AppToken) *world {
-	w := &world{T: t, st: state.New(), now: time.UnixMilli(1_000_000), busy: map[string]int{}, renewed: map[string]int{}, changed: make(chan struct{}, 1)}
+	w := &world{T: t, st: state.New(), now: time.UnixMilli(1_000_000), busy: map[string]int{}, renewed: map[string]int{}, prepared: map[string]int{}, changed: make(chan struct{}, 1)}
 	for _, e := range []event.Event{
 		&event.TimeAdvanced{NowMillis: w.now.UnixMilli()},
 		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: event.Level},
@@ -151,6 +153,13 @@ func (w *world) Renew(ctx context.Context, t token.Token, _ []byte) (time.Time, 
 }
 
 func (w *world) Cancel(context.Context, token.Token, []byte) error { return nil }
+
+func (w *world) Prepare(_ context.Context, t token.Token, _ []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.prepared[t.Service]++
+	return w.fault
+}
 
 func (w *world) Fetch(_ context.Context, user string) ([]token.Token, error) {
 	w.mu.Lock()
