@@ -48,6 +48,7 @@ type Options struct {
 	// Environment has additional variables of the environment of every process, NAME=VALUE.
 	Environment []string
 	HDFS        bool      // the file system is an HDFS, not this machine's
+	NameNodes   int       // 1
 	Kerberos    *Kerberos // not behind Kerberos
 	// OwnQueues uses only the queues of Extra, without those of the harness.
 	OwnQueues bool
@@ -72,6 +73,7 @@ func (o Options) filled() Options {
 	set(&o.Nodes, 2)
 	set(&o.NodeMB, 4096)
 	set(&o.NodeVcores, 4)
+	set(&o.NameNodes, 1)
 	return o
 }
 
@@ -79,12 +81,12 @@ func (o Options) filled() Options {
 type Cluster struct {
 	Options
 	Install
-	Dir      string // contains all files of the cluster
-	Managers []*Manager
-	Nodes    []*Node
-	History  *History
+	Dir        string // contains all files of the cluster
+	Managers   []*Manager
+	Nodes      []*Node
+	History    *History
+	FileSystem *HDFS // nil without HDFS
 
-	hdfs  *hdfs
 	t     testing.TB
 	ports *portblock.Block
 	names map[int]string // names of ports for Normal
@@ -105,8 +107,8 @@ func DefaultKind() Kind {
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	c := New(t, o)
-	if c.hdfs != nil {
-		c.hdfs.start()
+	if c.FileSystem != nil {
+		c.FileSystem.start()
 	}
 	c.StartManagers()
 	for _, n := range c.Nodes {
@@ -150,7 +152,7 @@ func New(t testing.TB, o Options) *Cluster {
 		c.History = newHistory(c)
 	}
 	if c.Options.HDFS {
-		c.hdfs = newHDFS(c)
+		c.FileSystem = newHDFS(c)
 	}
 	if c.Kerberos != nil {
 		c.secure()
@@ -188,9 +190,11 @@ func (c *Cluster) end() {
 	if c.zoo != nil {
 		c.zoo.Kill()
 	}
-	if c.hdfs != nil {
-		c.hdfs.data.Kill()
-		c.hdfs.name.Kill()
+	if c.FileSystem != nil {
+		c.FileSystem.data.Kill()
+		for _, n := range c.FileSystem.names {
+			n.Kill()
+		}
 	}
 	sweep(c.Dir)
 	if c.t.Failed() {

@@ -65,7 +65,7 @@ func (c *Cluster) render() {
 	if c.History != nil {
 		c.write("history", "", nil)
 	}
-	if c.hdfs != nil {
+	if c.FileSystem != nil {
 		c.write("hdfs", "", nil)
 	}
 	const layout = "layout=org.apache.log4j.PatternLayout\nlog4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n\n"
@@ -92,8 +92,8 @@ func (c *Cluster) write(name, rm string, n *Node) {
 	files := map[string]*settings{
 		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n), "capacity-scheduler": c.capacityScheduler(),
 	}
-	if c.hdfs != nil {
-		files["hdfs-site"] = c.hdfs.site()
+	if c.FileSystem != nil {
+		files["hdfs-site"] = c.FileSystem.site()
 	}
 	for file, s := range files {
 		if c.Extra != "" {
@@ -111,8 +111,8 @@ func (c *Cluster) write(name, rm string, n *Node) {
 func (c *Cluster) coreSite(name string) *settings {
 	s := &settings{}
 	s.set("fs.defaultFS", "file:///")
-	if c.hdfs != nil {
-		s.set("fs.defaultFS", c.hdfs.uri())
+	if c.FileSystem != nil {
+		s.set("fs.defaultFS", c.FileSystem.uri())
 	}
 	s.set("hadoop.tmp.dir", c.path("tmp", name))
 	s.set("hadoop.security.authentication", "simple")

@@ -100,14 +100,14 @@ func (c *Cluster) WordCount(texts ...string) (Result, string) {
 	}
 	out := c.path("tmp", "counted")
 	from, to := "file://"+in, "file://"+out
-	if c.hdfs != nil {
+	if c.FileSystem != nil {
 		from, to = c.staging("words"), c.staging("counted")
 		if r := c.FS("-put", in, from); r.Code != 0 {
 			return r, ""
 		}
 	}
 	r := c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "wordcount", "-Dmapreduce.job.reduces=2", from, to).Wait()
-	if c.hdfs != nil {
+	if c.FileSystem != nil {
 		return r, c.FS("-cat", to+"/part-r-*").Out
 	}
 	parts, err := filepath.Glob(filepath.Join(out, "part-r-*"))

@@ -30,7 +30,9 @@ type Kerberos struct {
 	Users KDC
 	// TokenLife is how long a token of the NameNode is valid unless it is renewed. 0 is a day.
 	TokenLife time.Duration
-	keytabs   map[string]string
+	// TokenMax is the longest life of a token of the NameNode, with all renewals. 0 is a week.
+	TokenMax time.Duration
+	keytabs  map[string]string
 }
 
 // KerberosUser is the principal of clients.
@@ -78,6 +80,9 @@ func (c *Cluster) kerberosCore(s *settings) {
 	s.set("hadoop.security.authentication", "kerberos")
 	s.set("hadoop.security.authorization", "true")
 	s.set("hadoop.rpc.protection", c.Kerberos.Protection)
+	for _, which := range []string{"hosts", "groups"} { // the ResourceManager gets tokens of HDFS for users
+		s.set("hadoop.proxyuser.rm."+which, "*")
+	}
 	me, err := user.Current()
 	if err != nil {
 		c.t.Fatal(err)
