@@ -26,7 +26,11 @@ type NameNode struct {
 	c        *Cluster
 }
 
-const nameNode = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+// The main classes of NameNodes and of the commands for file systems.
+const (
+	nameNode = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+	fsShell  = "org.apache.hadoop.fs.FsShell"
+)
 
 func newHDFS(c *Cluster) *HDFS {
 	h := &HDFS{c: c}
@@ -174,7 +178,7 @@ func (h *HDFS) PutFiles(folder string, count int) string {
 	for i := range count {
 		c.file(fmt.Sprintf("file %d\n", i), "tmp", folder, strconv.Itoa(i))
 	}
-	if r := c.FS("-put", from, "/"); r.Code != 0 {
+	if r := c.client(false, "128m", jobTime, fsShell, "-put", from, "/").Wait(); r.Code != 0 {
 		c.t.Fatalf("put %s: %s", from, r.Last())
 	}
 	return h.uri() + "/" + folder
@@ -183,7 +187,7 @@ func (h *HDFS) PutFiles(folder string, count int) string {
 // FS runs one command of Hadoop's file systems, such as "-ls", "/".
 func (c *Cluster) FS(words ...string) Result {
 	c.t.Helper()
-	return c.client(false, "128m", toolTime, "org.apache.hadoop.fs.FsShell", words...).Wait()
+	return c.client(false, "128m", toolTime, fsShell, words...).Wait()
 }
 
 // staging returns the address of a folder on the cluster's file system.
