@@ -2,6 +2,7 @@ package renewer
 
 import (
 	"context"
+	"hash/maphash"
 	"time"
 
 	"rmd/fsm/apptoken"
@@ -16,29 +17,46 @@ const (
 	prepareAgain = time.Minute
 )
 
+// destination is a service as a token names it. Its address may be in the configuration that came with
+// an application, of which this is a hash.
+type destination struct {
+	kind, service string
+	conf          uint64
+}
+
+var confSeed = maphash.MakeSeed()
+
+func destinationOf(t *apptoken.Token) destination {
+	return destination{t.Kind, t.Service, maphash.Bytes(confSeed, t.Conf)}
+}
+
 // stayPrepared gets the tickets for the services of all tokens until ctx ends. A replica that becomes
 // the leader while the KDC is down can then renew them at once.
 func (r *Renewer) stayPrepared(ctx context.Context) {
-	due := map[string]time.Time{}
+	due := map[destination]time.Time{}
 	for ctx.Err() == nil {
 		due = r.prepare(ctx, due)
 		wait(ctx, prepareEvery)
 	}
 }
 
-// prepare prepares each service of a token for which that is due. It takes and returns when it is, by
-// service.
-func (r *Renewer) prepare(ctx context.Context, due map[string]time.Time) map[string]time.Time {
-	next := map[string]time.Time{}
+// prepare prepares each service of a token for which that is due. It takes and returns when it is. It
+// does not hold the state meanwhile, because services may not answer.
+func (r *Renewer) prepare(ctx context.Context, due map[destination]time.Time) map[destination]time.Time {
+	next := map[destination]time.Time{}
+	var now []*apptoken.Token
 	for t := range r.cfg.Reader.Fork().AppTokens.Tokens() {
-		service := t.Kind + " " + t.Service + " " + string(t.Conf)
-		if _, seen := next[service]; seen || t.Kind == apptoken.KindRM {
+		to := destinationOf(t)
+		if _, seen := next[to]; seen || t.Kind == apptoken.KindRM {
 			continue
 		}
-		next[service] = due[service]
-		if now := r.cfg.Now(); !now.Before(due[service]) {
-			next[service] = now.Add(r.prepareService(ctx, t))
+		next[to] = due[to]
+		if !r.cfg.Now().Before(due[to]) {
+			now = append(now, t)
 		}
+	}
+	for _, t := range now {
+		next[destinationOf(t)] = r.cfg.Now().Add(r.prepareService(ctx, t))
 	}
 	return next
 }

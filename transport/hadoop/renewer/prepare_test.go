@@ -15,7 +15,7 @@ import (
 func TestPreparesEachServiceOnce(t *testing.T) {
 	own := event.AppToken{Kind: apptoken.KindRM, Service: "own"}
 	w := newWorld(t, hdfs(1), hdfs(2), hdfs(3), own)
-	due := map[string]time.Time{}
+	due := map[destination]time.Time{}
 	for _, step := range []struct {
 		after time.Duration
 		fault error
