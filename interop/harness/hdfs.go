@@ -121,6 +121,9 @@ func (h *HDFS) addresses(s *settings) {
 	s.set("dfs.namenode.shared.edits.dir", "file://"+h.c.path("tmp", "edits"))
 	s.set("dfs.ha.fencing.methods", "shell(/bin/true)")
 	s.set("dfs.ha.tail-edits.period", "1s")
+	// The standby would ask the active one to roll its edits. If the KDC is down then, it loses its own
+	// ticket, and tells clients about that instead of sending them to the active one.
+	s.setInt("dfs.ha.log-roll.period", -1)
 }
 
 // start formats and starts the file system and waits until it has a DataNode.
