@@ -50,7 +50,7 @@ func TestManyQueues(t *testing.T) {
 	}
 	opt := settings.Plain()
 	opt.SnapshotAfter, opt.Trailing, opt.Users, opt.Managed = 200, 0, true, true
-	opt.Queues = []settings.Queue{{"a", "50"}, {"b", "50"}}
+	opt.Queues = []settings.Queue{{Name: "a", Capacity: "50"}, {Name: "b", Capacity: "50"}}
 	tellStory(t, opt, func(s *story) {
 		q := &manyQueues{story: s, load: load.New(s.world, s.check, s.opt, 1)}
 		q.load.Begin(load.Size{Nodes: 2})

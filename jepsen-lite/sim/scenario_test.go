@@ -255,7 +255,7 @@ func TestScenario74RestoreWithReservations(t *testing.T) {
 	for i, disturbed := range []bool{false, true} {
 		opt := settings.Plain()
 		opt.Trailing = 0
-		opt.Queues = []settings.Queue{{"a", "60"}, {"b", "40"}}
+		opt.Queues = []settings.Queue{{Name: "a", Capacity: "60"}, {Name: "b", Capacity: "40"}}
 		tellStory(t, opt, func(s *story) { runs[i] = s.seventyFour(disturbed) })
 	}
 	if len(runs[0]) < 8 {

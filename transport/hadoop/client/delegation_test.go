@@ -138,7 +138,7 @@ func TestDelegationTokenNeedsTicket(t *testing.T) {
 // TestNamesWithRealm checks that a user whose name contains a realm, as the rules of the mechanism mit
 // allow, is another one than the user without it.
 func TestNamesWithRealm(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.svc.cfg.ShortName = func(p string) (string, error) { return strings.TrimSuffix(p, "@EXAMPLE"), nil }
 	ticket := func(user string) *ipc.Call {
 		c := as(user)
