@@ -55,7 +55,7 @@ func (p *scripted) decide(req input.Request) (input.Reply, []event.Event) {
 	case "kill":
 		return &input.NodeHeartbeatReply{Kill: make([]yarn.ContainerID, 1)}, []event.Event{&event.AskCountersUpdated{}}
 	case "refuse":
-		return input.Refuse(req.Input, &input.Fault{Reason: input.NotRegistered}), nil
+		return input.Refuse(req.Input, &input.Refusal{Reason: input.NotRegistered}), nil
 	case "panic":
 		panic("planner")
 	}

@@ -116,7 +116,7 @@ func (r *Replica) checkFirst(queues []capacity.Property) error {
 // refuses.
 func unreadable(err error) *api.Error {
 	e := problem.New(string(input.InvalidQueues), "the first configuration of the cluster is refused: "+err.Error(), "correct the queue configuration; the cluster has no other problem")
-	var fault *input.Fault
+	var fault *input.Refusal
 	if errors.As(err, &fault) {
 		e.Message, e.Details = "the first configuration of the cluster is refused: "+fault.What, fault.Details
 	}

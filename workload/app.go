@@ -209,8 +209,8 @@ func (a *app) submit() {
 		case err != nil:
 			a.answered()
 			return
-		case r.Fault != nil:
-			a.reject(fmt.Errorf("submission of %s: %w", a.job.Name, r.Fault))
+		case r.Refusal != nil:
+			a.reject(fmt.Errorf("submission of %s: %w", a.job.Name, r.Refusal))
 			return
 		}
 		a.w.counts.submitted++
@@ -280,14 +280,14 @@ func (a *app) register() {
 			a.answered()
 			return
 		}
-		if err == nil && (r.Fault == nil || r.Fault.Reason == input.AlreadyDone) {
+		if err == nil && (r.Refusal == nil || r.Refusal.Reason == input.AlreadyDone) {
 			a.phase, a.response, a.probes, a.queue = phaseRunning, 0, 0, r.Queue
 			a.w.counts.registered++
 			a.w.pace.happened(false)
 			a.reopen()
 			a.open()
 			a.again = true
-		} else if err == nil && attemptEnded(r.Fault) {
+		} else if err == nil && attemptEnded(r.Refusal) {
 			a.notCurrent()
 		}
 		a.answered()
@@ -320,13 +320,13 @@ func (a *app) finish() {
 	call(a.w, in, func(r *input.Done, err error) {
 		a.calls = false
 		switch {
-		case err == nil && r.Fault == nil:
+		case err == nil && r.Refusal == nil:
 			// The node may have ended the AM's container before this answer arrived.
 			a.end(in.Final == yarn.FinalSucceeded)
 		case life != a.life || a.phase != phaseFinishing || err != nil:
 			a.answered()
-		case r.Fault != nil && !attemptEnded(r.Fault):
-			a.w.refused(fmt.Errorf("finish of %s: %w", a.attempt, r.Fault))
+		case r.Refusal != nil && !attemptEnded(r.Refusal):
+			a.w.refused(fmt.Errorf("finish of %s: %w", a.attempt, r.Refusal))
 			fallthrough
 		default:
 			a.end(a.final == yarn.FinalSucceeded)
@@ -335,7 +335,7 @@ func (a *app) finish() {
 }
 
 // attemptEnded reports whether a refusal means that the attempt has ended in the cluster.
-func attemptEnded(f *input.Fault) bool {
+func attemptEnded(f *input.Refusal) bool {
 	switch f.Reason {
 	case input.NoSuchApplication, input.NoSuchAttempt, input.AlreadyEnded:
 		return true
@@ -371,7 +371,7 @@ func (a *app) probe() {
 	call(a.w, &input.MoveApplication{ID: a.id, Queue: a.queue}, func(r *input.Done, err error) {
 		a.calls = false
 		if life == a.life && (a.phase == phaseLost || a.phase == phaseRegistering) && err == nil {
-			if f := r.Fault; f != nil && (f.Reason == input.NoSuchApplication || f.Reason == input.AlreadyEnded) {
+			if f := r.Refusal; f != nil && (f.Reason == input.NoSuchApplication || f.Reason == input.AlreadyEnded) {
 				a.end(false)
 			}
 			a.probes++

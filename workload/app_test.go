@@ -165,7 +165,7 @@ func TestRefusedAsksFailTheApplication(t *testing.T) {
 	cfg := simConfig(f, 1, mixedJobs(1))
 	cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
 		if a, ok := in.(*input.Allocate); ok && len(a.Asks) > 0 {
-			return input.Refuse(in, input.Faultf(input.NeverFits, "ask less", "too large")), nil
+			return input.Refuse(in, input.Refusef(input.NeverFits, "ask less", "too large")), nil
 		}
 		return f.Do(ctx, in)
 	})

@@ -138,28 +138,28 @@ func (f *fakeRM) answer(in input.Input) input.Reply {
 		return &input.Done{}
 	case *input.MoveApplication:
 		if a := f.apps[in.ID]; a.ended || a.in.Queue != in.Queue {
-			return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "%s", in.ID))
+			return input.Refuse(in, input.Refusef(input.AlreadyEnded, "", "%s", in.ID))
 		}
 		return &input.Done{}
 	case *input.UnregisterNode:
 		f.inputs = append(f.inputs, "unregister "+in.ID.String())
 		return &input.Done{}
 	}
-	return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "kind %d", in.Kind()))
+	return input.Refuse(in, input.Refusef(input.InvalidRequest, "", "kind %d", in.Kind()))
 }
 
 func (f *fakeRM) attempt(in input.Input, id yarn.AttemptID, do func(*fakeApp) input.Reply) input.Reply {
 	a := f.apps[id.App]
 	switch {
 	case a == nil:
-		return input.Refuse(in, input.Faultf(input.NoSuchApplication, "", "%s", id.App))
+		return input.Refuse(in, input.Refusef(input.NoSuchApplication, "", "%s", id.App))
 	case a.ended:
-		return input.Refuse(in, input.Faultf(input.AlreadyEnded, "", "%s", id.App))
+		return input.Refuse(in, input.Refusef(input.AlreadyEnded, "", "%s", id.App))
 	case a.attempt == id.Attempt && a.parked > 0:
 		a.parked--
 		fallthrough
 	case a.attempt != id.Attempt:
-		return input.Refuse(in, input.Faultf(input.NoSuchAttempt, "", "%s", id))
+		return input.Refuse(in, input.Refusef(input.NoSuchAttempt, "", "%s", id))
 	}
 	return do(a)
 }
@@ -249,12 +249,12 @@ func (f *fakeRM) free(a *fakeApp, c *fakeContainer, code int32) {
 func (f *fakeRM) allocate(a *fakeApp, in *input.Allocate) input.Reply {
 	switch {
 	case !a.ready:
-		return input.Refuse(in, input.Faultf(input.NotRegistered, "", "register first"))
+		return input.Refuse(in, input.Refusef(input.NotRegistered, "", "register first"))
 	case in.Response == a.response-1:
 		return a.last
 	case in.Response != a.response:
 		f.fault("%s has response %d, is at %d", in.Attempt, in.Response, a.response)
-		return input.Refuse(in, input.Faultf(input.WrongResponse, "", "%d", in.Response))
+		return input.Refuse(in, input.Refusef(input.WrongResponse, "", "%d", in.Response))
 	}
 	for _, k := range in.Asks {
 		if a.asks[k.Key] == nil {

@@ -90,9 +90,9 @@ func (a *app) allocate() {
 		case life != a.life || a.phase != phaseRunning:
 		case err != nil:
 			a.repeat = in
-		case r.Fault != nil:
+		case r.Refusal != nil:
 			a.repeat = nil
-			a.refused(r.Fault)
+			a.refused(r.Refusal)
 		default:
 			a.repeat, a.response = nil, r.Response
 			for i := range r.Granted {
@@ -110,7 +110,7 @@ func (a *app) allocate() {
 }
 
 // refused handles a refused allocate call: register again, wait for the next attempt, or give up.
-func (a *app) refused(f *input.Fault) {
+func (a *app) refused(f *input.Refusal) {
 	switch {
 	case f.Reason == input.NotRegistered || f.Reason == input.WrongResponse:
 		a.phase, a.again = phaseRegistering, true

@@ -67,13 +67,13 @@ func (n *node) beat() {
 		case err != nil:
 			n.manager.Unreported(said)
 			n.w.pace.nodeIdle(n)
-		case r.Resync || (r.Fault != nil && r.Fault.Reason == input.NoSuchNode):
+		case r.Resync || (r.Refusal != nil && r.Refusal.Reason == input.NoSuchNode):
 			n.w.counts.resyncs++
 			n.up = false
 			n.manager.Unreported(said)
 			n.beat()
-		case r.Fault != nil:
-			n.w.refused(fmt.Errorf("heartbeat of %s: %w", n.id, r.Fault))
+		case r.Refusal != nil:
+			n.w.refused(fmt.Errorf("heartbeat of %s: %w", n.id, r.Refusal))
 			n.took(said)
 			n.idle()
 		default:
@@ -106,9 +106,9 @@ func (n *node) register() {
 			n.manager.Unreported(said)
 			n.w.pace.nodeIdle(n)
 			return
-		case r.Fault != nil:
+		case r.Refusal != nil:
 			n.manager.Unreported(said)
-			n.w.nodeRefused(n, r.Fault)
+			n.w.nodeRefused(n, r.Refusal)
 			return
 		}
 		n.up = true

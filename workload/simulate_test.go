@@ -175,7 +175,7 @@ type refusing struct{ *fakeRM }
 func (r refusing) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	switch in.(type) {
 	case *input.SubmitApplication:
-		return input.Refuse(in, input.Faultf(input.NoSuchQueue, "make it", "no queue")), nil
+		return input.Refuse(in, input.Refusef(input.NoSuchQueue, "make it", "no queue")), nil
 	case *input.RegisterAttempt:
 		return nil, errors.New("broken")
 	}
@@ -187,7 +187,7 @@ func TestSimulateTellsRefusals(t *testing.T) {
 	cfg := simConfig(f, 1, mixedJobs(3))
 	cfg.Submitter = refusing{f}
 	_, err := Simulate(t.Context(), cfg)
-	var fault *input.Fault
+	var fault *input.Refusal
 	if !errors.As(err, &fault) || fault.Reason != input.NoSuchQueue {
 		t.Errorf("error %v; want the refusal", err)
 	}

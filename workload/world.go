@@ -249,7 +249,7 @@ func (w *world) refused(err error) {
 
 // nodeRefused records a refused registration. The node tries again with its next heartbeat; an
 // exact run ends.
-func (w *world) nodeRefused(n *node, f *input.Fault) {
+func (w *world) nodeRefused(n *node, f *input.Refusal) {
 	err := fmt.Errorf("registration of %s: %w", n.id, f)
 	w.refused(err)
 	if w.exact {

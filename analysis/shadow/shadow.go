@@ -69,7 +69,7 @@ type Shadow struct {
 }
 
 // New starts a shadow. st is the cluster's state at index, and belongs to the shadow from now on.
-// If the configuration is invalid, the error is an *input.Fault. New also returns warnings about
+// If the configuration is invalid, the error is an *input.Refusal. New also returns warnings about
 // the configuration.
 func New(st *state.State, index uint64, properties []input.Property, o Options) (*Shadow, []string, error) {
 	if st.Versions.Current() == nil {

@@ -256,13 +256,13 @@ func TestRefused(t *testing.T) {
 		"faults": {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "many"}},
 		"queue":  {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}},
 	} {
-		var f *input.Fault
+		var f *input.Refusal
 		if s, _, err := New(c.p.State().Fork(), 1, properties, DefaultOptions()); s != nil || !errors.As(err, &f) || f.Reason != input.InvalidQueues {
 			t.Errorf("New with %s: %v, want no shadow and %s", name, err, input.InvalidQueues)
 		}
 	}
 	empty := state.New()
-	var f *input.Fault
+	var f *input.Refusal
 	if _, _, err := New(empty, 1, queues(t), DefaultOptions()); !errors.As(err, &f) || f.Reason != input.NotInitialized {
 		t.Errorf("New of an empty state: %v, want %s", err, input.NotInitialized)
 	}

@@ -179,7 +179,7 @@ func (m *master) answered(in input.Input, r input.Reply) {
 
 // refused handles a refusal. The AM ends if its attempt has ended. It reports a violation if the
 // leader had no reason to refuse.
-func (m *master) refused(in input.Input, f *input.Fault) {
+func (m *master) refused(in input.Input, f *input.Refusal) {
 	if m.w.check.attemptEnded(m.id) {
 		m.dead = true
 		if m.on != nil {

@@ -28,7 +28,7 @@ func (s *story) restartAs(r *replica, level uint32) {
 }
 
 // raise asks to raise the level. It returns the refusal, or nil if the level was raised.
-func (s *story) raise() *input.Fault {
+func (s *story) raise() *input.Refusal {
 	s.t.Helper()
 	c := load.NewCaller(s.world, "upgrade", rand.New(rand.NewSource(1)))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -4,7 +4,7 @@ import "rmd/scheduler/input"
 
 // Submission explains what an application would wait for if it were submitted now. It submits the
 // application to p and allocates nothing. Afterwards p must not be used for anything else. A
-// refusal is an *input.Fault.
+// refusal is an *input.Refusal.
 func Submission(p Planner, in *input.SubmitApplication) (*Explanation, error) {
 	try := *in
 	try.DryRun = false

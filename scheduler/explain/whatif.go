@@ -36,7 +36,7 @@ type Planner interface {
 }
 
 // WhatIf compares another queue configuration with the current one. Both planners have forks of the
-// same state; WhatIf applies the other configuration to other. A refusal is an *input.Fault.
+// same state; WhatIf applies the other configuration to other. A refusal is an *input.Refusal.
 func WhatIf(inForce, other Planner, properties []input.Property, lim WhatIfLimits) (*Comparison, error) {
 	st := inForce.Scheduler().State
 	began := map[state.AppSlot]int32{} // live containers, by slot

@@ -11,9 +11,9 @@ import (
 // Check compares the fields of a request with their limits before the request is used. It shortens
 // texts that people read and moves times into their range, in place. For other fields it returns a
 // fault that names the field.
-func Check(r Request) *Fault {
+func Check(r Request) *Refusal {
 	if len(r.Key) > MaxKey {
-		return Faultf(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken", len(r.Key), MaxKey)
+		return Refusef(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken", len(r.Key), MaxKey)
 	}
 	if r.Caller != (Caller{}) {
 		if fault := checkCaller(reflect.ValueOf(r.Caller)); fault != nil {
@@ -28,7 +28,7 @@ func Check(r Request) *Fault {
 }
 
 // A check inspects one value with all its fields and elements.
-type check func(v reflect.Value) *Fault
+type check func(v reflect.Value) *Refusal
 
 // checks are the checks of each kind of input, made once from its type. A nil check means that the
 // type has nothing to check.
@@ -77,7 +77,7 @@ func checkStruct(t reflect.Type) check {
 	if len(fields) == 0 {
 		return nil
 	}
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		for _, f := range fields {
 			if fault := f.check(v.Field(f.at)); fault != nil {
 				return fault
@@ -89,7 +89,7 @@ func checkStruct(t reflect.Type) check {
 
 func checkList(t reflect.Type, field string) check {
 	length, each := checkLength(field, "entries", limits[field]), checkOf(t.Elem(), field+"[]")
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		if fault := length(v); fault != nil || each == nil {
 			return fault
 		}
@@ -103,9 +103,9 @@ func checkList(t reflect.Type, field string) check {
 }
 
 func checkLength(field, what string, l limit) check {
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		if n := int64(v.Len()); n > l.most {
-			return Faultf(TooLarge, "send less", "%s has %d %s, at most %d are taken", field, n, what, l.most)
+			return Refusef(TooLarge, "send less", "%s has %d %s, at most %d are taken", field, n, what, l.most)
 		}
 		return nil
 	}
@@ -115,7 +115,7 @@ func checkText(field string, l limit) check {
 	if l.over == refuse {
 		return checkName(field, l)
 	}
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		text := v.String()
 		clean := yarn.CleanText(text)
 		switch over := len(clean) - int(l.most); {
@@ -135,12 +135,12 @@ func checkText(field string, l limit) check {
 // checkName checks a text that is not shortened.
 func checkName(field string, l limit) check {
 	length := checkLength(field, "bytes", l)
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		if fault := length(v); fault != nil {
 			return fault
 		}
 		if err := l.form.check(v.String()); err != nil {
-			return Faultf(InvalidRequest, "send UTF-8 without control characters; a user may not be a path either", "%s: %v", field, err)
+			return Refusef(InvalidRequest, "send UTF-8 without control characters; a user may not be a path either", "%s: %v", field, err)
 		}
 		return nil
 	}
@@ -163,7 +163,7 @@ func checkNumber(field string, l limit) check {
 	if l.over == nothing {
 		return nil
 	}
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		n := v.Int()
 		if n >= l.least && n <= l.most {
 			return nil
@@ -172,15 +172,15 @@ func checkNumber(field string, l limit) check {
 			v.SetInt(min(max(n, l.least), l.most))
 			return nil
 		}
-		return Faultf(InvalidRequest, fmt.Sprintf("give %d to %d", l.least, l.most), "%s is %d", field, n)
+		return Refusef(InvalidRequest, fmt.Sprintf("give %d to %d", l.least, l.most), "%s is %d", field, n)
 	}
 }
 
 func checkResource(field string) check {
-	return func(v reflect.Value) *Fault {
+	return func(v reflect.Value) *Refusal {
 		for i := range v.Len() {
 			if n := v.Index(i).Int(); n < amount.least || n > amount.most {
-				return Faultf(InvalidRequest, fmt.Sprintf("give at most %d of each kind", amount.most), "%s has %d of a kind", field, n)
+				return Refusef(InvalidRequest, fmt.Sprintf("give at most %d of each kind", amount.most), "%s has %d of a kind", field, n)
 			}
 		}
 		return nil

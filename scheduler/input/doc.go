@@ -2,7 +2,7 @@
 // the type of its reply, and the codec that carries both between replicas.
 //
 // An input has what its sender stated, in the types of package yarn. It contains no decision; the
-// leader's sequencer adds the time. A refusal is a reply with a Fault, and it leads to no event.
+// leader's sequencer adds the time. A refusal is a reply with a Refusal, and it leads to no event.
 // The codec has its own version, and DecodeRequest returns ErrVersion for a version that it does
 // not know.
 //

@@ -32,37 +32,37 @@ type Reply interface {
 	// Code encodes or decodes the reply.
 	Code(c *codec.Coder)
 	// Refused returns the fault if the input was refused, or nil.
-	Refused() *Fault
-	setFault(f *Fault)
+	Refused() *Refusal
+	setRefusal(f *Refusal)
 }
 
-// Done is the part that all replies have. Fault says why the input was refused; it is nil if the
+// Done is the part that all replies have. Refusal says why the input was refused; it is nil if the
 // input was not refused.
-type Done struct{ Fault *Fault }
+type Done struct{ Refusal *Refusal }
 
 // Refused implements Reply.
-func (d *Done) Refused() *Fault   { return d.Fault }
-func (d *Done) setFault(f *Fault) { d.Fault = f }
+func (d *Done) Refused() *Refusal   { return d.Refusal }
+func (d *Done) setRefusal(f *Refusal) { d.Refusal = f }
 
 func (d *Done) code(c *codec.Coder) {
-	has := d.Fault != nil
+	has := d.Refusal != nil
 	c.Bool(&has)
 	if !has {
 		return
 	}
 	if c.Decoding() {
-		d.Fault = new(Fault)
+		d.Refusal = new(Refusal)
 	}
-	d.Fault.Code(c)
+	d.Refusal.Code(c)
 }
 
 // Code implements Reply for replies without fields of their own.
 func (d *Done) Code(c *codec.Coder) { d.code(c) }
 
 // Refuse returns a reply to in that carries the fault.
-func Refuse(in Input, f *Fault) Reply {
+func Refuse(in Input, f *Refusal) Reply {
 	r := in.NewReply()
-	r.setFault(f)
+	r.setRefusal(f)
 	return r
 }
 

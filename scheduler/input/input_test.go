@@ -241,7 +241,7 @@ func TestFieldOfALaterVersion(t *testing.T) {
 func TestRefuseReplyType(t *testing.T) {
 	for _, k := range kinds() {
 		in := New(k)
-		f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
+		f := Refusef(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
 		r := Refuse(in, f)
 		if reflect.TypeOf(r) != reflect.TypeOf(in.NewReply()) || r.Refused() != f {
 			t.Errorf("kind %d: %T with %v", k, r, r.Refused())
@@ -254,7 +254,7 @@ func TestRefuseReplyType(t *testing.T) {
 			t.Errorf("kind %d: a fresh reply is refused", k)
 		}
 	}
-	f := Faultf(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
+	f := Refusef(NoSuchQueue, "name a leaf", "queue %s is not there", "root.a")
 	if f.Error() != "NO_SUCH_QUEUE: queue root.a is not there; name a leaf" {
 		t.Errorf("Error() = %q, want the code, the text and what to do", f.Error())
 	}

@@ -57,7 +57,7 @@ func (ap *applications) move(in *input.MoveApplication) input.Reply {
 	}
 	to, fault := ap.destinations.leafNamed(in.Queue)
 	if fault == nil && ap.sched.Config.ACLEnabled && in.User != "" && !ap.sched.Config.MaySubmit(to, in.User, in.Groups...) {
-		fault = input.Faultf(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, ap.sched.Config.Queues[to].Path)
+		fault = input.Refusef(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, ap.sched.Config.Queues[to].Path)
 	}
 	if fault == nil && int32(to) == ap.sched.LeafOf(a) {
 		return in.NewReply()
@@ -85,14 +85,14 @@ func (ap *applications) move(in *input.MoveApplication) input.Reply {
 
 // roomToRun refuses to move a running application below a queue that already has its maximum of
 // parallel applications. Queues above both leaves already count it.
-func (ap *applications) roomToRun(a *state.App, to int) *input.Fault {
+func (ap *applications) roomToRun(a *state.App, to int) *input.Refusal {
 	if !a.Runnable() {
 		return nil
 	}
 	for i := int32(to); i >= 0 && !ap.above(i, ap.sched.LeafOf(a)); i = int32(ap.sched.Config.Queues[i].Parent) {
 		q := ap.sched.Queue(i)
 		if most := ap.sched.Config.Queues[i].MaxParallelApps; most >= 0 && int64(q.Runnable) >= most {
-			return input.Faultf(input.QueueFull, "wait for applications to end, or raise max-parallel-apps", "queue %s runs its maximum of %d applications", q.Path, most)
+			return input.Refusef(input.QueueFull, "wait for applications to end, or raise max-parallel-apps", "queue %s runs its maximum of %d applications", q.Path, most)
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func (ap *applications) setPriority(in *input.SetPriority) input.Reply {
 	}
 	granted := min(in.Priority, ap.sched.Config.MaxPriority)
 	if in.User != "" {
-		var fault *input.Fault
+		var fault *input.Refusal
 		if granted, fault = ap.mayHavePriority(in.ID, &ap.sched.Config.Queues[ap.sched.LeafOf(a)], in.Priority, in.User, in.Groups); fault != nil {
 			return input.Refuse(in, fault)
 		}

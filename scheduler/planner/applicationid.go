@@ -12,8 +12,8 @@ import (
 // signed 32-bit number.
 const maxApplication = math.MaxInt32
 
-func noMoreIDs() *input.Fault {
-	return input.Faultf(input.TooLarge, "back the cluster up and restore it: the ids start over", "the ids of applications are used up")
+func noMoreIDs() *input.Refusal {
+	return input.Refusef(input.TooLarge, "back the cluster up and restore it: the ids start over", "the ids of applications are used up")
 }
 
 // idBlock has the ids that this planner has reserved in the log and not given yet: from next to

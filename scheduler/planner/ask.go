@@ -21,7 +21,7 @@ type asks struct {
 
 // check returns a fault if anything in a call is wrong, before any part of it takes effect. A
 // size above the queue's largest container is such a fault.
-func (as *asks) check(slot state.AppSlot, in *input.Allocate) *input.Fault {
+func (as *asks) check(slot state.AppSlot, in *input.Allocate) *input.Refusal {
 	if fault := as.checkDemand(slot, in); fault != nil {
 		return fault
 	}
@@ -40,13 +40,13 @@ func (as *asks) check(slot state.AppSlot, in *input.Allocate) *input.Fault {
 		k := &in.Asks[i]
 		switch {
 		case k.Name == "":
-			return input.Faultf(input.InvalidAsk, "name a host, a rack or \"*\"", "ask %d names no place", i+1)
+			return input.Refusef(input.InvalidAsk, "name a host, a rack or \"*\"", "ask %d names no place", i+1)
 		case k.Count < 0 || k.Count > input.MaxCount:
-			return input.Faultf(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
+			return input.Refusef(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
 		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
-			return input.Faultf(input.InvalidAsk, "ask memory above zero", "ask %d has the size %s", i+1, as.sched.Config.Kinds.Format(k.Size))
+			return input.Refusef(input.InvalidAsk, "ask memory above zero", "ask %d has the size %s", i+1, as.sched.Config.Kinds.Format(k.Size))
 		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && as.st.Asks.Find(a, k.Key) == 0:
-			return input.Faultf(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
+			return input.Refusef(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
 		}
 		if fault := as.sizes.neverFits(k.Size, &as.sched.Config.Queues[leaf], "ask "+k.Name); fault != nil && k.Count > 0 {
 			fault.Reason = input.InvalidAsk

@@ -25,7 +25,7 @@ func (lr labelRules) ofApplication(in *input.SubmitApplication, leaf int, seq ui
 	return e
 }
 
-func (lr labelRules) checkAM(in *input.SubmitApplication, q *capacity.Queue) *input.Fault {
+func (lr labelRules) checkAM(in *input.SubmitApplication, q *capacity.Queue) *input.Refusal {
 	if !lr.views.Config.LabelSettings.Enabled {
 		return lr.check(q, strings.TrimSpace(in.Label+in.AMLabel))
 	}
@@ -34,7 +34,7 @@ func (lr labelRules) checkAM(in *input.SubmitApplication, q *capacity.Queue) *in
 }
 
 // checkAsk checks the label that an ask names, and the label that it gets.
-func (lr labelRules) checkAsk(a *state.App, leaf int, k *input.Ask) *input.Fault {
+func (lr labelRules) checkAsk(a *state.App, leaf int, k *input.Ask) *input.Refusal {
 	q, asked := &lr.views.Config.Queues[leaf], strings.TrimSpace(k.Label)
 	if !lr.views.Config.LabelSettings.Enabled {
 		return lr.check(q, asked)
@@ -43,32 +43,32 @@ func (lr labelRules) checkAsk(a *state.App, leaf int, k *input.Ask) *input.Fault
 		if asked == "" {
 			return nil
 		}
-		return input.Faultf(input.InvalidLabel, "name the label beside \"*\"",
+		return input.Refusef(input.InvalidLabel, "name the label beside \"*\"",
 			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", q.Name, k.Name)
 	}
 	return lr.check(q, lr.views.Config.AskLabel(leaf, a.DefaultLabel(), k.Label))
 }
 
 // check returns a fault if asks in a queue may not have a label.
-func (lr labelRules) check(q *capacity.Queue, label string) *input.Fault {
+func (lr labelRules) check(q *capacity.Queue, label string) *input.Refusal {
 	if label == "" {
 		return nil
 	}
 	if !lr.views.Config.LabelSettings.Enabled {
-		return input.Faultf(input.LabelsOff, "ask without a label, or set yarn.node-labels.enabled",
+		return input.Refusef(input.LabelsOff, "ask without a label, or set yarn.node-labels.enabled",
 			"Invalid resource request, node label not enabled but request contains label expression")
 	}
 	if strings.Contains(label, "&&") {
-		return input.Faultf(input.InvalidLabel, "name one label",
+		return input.Refusef(input.InvalidLabel, "name one label",
 			"Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", q.Name, label)
 	}
 	if !q.MayUse(label) {
-		return input.Faultf(input.InvalidLabel, "use another label or queue, or add the label to accessible-node-labels of the queue",
+		return input.Refusef(input.InvalidLabel, "use another label or queue, or add the label to accessible-node-labels of the queue",
 			"Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
 			q.Name, label, q.AccessibleText())
 	}
 	if _, listed := lr.views.State.Labels.Listed(label); !listed {
-		return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
+		return input.Refusef(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (as *asks) label(slot state.AppSlot, leaf int, k *input.Ask) {
 // its next AM or its future asks need.
 //
 // Source: Hadoop 3.4.2, CapacityScheduler.checkQueuePartition.
-func (lr labelRules) checkMove(a *state.App, to int) *input.Fault {
+func (lr labelRules) checkMove(a *state.App, to int) *input.Refusal {
 	if !lr.views.Config.LabelSettings.Enabled {
 		return nil
 	}
@@ -112,6 +112,6 @@ func (lr labelRules) checkMove(a *state.App, to int) *input.Fault {
 		return nil
 	}
 	slices.Sort(not)
-	return input.Faultf(input.InvalidLabel, "add the labels to accessible-node-labels of the queue",
+	return input.Refusef(input.InvalidLabel, "add the labels to accessible-node-labels of the queue",
 		"Specified queue=%s can't satisfy following apps label expressions =[%s] accessible node labels =[%s]", q.Path, strings.Join(not, ", "), strings.Join(q.Accessible, ", "))
 }

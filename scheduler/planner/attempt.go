@@ -24,13 +24,13 @@ type attempts struct {
 }
 
 // current returns the application of an attempt, or a fault if it is not the running attempt.
-func (at *attempts) current(id yarn.AttemptID) (state.AppSlot, *input.Fault) {
+func (at *attempts) current(id yarn.AttemptID) (state.AppSlot, *input.Refusal) {
 	slot := at.st.Apps.ByID(id.App)
 	if slot == 0 {
 		return 0, input.NoSuchApp(id.App)
 	}
 	if a := at.st.Apps.Get(slot); a.Attempt != id.Attempt || !a.Activated() {
-		return 0, input.Faultf(input.NoSuchAttempt, "stop this AM", "%s is not the running attempt of its application", id)
+		return 0, input.Refusef(input.NoSuchAttempt, "stop this AM", "%s is not the running attempt of its application", id)
 	}
 	return slot, nil
 }
@@ -45,7 +45,7 @@ func (at *attempts) register(in *input.RegisterAttempt) input.Reply {
 	reply := &input.RegisterAttemptReply{Queue: at.sched.Config.Queues[leaf].Path, Maximum: at.sizes.largest(&at.sched.Config.Queues[leaf])}
 	switch {
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.HasResponse && in.Response != a.Response:
-		return input.Refuse(in, input.Faultf(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
+		return input.Refuse(in, input.Refusef(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
 		at.resync(slot)
 	case a.AttemptState == state.AttemptActive:
@@ -82,7 +82,7 @@ func (at *attempts) allocate(in *input.Allocate) input.Reply {
 	}
 	a := at.st.Apps.Get(slot)
 	if a.AttemptState != state.AttemptRegistered {
-		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+		return input.Refuse(in, input.Refusef(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
 	}
 	window := at.window(slot)
 	kind, response := window.classify(in, a, at.sched.Now())
@@ -95,7 +95,7 @@ func (at *attempts) allocate(in *input.Allocate) input.Reply {
 		r.UpdateErrors = at.resizes.update(slot, in, true)
 		return r
 	case callWrong:
-		return input.Refuse(in, input.Faultf(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(window.last, a.Response)))
+		return input.Refuse(in, input.Refusef(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(window.last, a.Response)))
 	}
 	if fault := at.checkReleases(slot, in); fault != nil {
 		return input.Refuse(in, fault)
@@ -145,9 +145,9 @@ func (at *attempts) finish(in *input.FinishAttempt) input.Reply {
 	a := at.st.Apps.Get(slot)
 	switch {
 	case a.AttemptState != state.AttemptRegistered:
-		return input.Refuse(in, input.Faultf(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+		return input.Refuse(in, input.Refusef(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
 	case in.Final > yarn.FinalEnded:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "there is no final status %d", in.Final))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "", "there is no final status %d", in.Final))
 	}
 	at.sched.CancelAll(slot, yarn.CancelAttemptEnded)
 	at.sched.Emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics, TrackingURL: in.TrackingURL})

@@ -18,7 +18,7 @@ const (
 // checkDemand refuses a call after which the demand of an application could overflow sums, or the
 // state could take too much memory. It counts twice what the call repeats; real applications stay
 // far below the limits.
-func (as *asks) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fault {
+func (as *asks) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Refusal {
 	a := as.st.Apps.Get(slot)
 	demand := a.Pending
 	places := map[yarn.SchedulerKey]int32{} // looked up by key only
@@ -35,7 +35,7 @@ func (as *asks) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fault
 			}
 		}
 		if places[k.Key] > maxLocations {
-			return input.Faultf(input.TooLarge, "ask for racks instead of hosts", "priority %d asks at more than %d hosts and racks", k.Key.Priority, maxLocations)
+			return input.Refusef(input.TooLarge, "ask for racks instead of hosts", "priority %d asks at more than %d hosts and racks", k.Key.Priority, maxLocations)
 		}
 	}
 	for i := range in.Updates {
@@ -44,17 +44,17 @@ func (as *asks) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Fault
 	return as.demandFault(a, in, demand, len(places))
 }
 
-func (as *asks) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys int) *input.Fault {
+func (as *asks) demandFault(a *state.App, in *input.Allocate, demand yarn.Resource, keys int) *input.Refusal {
 	for ask := a.Asks; ask != 0 && keys > 0 && keys <= maxKeys; ask = as.st.Asks.Get(ask).Next {
 		keys++
 	}
 	switch {
 	case !demand.Within(uniform(yarn.MaxDemand)):
-		return input.Faultf(input.InvalidAsk, "ask for less", "the application would wait for %s, at most %d of each kind are taken", as.sched.Config.Kinds.Format(demand), yarn.MaxDemand)
+		return input.Refusef(input.InvalidAsk, "ask for less", "the application would wait for %s, at most %d of each kind are taken", as.sched.Config.Kinds.Format(demand), yarn.MaxDemand)
 	case keys > maxKeys:
-		return input.Faultf(input.TooLarge, "ask under fewer keys", "the application would have more than %d keys of priority and allocation request id", maxKeys)
+		return input.Refusef(input.TooLarge, "ask under fewer keys", "the application would have more than %d keys of priority and allocation request id", maxKeys)
 	case len(a.Blacklist)+len(in.BlacklistAdd) > maxBlacklist:
-		return input.Faultf(input.TooLarge, "take names off the blacklist", "the blacklist would have more than %d names", maxBlacklist)
+		return input.Refusef(input.TooLarge, "take names off the blacklist", "the blacklist would have more than %d names", maxBlacklist)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func TestDemandIsBounded(t *testing.T) {
 		{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"},
 		{Name: "yarn.scheduler.maximum-allocation-mb", Value: fmt.Sprint(yarn.MaxAmount)}}})
 	at := h.run()
-	call := func(fill func(in *input.Allocate)) *input.Fault {
+	call := func(fill func(in *input.Allocate)) *input.Refusal {
 		t.Helper()
 		in := &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)).Response}
 		fill(in)
@@ -78,7 +78,7 @@ func TestDemandIsBounded(t *testing.T) {
 	}); f == nil || f.Reason != input.InvalidAsk {
 		t.Errorf("a million of the largest containers: %v", f)
 	}
-	next, fault := 0, (*input.Fault)(nil)
+	next, fault := 0, (*input.Refusal)(nil)
 	many := func(per int, fill func(in *input.Allocate, i int)) {
 		t.Helper()
 		fault = nil

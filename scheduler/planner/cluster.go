@@ -17,9 +17,9 @@ type cluster struct {
 func (cl cluster) raiseLevel(in *input.RaiseLevel) input.Reply {
 	switch {
 	case in.Level <= cl.st.Meta.Level:
-		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the feature level is %d", cl.st.Meta.Level))
+		return input.Refuse(in, input.Refusef(input.AlreadyDone, "", "the feature level is %d", cl.st.Meta.Level))
 	case in.Level > cl.level:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade all replicas first", "the leader knows level %d, not %d", cl.level, in.Level))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "upgrade all replicas first", "the leader knows level %d, not %d", cl.level, in.Level))
 	}
 	cl.sched.Emit(&event.LevelRaised{Level: in.Level})
 	return in.NewReply()
@@ -41,7 +41,7 @@ const (
 
 func (cl cluster) setAutopilot(in *input.SetAutopilot) input.Reply {
 	refuse := func(do, what string) input.Reply {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, do, "%s", what))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, do, "%s", what))
 	}
 	inRange := func(v, least int64) bool { return v >= least && v <= thresholdMax }
 	switch {

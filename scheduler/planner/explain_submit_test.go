@@ -41,7 +41,7 @@ app app1 user=u1 queue=a am=4G`)
 	if w.p.st.Digest() != digest {
 		t.Error("the question changed the state")
 	}
-	var fault *input.Fault
+	var fault *input.Refusal
 	if _, err := explain.Submission(w.fork(), submit("nowhere", 1)); !errors.As(err, &fault) {
 		t.Errorf("a refusal: %v", err)
 	}

@@ -150,7 +150,7 @@ func TestWhatIfBounds(t *testing.T) {
 		t.Errorf("whatIf that is stopped at once = %+v, %v, want an incomplete comparison after 0 turns",
 			c, err)
 	}
-	var fault *input.Fault
+	var fault *input.Refusal
 	if _, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "90"); !errors.As(err, &fault) || fault.Reason != input.InvalidQueues {
 		t.Errorf("an invalid configuration: %v", err)
 	}

@@ -22,7 +22,7 @@ type gangs struct {
 const gangGrammar = "write priority=P,count=N, or priority=P,per-node=K,nodes=M; docs/operations/gangs.md has all keys"
 
 // taggedGang returns the gang that the tags of an application declare, or nil if they declare none.
-func taggedGang(tags []string) (*yarn.Gang, *input.Fault) {
+func taggedGang(tags []string) (*yarn.Gang, *input.Refusal) {
 	var found *yarn.Gang
 	for _, t := range tags {
 		text, is := strings.CutPrefix(t, yarn.GangTag)
@@ -30,7 +30,7 @@ func taggedGang(tags []string) (*yarn.Gang, *input.Fault) {
 			continue
 		}
 		if found != nil {
-			return nil, input.Faultf(input.InvalidGang, "leave all but one out", "the application has two tags %s", yarn.GangTag)
+			return nil, input.Refusef(input.InvalidGang, "leave all but one out", "the application has two tags %s", yarn.GangTag)
 		}
 		g, fault := parseGang(text)
 		if fault != nil {
@@ -41,19 +41,19 @@ func taggedGang(tags []string) (*yarn.Gang, *input.Fault) {
 	return found, nil
 }
 
-func parseGang(text string) (*yarn.Gang, *input.Fault) {
+func parseGang(text string) (*yarn.Gang, *input.Refusal) {
 	g, err := yarn.ParseGang(text)
 	if err != nil {
-		return nil, input.Faultf(input.InvalidGang, gangGrammar, "the gang %q is not valid: %v", text, err)
+		return nil, input.Refusef(input.InvalidGang, gangGrammar, "the gang %q is not valid: %v", text, err)
 	}
 	return &g, nil
 }
 
 // check refuses a gang that can never start in a queue or below it, even with members of the
 // smallest size.
-func (gs gangs) check(g *yarn.Gang, queue int32) *input.Fault {
+func (gs gangs) check(g *yarn.Gang, queue int32) *input.Refusal {
 	if !gs.sched.GangMayFit(queue, g.Count) {
-		return input.Faultf(input.NeverFits, "ask for fewer containers, or raise the queue's maximum-capacity",
+		return input.Refusef(input.NeverFits, "ask for fewer containers, or raise the queue's maximum-capacity",
 			"%d containers of at least %s can never run together in %s", g.Count, gs.sched.Config.Kinds.Format(gs.sched.Config.MinAlloc), gs.sched.Config.Queues[queue].Path)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (gs gangs) check(g *yarn.Gang, queue int32) *input.Fault {
 
 // checkTagged checks the gang in the tags of a submission. A leaf to be created can use no more
 // than its parent, so the parent is checked.
-func (gs gangs) checkTagged(tags []string, to destination) *input.Fault {
+func (gs gangs) checkTagged(tags []string, to destination) *input.Refusal {
 	g, fault := taggedGang(tags)
 	if fault != nil || g == nil {
 		return fault
@@ -102,7 +102,7 @@ func (gs gangs) set(in *input.SetGang) input.Reply {
 }
 
 // declare declares an application's gang. Declaring the same gang again changes nothing.
-func (gs gangs) declare(slot state.AppSlot, text string) *input.Fault {
+func (gs gangs) declare(slot state.AppSlot, text string) *input.Refusal {
 	g, fault := gs.read(slot, text)
 	if fault == nil && !(gs.st.Gangs.Has(slot) && gs.st.Gangs.Get(slot).Spec == *g) {
 		gs.sched.DeclareGang(slot, *g)
@@ -110,7 +110,7 @@ func (gs gangs) declare(slot state.AppSlot, text string) *input.Fault {
 	return fault
 }
 
-func (gs gangs) read(slot state.AppSlot, text string) (*yarn.Gang, *input.Fault) {
+func (gs gangs) read(slot state.AppSlot, text string) (*yarn.Gang, *input.Refusal) {
 	g, fault := parseGang(text)
 	if fault == nil {
 		fault = gs.check(g, gs.sched.LeafOf(gs.st.Apps.Get(slot)))

@@ -23,12 +23,12 @@ func (rq requests) remembered(req input.Request) (input.Reply, bool) {
 	}
 	bare, _ := input.BareKey(req.Key)
 	if r.BodyHash != req.BodyHash {
-		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key for a new request",
+		return input.Refuse(req.Input, input.Refusef(input.KeyReused, "use a new key for a new request",
 			"idempotency key %q was used for another request", bare)), true
 	}
 	reply, err := input.DecodeReply(req.Input, r.Reply)
 	if err != nil {
-		return input.Refuse(req.Input, input.Faultf(input.KeyReused, "use a new key", "the answer remembered for %q is of another kind", bare)), true
+		return input.Refuse(req.Input, input.Refusef(input.KeyReused, "use a new key", "the answer remembered for %q is of another kind", bare)), true
 	}
 	return reply, true
 }

@@ -18,7 +18,7 @@ func (ap *applications) setLifetime(in *input.SetLifetime) input.Reply {
 	case a.Shown().Ended():
 		return input.Refuse(in, alreadyEnded(a))
 	case in.LifetimeMillis < 0:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a time of zero or more; zero is no bound", "a lifetime of %d ms is not valid", in.LifetimeMillis))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give a time of zero or more; zero is no bound", "a lifetime of %d ms is not valid", in.LifetimeMillis))
 	}
 	millis := in.LifetimeMillis
 	if most := ap.sched.Config.Queues[ap.sched.LeafOf(a)].MaxLifetime * 1000; most > 0 && (millis == 0 || millis > most) {

@@ -96,7 +96,7 @@ func (at *attempts) fail(in *input.FailAttempt) input.Reply {
 	a := at.st.Apps.Get(slot)
 	switch {
 	case in.Attempt.Attempt == 0 || in.Attempt.Attempt > a.Attempt:
-		return input.Refuse(in, input.Faultf(input.NoSuchAttempt, "list them with \"rmd app list\"", "there is no attempt %s", in.Attempt))
+		return input.Refuse(in, input.Refusef(input.NoSuchAttempt, "list them with \"rmd app list\"", "there is no attempt %s", in.Attempt))
 	case in.Attempt.Attempt == a.Attempt && (a.AttemptState == state.AttemptNonRunnable || a.Open()):
 		at.ends.AttemptFailed(slot, "Attempt failed by user.", true)
 	}
@@ -115,15 +115,15 @@ func (at *attempts) report(slot state.AppSlot, in *input.Allocate) {
 
 // checkReleases refuses a call that releases containers of others, or that blacklists all nodes. It
 // accepts containers that no longer exist; release ignores them.
-func (at *attempts) checkReleases(slot state.AppSlot, in *input.Allocate) *input.Fault {
+func (at *attempts) checkReleases(slot state.AppSlot, in *input.Allocate) *input.Refusal {
 	a := at.st.Apps.Get(slot)
 	for _, id := range in.Releases {
 		if id.App != a.ID || (id.Attempt != a.Attempt && !a.KeepContainers) {
-			return input.Faultf(input.InvalidRelease, "release containers of your own", "Cannot release container : %s not belonging to this application attempt : %s", id, in.Attempt)
+			return input.Refusef(input.InvalidRelease, "release containers of your own", "Cannot release container : %s not belonging to this application attempt : %s", id, in.Attempt)
 		}
 	}
 	if slices.Contains(in.BlacklistAdd, yarn.Any) {
-		return input.Faultf(input.InvalidBlacklist, "name hosts or racks", "Cannot add %s to the blacklist!", yarn.Any)
+		return input.Refusef(input.InvalidBlacklist, "name hosts or racks", "Cannot add %s to the blacklist!", yarn.Any)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"rmd/yarn"
 )
 
-func (h *house) refused(in input.Input) *input.Fault {
+func (h *house) refused(in input.Input) *input.Refusal {
 	h.now++
 	r, events := h.p.Plan(h.now, input.Request{Input: in})
 	if r.Refused() != nil && len(events) > 0 {
@@ -24,7 +24,7 @@ func (h *house) hosts(in *input.SetHosts) *input.SetHostsReply {
 	return h.must(h.t, in).(*input.SetHostsReply)
 }
 
-func (h *house) again(i int) *input.Fault {
+func (h *house) again(i int) *input.Refusal {
 	return h.refused(&input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8)})
 }
 

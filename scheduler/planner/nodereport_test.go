@@ -243,7 +243,7 @@ func TestSignalsSentUntilAcknowledged(t *testing.T) {
 	at := h.run()
 	ids := h.ask(at, 0, 2)
 	h.beat(0, ids...)
-	signal := func(id yarn.ContainerID, command uint8) *input.Fault {
+	signal := func(id yarn.ContainerID, command uint8) *input.Refusal {
 		h.now++
 		r, _ := h.p.Plan(h.now, input.Request{Input: &input.SignalContainer{Container: id, Command: command}})
 		return r.Refused()

@@ -248,9 +248,9 @@ func (p *Planner) plan(in input.Input) input.Reply {
 		p.sched.Emit(audit.Entry(in))
 		return in.NewReply()
 	case *input.InitCluster:
-		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))
+		return input.Refuse(in, input.Refusef(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))
 	}
-	return input.Refuse(in, input.Faultf(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
+	return input.Refuse(in, input.Refusef(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
 }
 
 // initCluster plans the first input of all. The others are refused until then.

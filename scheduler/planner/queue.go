@@ -25,7 +25,7 @@ type queues struct {
 
 func (qs *queues) first(in *input.InitCluster) input.Reply {
 	if in.ClusterID == "" || in.ClusterTimestamp <= 0 {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "", "a cluster needs an id and a timestamp"))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "", "a cluster needs an id and a timestamp"))
 	}
 	cfg, fault := parseQueues(in.Properties)
 	if fault != nil {
@@ -40,7 +40,7 @@ func (qs *queues) first(in *input.InitCluster) input.Reply {
 	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
 }
 
-func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
+func parseQueues(props []input.Property) (*capacity.Config, *input.Refusal) {
 	list := make([]capacity.Property, len(props))
 	for i, q := range props {
 		list[i] = capacity.Property(q)
@@ -52,8 +52,8 @@ func parseQueues(props []input.Property) (*capacity.Config, *input.Fault) {
 	return cfg, nil
 }
 
-func invalidQueues(err error) *input.Fault {
-	f := input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
+func invalidQueues(err error) *input.Refusal {
+	f := input.Refusef(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
 	var invalid *capacity.Invalid
 	if errors.As(err, &invalid) {
 		for _, x := range invalid.Faults {
@@ -91,12 +91,12 @@ func (qs *queues) configured(cfg *capacity.Config, states []yarn.QueueState, ver
 
 func (qs *queues) set(in *input.SetQueues) input.Reply {
 	if in.User != "" && !qs.sched.Config.QueueAdminsChange { // refuse it before parsing, which takes time
-		return input.Refuse(in, input.Faultf(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
+		return input.Refuse(in, input.Refusef(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
 			"user %s may not change the queue configuration", in.User))
 	}
 	v := qs.st.Versions.Current()
 	if in.IfVersion != 0 && in.IfVersion != v.Version {
-		return input.Refuse(in, input.Faultf(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
+		return input.Refuse(in, input.Refusef(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
 			"version %d is in force, not %d", v.Version, in.IfVersion))
 	}
 	cfg, fault := parseQueues(in.Properties)
@@ -134,12 +134,12 @@ func (qs *queues) set(in *input.SetQueues) input.Reply {
 }
 
 // mayChange refuses changes that an administrator of queues may not make.
-func (qs *queues) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Fault {
+func (qs *queues) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Refusal {
 	if in.User == "" {
 		return nil
 	}
 	if key, ok := qs.sched.Config.MayChange(cfg, in.User, in.Groups...); !ok {
-		return input.Faultf(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue", "user %s does not administer what %s belongs to", in.User, key)
+		return input.Refusef(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue", "user %s does not administer what %s belongs to", in.User, key)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (qs *queues) stateDynamic(cfg *capacity.Config, states []yarn.QueueState) {
 	}
 }
 
-func (qs *queues) replaceable(cfg *capacity.Config) *input.Fault {
+func (qs *queues) replaceable(cfg *capacity.Config) *input.Refusal {
 	stopped := func(path string) bool {
 		slot := qs.st.Queues.Find(path)
 		return slot == 0 || qs.st.Queues.Get(slot).State == yarn.QueueStopped
@@ -191,7 +191,7 @@ func (qs *queues) rollback(in *input.RollbackQueues) input.Reply {
 		}
 		return qs.set(set)
 	}
-	return input.Refuse(in, input.Faultf(input.NoSuchVersion, "see \"rmd conf history\"", "version %d is not kept", in.To))
+	return input.Refuse(in, input.Refusef(input.NoSuchVersion, "see \"rmd conf history\"", "version %d is not kept", in.To))
 }
 
 // setState stops or starts a queue. Stopping a parent stops all queues below it. A queue with
@@ -200,7 +200,7 @@ func (qs *queues) rollback(in *input.RollbackQueues) input.Reply {
 func (qs *queues) setState(in *input.SetQueueState) input.Reply {
 	i, err := qs.sched.Config.Lookup(in.Queue)
 	if err != nil {
-		return input.Refuse(in, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
+		return input.Refuse(in, input.Refusef(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
 	}
 	q := qs.sched.Queue(int32(i))
 	switch in.State {
@@ -209,11 +209,11 @@ func (qs *queues) setState(in *input.SetQueueState) input.Reply {
 		qs.ends.StopDrained(int32(i))
 	case yarn.QueueRunning:
 		if parent := int32(qs.sched.Config.Queues[i].Parent); parent >= 0 && qs.sched.Queue(parent).State != yarn.QueueRunning {
-			return input.Refuse(in, input.Faultf(input.QueueStopped, "start the parent first", "the parent of %s is not RUNNING", q.Path))
+			return input.Refuse(in, input.Refusef(input.QueueStopped, "start the parent first", "the parent of %s is not RUNNING", q.Path))
 		}
 		qs.ends.SetQueueState(int32(i), yarn.QueueRunning)
 	default:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "RUNNING or STOPPED", "a queue cannot be set to %s", in.State))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "RUNNING or STOPPED", "a queue cannot be set to %s", in.State))
 	}
 	return in.NewReply()
 }

@@ -13,7 +13,7 @@ import (
 // withDynamic adds the existing dynamic queues to a new configuration. Queues that the
 // configuration lists become static. Queues without a place in it are removed, and removed lists
 // them, deepest first. If one of those has applications, the result is a fault.
-func (qs *queues) withDynamic(cfg *capacity.Config) (full *capacity.Config, removed []string, fault *input.Fault) {
+func (qs *queues) withDynamic(cfg *capacity.Config) (full *capacity.Config, removed []string, fault *input.Refusal) {
 	keep, gone := cfg.Remaining(qs.st.DynamicQueueList())
 	var used []string
 	for _, d := range gone {
@@ -24,7 +24,7 @@ func (qs *queues) withDynamic(cfg *capacity.Config) (full *capacity.Config, remo
 		}
 	}
 	if len(used) > 0 {
-		fault = input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
+		fault = input.Refusef(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
 		fault.Details = []string{fmt.Sprintf("%s: dynamic queues with applications lose the queue above them; keep it as a parent, or wait for the applications or move them", few(used))}
 		return nil, nil, fault
 	}
@@ -40,11 +40,11 @@ func (qs *queues) withDynamic(cfg *capacity.Config) (full *capacity.Config, remo
 func (qs *queues) adopt(in *input.AdoptQueue) input.Reply {
 	i, err := qs.sched.Config.Lookup(in.Queue)
 	if err != nil {
-		return input.Refuse(in, input.Faultf(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
+		return input.Refuse(in, input.Refusef(input.NoSuchQueue, "see \"rmd queue list\"", "%v", err))
 	}
 	props, err := qs.sched.Config.Adopt(i)
 	if err != nil {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "only a queue that auto-queue-creation-v2 created can be adopted", "%v", err))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "only a queue that auto-queue-creation-v2 created can be adopted", "%v", err))
 	}
 	set := &input.SetQueues{IfVersion: in.IfVersion, Author: in.Author, Comment: cmp.Or(in.Comment, "adopt "+qs.sched.Config.Queues[i].Path), DryRun: in.DryRun}
 	for _, q := range props {

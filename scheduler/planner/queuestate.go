@@ -14,7 +14,7 @@ import (
 // operator has stopped. A new queue has the state of its parent. A queue cannot run below one that
 // does not run; a configuration that sets this is a fault. The notes name the queues that were
 // stopped, with what becomes of them, and those that are now stopped.
-func (qs *queues) statesFor(cfg *capacity.Config) (states []yarn.QueueState, notes []string, fault *input.Fault) {
+func (qs *queues) statesFor(cfg *capacity.Config) (states []yarn.QueueState, notes []string, fault *input.Refusal) {
 	stated := map[string]bool{} // looked up by key only
 	for _, q := range cfg.Properties() {
 		stated[q.Name] = true
@@ -32,7 +32,7 @@ func (qs *queues) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 		switch {
 		case below && stated[key] && q.State == yarn.QueueRunning:
 			parent := cfg.Queues[q.Parent].Path
-			fault = input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
+			fault = input.Refusef(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
 			fault.Details = []string{fmt.Sprintf("%s: is RUNNING, but its parent %s is STOPPED and stays so, because its own state is not stated; state it too, or: rmd queue start %s", key, parent, parent)}
 			return nil, nil, fault
 		case below || to != yarn.QueueRunning:

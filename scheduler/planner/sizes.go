@@ -17,16 +17,16 @@ func (s sizeRules) largest(q *capacity.Queue) yarn.Resource {
 
 // neverFits returns a fault if a size is above the largest container of a queue, by its
 // configuration or by the largest running node.
-func (s sizeRules) neverFits(size yarn.Resource, q *capacity.Queue, who string) *input.Fault {
+func (s sizeRules) neverFits(size yarn.Resource, q *capacity.Queue, who string) *input.Refusal {
 	most, show := s.largest(q), s.views.Config.Kinds.Format
 	switch {
 	case s.withinMaximum(size, most):
 		return nil
 	case s.withinMaximum(size, q.MaxAlloc):
-		return input.Faultf(input.NeverFits, "ask for less, or add a larger node", "%s asks %s; the largest container of %s is %s, because no running node has more",
+		return input.Refusef(input.NeverFits, "ask for less, or add a larger node", "%s asks %s; the largest container of %s is %s, because no running node has more",
 			who, show(size), q.Path, show(most))
 	}
-	return input.Faultf(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
+	return input.Refusef(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
 		who, show(size), q.Path, show(q.MaxAlloc))
 }
 

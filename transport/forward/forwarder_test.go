@@ -187,7 +187,7 @@ func TestLocalAndForwardedInputs(t *testing.T) {
 }
 
 func TestRefusalOfThePlannerIsAReply(t *testing.T) {
-	a := answerTo(input.Refuse(request.Input, input.Faultf(input.QueueFull, "wait", "full")), 3, nil)
+	a := answerTo(input.Refuse(request.Input, input.Refusef(input.QueueFull, "wait", "full")), 3, nil)
 	o := resultOf(request.Input, a.encode())
 	if f := o.reply.Refused(); o.kind != verdictDone || o.err != nil || f == nil || f.Reason != input.QueueFull || o.index != 3 {
 		t.Errorf("resultOf a refusal = %+v, want it done at index 3 and refused with %s",

@@ -434,7 +434,7 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 	cfg.Now = func() time.Time { return time.UnixMilli(clusterTime) }
 	cfg.Planner.Explain = func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
 		if id.Seq == 4 {
-			return nil, input.Faultf(input.AlreadyEnded, "nothing waits", "%s has ended", id)
+			return nil, input.Refusef(input.AlreadyEnded, "nothing waits", "%s has ended", id)
 		}
 		return &api.Explanation{ID: id.String(), Waiting: true, Reason: "AM_LIMIT_QUEUE", Text: "its AM has no room"}, nil
 	}

@@ -105,7 +105,7 @@ func TestInputs(t *testing.T) {
 func TestInputsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
-		return input.Refuse(r.Input, input.Faultf(input.NoSuchNode, "register", "no node")), 0, nil
+		return input.Refuse(r.Input, input.Refusef(input.NoSuchNode, "register", "no node")), 0, nil
 	})
 	req := input.Request{Key: "sim/4", BodyHash: 77, Input: beat(1).Input}
 	got := answers(t, postFrames(b, api.AppendFrame(nil, input.EncodeRequest(nil, req))).Body.Bytes())

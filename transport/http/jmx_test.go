@@ -231,7 +231,7 @@ func TestSchedulerConf(t *testing.T) {
 	put(400, "Queue root.nosuch not found", "application/xml", `<sched-conf><remove-queue>root.nosuch</remove-queue></sched-conf>`)
 	put(400, "Can't add existing queue root.online", "application/json", `{"add-queue":{"queue-name":"root.online","params":{}}}`)
 	put(400, `{"RemoteException":{"exception":"WebApplicationException"`, "application/xml", `<sched-conf`)
-	b.d.answering(refuse(input.Faultf(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")))
+	b.d.answering(refuse(input.Refusef(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")))
 	put(400, "Failed to re-init queues : the queue configuration is invalid", "application/json", `{}`)
 	w := b.ask("POST", path+"/validate", `<sched-conf><update-queue><queue-name>root.batch</queue-name><params><entry><key>capacity</key><value>70</value></entry></params></update-queue></sched-conf>`, "Content-Type", "application/xml")
 	if w.Code != 400 || !strings.HasPrefix(w.Body.String(), "CapacityScheduler configuration validation failed:") {
@@ -244,7 +244,7 @@ func TestSchedulerConf(t *testing.T) {
 }
 
 // refuse answers every input with a refusal.
-func refuse(f *input.Fault) func(context.Context, input.Request) (input.Reply, uint64, error) {
+func refuse(f *input.Refusal) func(context.Context, input.Request) (input.Reply, uint64, error) {
 	return func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		return input.Refuse(r.Input, f), 0, nil
 	}

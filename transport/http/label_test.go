@@ -191,7 +191,7 @@ func TestLabelsTried(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Try = func(st *state.State, in input.Input) error {
 			if in, ok := in.(*input.RemoveLabels); ok {
-				return input.Faultf(input.LabelInUse, "see the queues", "%s is used", in.Names[0])
+				return input.Refusef(input.LabelInUse, "see the queues", "%s is used", in.Names[0])
 			}
 			return st.Apply(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "sim-01"}, Label: "gpu"}, {ID: yarn.NodeID{Host: "sim-02"}}}})
 		}

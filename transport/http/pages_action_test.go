@@ -198,7 +198,7 @@ func TestActionsHaveTheAdmissionOfTheAPI(t *testing.T) {
 func TestRefusalsAreShown(t *testing.T) {
 	b := newBench(t, nil)
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
-		return input.Refuse(r.Input, input.Faultf(input.NoSuchReservation, "see the list", "it was fulfilled meanwhile")), 7, nil
+		return input.Refuse(r.Input, input.Refusef(input.NoSuchReservation, "see the list", "it was fulfilled meanwhile")), 7, nil
 	})
 	w := (&visitor{b: b}).post("/ui/reservations/r1", "/ui/reservations/r1/cancel")
 	if body := w.Body.String(); w.Code != http.StatusNotFound || !strings.Contains(body, "NO_SUCH_RESERVATION") || !strings.Contains(body, "it was fulfilled meanwhile") || !strings.Contains(body, "Not done") {

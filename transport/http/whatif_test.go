@@ -270,7 +270,7 @@ func TestDryRunIsExplained(t *testing.T) {
 				t.Error("not a private fork")
 			}
 			if in.Queue == "root.batch" {
-				return nil, input.Faultf(input.NoSuchQueue, "", "no")
+				return nil, input.Refusef(input.NoSuchQueue, "", "no")
 			}
 			return &api.Explanation{Reason: "AM_LIMIT_QUEUE", Waiting: true}, nil
 		}

@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 		{refusal{"WOULD_LOSE_QUORUM"}, 409, "WOULD_LOSE_QUORUM"}, {refusal{"NO_SUCH_REPLICA"}, 404, "NO_SUCH_REPLICA"}, {refusal{"STANDBY"}, 503, api.CodeNoLeader},
 		{refusal{"UNKNOWN_OUTCOME"}, 504, api.CodeTimedOut}, {busy{refusal{"BUSY"}}, 503, api.CodeBusy}, {explained{errBroken}, 409, "NOT_CAUGHT_UP"},
 		{context.DeadlineExceeded, 504, api.CodeTimedOut}, {fmt.Errorf("forward: %w", problem.ErrNoLeader), 503, api.CodeNoLeader}, {errBroken, 500, api.CodeInternal},
-		{input.Faultf(input.KeyReused, "", "other body"), 409, "KEY_REUSED"}, {input.Faultf(input.VersionConflict, "", "it is 3"), 412, "VERSION_CONFLICT"},
+		{input.Refusef(input.KeyReused, "", "other body"), 409, "KEY_REUSED"}, {input.Refusef(input.VersionConflict, "", "it is 3"), 412, "VERSION_CONFLICT"},
 	} {
 		b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, c.err })
 		e := b.fails(c.status, c.code, "POST", kill, "")
@@ -250,7 +250,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("Retry-After %q", h.Get("Retry-After"))
 	}
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
-		return input.Refuse(r.Input, &input.Fault{Reason: input.InvalidQueues, What: "bad", Do: "fix", Details: []string{"a", "b"}}), 0, nil
+		return input.Refuse(r.Input, &input.Refusal{Reason: input.InvalidQueues, What: "bad", Do: "fix", Details: []string{"a", "b"}}), 0, nil
 	})
 	if e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", `{"properties":{"a":"b"}}`); len(e.Details) != 2 || e.Remedy != "fix" {
 		t.Errorf("refusal of the queues = %+v, want 2 details and the remedy \"fix\"", e)
@@ -393,7 +393,7 @@ func TestJoinTokens(t *testing.T) {
 			in, one)
 	}
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
-		return input.Refuse(r.Input, input.Faultf(input.AlreadyDone, "", "there is such a token")), 0, nil
+		return input.Refuse(r.Input, input.Refusef(input.AlreadyDone, "", "there is such a token")), 0, nil
 	})
 	b.into(201, &two, "POST", "/v1/cluster/tokens", `{"role":"nonvoter","ttl":"24h"}`)
 	if one.Token == two.Token || two.Role != "nonvoter" {

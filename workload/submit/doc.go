@@ -17,5 +17,5 @@
 // makes it harmless: an identity, a response number, or for a submission without identity the
 // idempotency key of the client.
 //
-// A refusal in a reply is a reply (input.Fault), not an error of Do.
+// A refusal in a reply is a reply (input.Refusal), not an error of Do.
 package submit

@@ -60,7 +60,7 @@ func From(err error) *Error {
 	var doc *api.Error
 	var refused *refusal.Refusal
 	var fatal *exitcode.Error
-	var fault *input.Fault
+	var fault *input.Refusal
 	var path *fs.PathError
 	switch {
 	case errors.As(err, &own):

@@ -37,7 +37,7 @@ func TestCodeAndText(t *testing.T) {
 		{&client.Error{Code: client.CodeUntrusted, What: "no"}, exitcode.NotAllowed, "rmd: UNTRUSTED: no\n"},
 		{errors.Join(&client.Error{Code: client.CodeUsage, What: "a", Do: "b"}, &client.Error{Code: client.CodeUsage, What: "c"}), exitcode.Usage, "rmd: USAGE: a; b\n"},
 		{&refusal.Refusal{Code: refusal.NotCaughtUp, What: "late", Do: "wait"}, exitcode.Refused, "rmd: NOT_CAUGHT_UP: late; wait\n"},
-		{input.Faultf(input.VersionConflict, "again", "old"), exitcode.Refused, "rmd: VERSION_CONFLICT: old; again\n"},
+		{input.Refusef(input.VersionConflict, "again", "old"), exitcode.Refused, "rmd: VERSION_CONFLICT: old; again\n"},
 		{fmt.Errorf("open: %w", &exitcode.Error{Code: 73, Err: errors.New("out")}), 73, "rmd: FAILED: open: out\n"},
 		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}, exitcode.Usage, "rmd: FILE: open x: file does not exist\n"},
 		{&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, exitcode.Failure, "rmd: FILE: open x: permission denied\n"},

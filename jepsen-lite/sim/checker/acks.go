@@ -168,7 +168,7 @@ func (c *Checker) ackedAllocate(id string, in *input.Allocate, r *input.Allocate
 // RegistersAgain reports whether an AM whose call was refused may have to register again: the call
 // changes something, and leadership has changed twice since the AM began the call that was answered
 // last (the README's "Found and open").
-func (c *Checker) RegistersAgain(in *input.Allocate, f *input.Fault, since int) bool {
+func (c *Checker) RegistersAgain(in *input.Allocate, f *input.Refusal, since int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.Reason != input.WrongResponse || len(in.Asks)+len(in.Releases) == 0 || c.counts.Terms-since < 2 {

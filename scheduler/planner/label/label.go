@@ -31,9 +31,9 @@ func New(sched *scheduler.Scheduler) Planner { return Planner{sched: sched, st: 
 const labelBytes = 4 << 20
 
 // off refuses requests about labels if labels are disabled.
-func (p Planner) off() *input.Fault {
+func (p Planner) off() *input.Refusal {
 	if !p.sched.Config.LabelSettings.Enabled {
-		return input.Faultf(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
+		return input.Refusef(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func trimmedLabels(labels []input.Label) []event.Label {
 }
 
 // check checks labels that are to be added or changed.
-func (p Planner) check(labels []event.Label, change bool) *input.Fault {
+func (p Planner) check(labels []event.Label, change bool) *input.Refusal {
 	if fault := p.off(); fault != nil {
 		return fault
 	}
@@ -98,15 +98,15 @@ func (p Planner) check(labels []event.Label, change bool) *input.Fault {
 		}
 	}
 	if len(differ) > 0 {
-		return input.Faultf(input.InvalidLabel, "run \"rmd label add --change\"", "Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
+		return input.Refusef(input.InvalidLabel, "run \"rmd label add --change\"", "Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
 	}
 	for _, l := range labels {
 		if err := capacity.CheckLabelName(l.Name); err != nil {
-			return input.Faultf(input.InvalidLabel, "choose another name", "%v", err)
+			return input.Refusef(input.InvalidLabel, "choose another name", "%v", err)
 		}
 	}
 	if p.st.Labels.Len()+unknown > state.MaxLabels {
-		return input.Faultf(input.TooLarge, "use the name of a label that was removed",
+		return input.Refusef(input.TooLarge, "use the name of a label that was removed",
 			"the cluster has had %d labels, and %d more would be above its limit of %d; those that were removed count", p.st.Labels.Len(), unknown, state.MaxLabels)
 	}
 	return nil
@@ -139,24 +139,24 @@ func (p Planner) Remove(in *input.RemoveLabels) input.Reply {
 }
 
 // checkRemoved checks labels that are to be removed.
-func (p Planner) checkRemoved(names []string) *input.Fault {
+func (p Planner) checkRemoved(names []string) *input.Refusal {
 	if fault := p.off(); fault != nil {
 		return fault
 	}
 	for _, name := range names {
 		for i := range p.sched.Config.Queues {
 			if q := &p.sched.Config.Queues[i]; slices.Contains(q.Accessible, name) {
-				return input.Faultf(input.LabelInUse, "see \"rmd conf get\"",
+				return input.Refusef(input.LabelInUse, "see \"rmd conf get\"",
 					"Cannot remove label=%s, because queue=%s is using this label. Please remove label on queue before remove the label", name, q.Path)
 			}
 		}
 	}
 	for _, name := range names {
 		if name == "" {
-			return input.Faultf(input.InvalidLabel, "name a label", "Label to be removed is null or empty")
+			return input.Refusef(input.InvalidLabel, "name a label", "Label to be removed is null or empty")
 		}
 		if _, listed := p.st.Labels.Listed(name); !listed {
-			return input.Faultf(input.NoSuchLabel, "list them with \"rmd label list\"", "Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
+			return input.Refusef(input.NoSuchLabel, "list them with \"rmd label list\"", "Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func (p Planner) LabelNodes(in *input.LabelNodes) input.Reply {
 // labelledNodes checks a request and returns the new label of each host and NodeManager. Hosts come
 // before their NodeManagers, as in YARN: a host's label applies to those of its NodeManagers that
 // the request does not name.
-func (p Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *input.Fault) {
+func (p Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *input.Refusal) {
 	if fault := p.mayLabelNodes(in); fault != nil {
 		return nil, fault
 	}
@@ -209,7 +209,7 @@ func (p Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *inp
 		nodes = append(nodes, event.LabelledNode{ID: n.ID, Label: label})
 	}
 	if bytes > labelBytes {
-		return nil, input.Faultf(input.TooLarge, "label fewer nodes in one command", "the names of hosts and labels have %d bytes, at most %d are taken", bytes, labelBytes)
+		return nil, input.Refusef(input.TooLarge, "label fewer nodes in one command", "the names of hosts and labels have %d bytes, at most %d are taken", bytes, labelBytes)
 	}
 	slices.SortStableFunc(nodes, func(x, y event.LabelledNode) int { return x.ID.Compare(y.ID) })
 	nodes = slices.Compact(nodes)
@@ -223,15 +223,15 @@ func (p Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *inp
 
 // mayLabelNodes checks whether a request may set labels: NodeManagers may only with distributed
 // configuration, administrators only without it.
-func (p Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
+func (p Planner) mayLabelNodes(in *input.LabelNodes) *input.Refusal {
 	distributed := p.sched.Config.LabelSettings.Distributed()
 	switch fault := p.off(); {
 	case fault != nil:
 		return fault
 	case in.FromNode && !distributed:
-		return input.Faultf(input.NotAllowed, "set yarn.node-labels.configuration-type to distributed", "NodeManagers do not tell their labels, administrators set them")
+		return input.Refusef(input.NotAllowed, "set yarn.node-labels.configuration-type to distributed", "NodeManagers do not tell their labels, administrators set them")
 	case !in.FromNode && distributed:
-		return input.Faultf(input.NotAllowed, "set the labels in the configuration of the NodeManagers",
+		return input.Refusef(input.NotAllowed, "set the labels in the configuration of the NodeManagers",
 			"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.")
 	case in.KnownOnly:
 		return p.unknownNodes(in)
@@ -240,7 +240,7 @@ func (p Planner) mayLabelNodes(in *input.LabelNodes) *input.Fault {
 }
 
 // unknownNodes refuses a request that names nodes that never registered.
-func (p Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
+func (p Planner) unknownNodes(in *input.LabelNodes) *input.Refusal {
 	known := make(map[yarn.NodeID]bool, p.st.Nodes.Len()) // looked up by key only
 	p.st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		known[n.ID], known[yarn.NodeID{Host: n.ID.Host}] = true, true
@@ -253,14 +253,14 @@ func (p Planner) unknownNodes(in *input.LabelNodes) *input.Fault {
 		}
 	}
 	if len(unknown) > 0 {
-		return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "Failed to replace labels as there are unknown nodes:[%s]",
+		return input.Refusef(input.NoSuchNode, "list them with \"rmd node list\"", "Failed to replace labels as there are unknown nodes:[%s]",
 			input.Cut(strings.Join(unknown, ", "), input.MaxAddress))
 	}
 	return nil
 }
 
 // onlyLabel returns the new label of a node; empty if it gets none.
-func (p Planner) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
+func (p Planner) onlyLabel(n *input.LabelledNode) (string, *input.Refusal) {
 	var labels []string
 	for _, l := range n.Labels {
 		if l = strings.TrimSpace(l); l != "" && !slices.Contains(labels, l) {
@@ -269,21 +269,21 @@ func (p Planner) onlyLabel(n *input.LabelledNode) (string, *input.Fault) {
 	}
 	switch {
 	case n.ID.Host == "":
-		return "", input.Faultf(input.InvalidRequest, "name a host, with or without the port of its NodeManager", "a node has no host")
+		return "", input.Refusef(input.InvalidRequest, "name a host, with or without the port of its NodeManager", "a node has no host")
 	case len(labels) > 1:
 		return "", tooManyLabels(len(labels), n.ID.Host)
 	case len(labels) == 0:
 		return "", nil
 	}
 	if _, listed := p.st.Labels.Listed(labels[0]); !listed {
-		return "", input.Faultf(input.NoSuchLabel, "add it to the labels of the cluster first",
+		return "", input.Refusef(input.NoSuchLabel, "add it to the labels of the cluster first",
 			"Not all labels being replaced contained by known label collections, please check, new labels=[%s]", labels[0])
 	}
 	return labels[0], nil
 }
 
-func tooManyLabels(n int, host string) *input.Fault {
-	return input.Faultf(input.InvalidLabel, "give each node one label",
+func tooManyLabels(n int, host string) *input.Refusal {
+	return input.Refusef(input.InvalidLabel, "give each node one label",
 		"%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", n, host)
 }
 

@@ -16,11 +16,11 @@ const hostRefused = "refused by the lists of hosts"
 
 // refusedHost returns a fault if the lists of hosts do not let a node register. A draining node may
 // register, since its containers may run until the deadline.
-func (ns *Nodes) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Fault {
+func (ns *Nodes) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Refusal {
 	if ns.st.Hosts.Allowed(id.Host) || (slot != 0 && ns.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
 		return nil
 	}
-	return input.Faultf(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
+	return input.Refusef(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
 }
 
 // SetHosts replaces the lists of hosts, and makes nodes leave or come back accordingly.
@@ -66,11 +66,11 @@ func (ns *Nodes) ListHosts(include, exclude []string) {
 
 // drainTimes returns a function for the longest time that the nodes of a host may drain, in
 // milliseconds; 0 means no limit.
-func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Fault) {
+func drainTimes(in *input.SetHosts) (of func(host string) int64, fault *input.Refusal) {
 	times := make(map[string]int64, len(in.Timeouts)) // looked up by key only
 	for _, t := range append(in.Timeouts, input.HostTimeout{Millis: in.TimeoutMillis}) {
 		if t.Millis < 0 {
-			return nil, input.Faultf(input.InvalidRequest, "use 0 for no limit", "a timeout of %d ms is not valid", t.Millis)
+			return nil, input.Refusef(input.InvalidRequest, "use 0 for no limit", "a timeout of %d ms is not valid", t.Millis)
 		}
 		times[hostName(t.Host)] = t.Millis
 	}
@@ -157,9 +157,9 @@ func (ns *Nodes) Forget(in *input.ForgetNode) input.Reply {
 	case in.Untracked && !ns.removesUntracked(n):
 		return in.NewReply()
 	case n.Heard():
-		return input.Refuse(in, input.Faultf(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
+		return input.Refuse(in, input.Refusef(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
 	case !ns.st.Forgettable(slot):
-		return input.Refuse(in, input.Faultf(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
+		return input.Refuse(in, input.Refusef(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
 	}
 	ns.drop(slot)
 	return in.NewReply()

@@ -96,8 +96,8 @@ func (ns *Nodes) Expire(in *input.ExpireNode) input.Reply {
 	return in.NewReply()
 }
 
-func noSuchNode(id yarn.NodeID) *input.Fault {
-	return input.Faultf(input.NoSuchNode, "list them with \"rmd node list\"", "there is no node %s", id)
+func noSuchNode(id yarn.NodeID) *input.Refusal {
+	return input.Refusef(input.NoSuchNode, "list them with \"rmd node list\"", "there is no node %s", id)
 }
 
 // Drain drains a node, decommissions it at once, or takes it back.
@@ -110,14 +110,14 @@ func (ns *Nodes) Drain(in *input.DrainNode) input.Reply {
 	switch {
 	case in.Back && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
 		if !ns.st.Hosts.Allowed(n.ID.Host) {
-			return input.Refuse(in, input.Faultf(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
+			return input.Refuse(in, input.Refusef(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
 		}
 		// Its total was lowered while it drained, so it must register again.
 		ns.recommission(slot)
 	case in.Now && n.State != yarn.NodeDecommissioned && !in.Back:
 		ns.stop(slot, yarn.NodeDecommissioned, "")
 	case in.Back || !ns.beginDrain(slot, in.DeadlineMillis):
-		return input.Refuse(in, input.Faultf(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
+		return input.Refuse(in, input.Refusef(input.AlreadyDone, "", "node %s is %s", in.ID, n.State))
 	}
 	return in.NewReply()
 }
@@ -125,7 +125,7 @@ func (ns *Nodes) Drain(in *input.DrainNode) input.Reply {
 // DrainAll drains all nodes of the input, or none.
 func (ns *Nodes) DrainAll(in *input.DrainNodes) input.Reply {
 	if len(in.IDs) == 0 {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "name one at least", "there are no nodes to drain"))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "name one at least", "there are no nodes to drain"))
 	}
 	slots := make([]state.NodeSlot, len(in.IDs))
 	for i, id := range in.IDs {
@@ -181,7 +181,7 @@ func (ns *Nodes) SetResource(in *input.SetNodeResource) input.Reply {
 		return input.Refuse(in, noSuchNode(in.ID))
 	}
 	if in.Total.Negative() {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
 	}
 	ns.changeTotal(slot, in.Total, true)
 	ns.sched.ActivateAll()
@@ -228,11 +228,11 @@ func largest() (r yarn.Resource) {
 }
 
 // roomFor refuses a new node if there are too many records of nodes.
-func (ns *Nodes) roomFor(slot state.NodeSlot) *input.Fault {
+func (ns *Nodes) roomFor(slot state.NodeSlot) *input.Refusal {
 	if slot != 0 || ns.st.Nodes.Len() < maxNodes {
 		return nil
 	}
-	return input.Faultf(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
+	return input.Refusef(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
 }
 
 // ShrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version

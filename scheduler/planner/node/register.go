@@ -11,7 +11,7 @@ import (
 func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	reply := &input.RegisterNodeReply{}
 	if in.ID.Host == "" || in.ID.Port == 0 || in.Total.Negative() || in.Total[yarn.Memory] == 0 {
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "give a host, a port and resources above zero",
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give a host, a port and resources above zero",
 			"node %s registers with %s", in.ID, in.Total))
 	}
 	slot, drains := rp.st.Nodes.Find(in.ID), int64(-1)
@@ -28,7 +28,7 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	}
 	if slot != 0 {
 		if rp.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
-			return input.Refuse(in, input.Faultf(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
+			return input.Refuse(in, input.Refusef(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
 		}
 		rp.heardAgain(slot)
 		rp.reconcile(slot, in)

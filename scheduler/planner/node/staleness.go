@@ -51,7 +51,7 @@ func (rp *Reports) heard(slot state.NodeSlot, in *input.NodeHeartbeat) {
 
 // elsewhere refuses a registration if the planner has since accepted a report or registration of
 // the node.
-func (rp *Reports) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Fault {
+func (rp *Reports) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input.Refusal {
 	if slot == 0 || in.HeartbeatSession == 0 {
 		return nil
 	}
@@ -61,6 +61,6 @@ func (rp *Reports) elsewhere(slot state.NodeSlot, in *input.RegisterNode) *input
 	return nil
 }
 
-func heardElsewhere(id yarn.NodeID) *input.Fault {
-	return input.Faultf(input.NodeElsewhere, "call again", "node %s has registered or reported by another call since", id)
+func heardElsewhere(id yarn.NodeID) *input.Refusal {
+	return input.Refusef(input.NodeElsewhere, "call again", "node %s has registered or reported by another call since", id)
 }

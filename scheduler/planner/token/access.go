@@ -19,7 +19,7 @@ func (p Plan) setAccess(in *input.SetAccessToken) input.Reply {
 	have, known := p.State.Access.Find(in.Name)
 	other, used := p.State.Access.ByHash(in.Hash)
 	refuse := func(code input.Code, do, format string, args ...any) input.Reply {
-		return input.Refuse(in, input.Faultf(code, do, format, args...))
+		return input.Refuse(in, input.Refusef(code, do, format, args...))
 	}
 	switch {
 	case used && other.Name == in.Name && other.Role == in.Role && other.ExpiresMillis == in.ExpiresMillis:
@@ -53,10 +53,10 @@ func (p Plan) setAccess(in *input.SetAccessToken) input.Reply {
 // before the first one.
 func (p Plan) revokeAccess(in *input.RevokeAccessToken) input.Reply {
 	if _, ok := p.State.Access.Find(in.Name); !ok {
-		return input.Refuse(in, input.Faultf(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
+		return input.Refuse(in, input.Refusef(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
 	}
 	if !in.Force && len(p.State.Access) > 1 && !p.adminBeside(in.Name) {
-		return input.Refuse(in, input.Faultf(input.NoAdminLeft, "make another one of role admin first, or use --force where administrators have certificates",
+		return input.Refuse(in, input.Refusef(input.NoAdminLeft, "make another one of role admin first, or use --force where administrators have certificates",
 			"%s is the last token that may change access", in.Name))
 	}
 	p.Emit(&event.AccessTokenRevoked{Name: in.Name})

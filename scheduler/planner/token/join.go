@@ -22,9 +22,9 @@ func (p Plan) createJoin(in *input.CreateJoinToken) input.Reply {
 	const day = 24 * 60 * 60 * 1000
 	switch _, known := p.State.JoinTokens.Find(in.Hash); {
 	case len(in.Hash) != 32 || known:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256"))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256"))
 	case in.TTLMillis < 1000 || in.TTLMillis > day:
-		return input.Refuse(in, input.Faultf(input.InvalidRequest, "use --ttl between 1s and 24h", "a join token lives at most 24 h"))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "use --ttl between 1s and 24h", "a join token lives at most 24 h"))
 	}
 	p.Emit(&event.JoinTokenCreated{Hash: in.Hash, Voter: in.Voter, ExpiresMillis: p.NowMillis + in.TTLMillis, CreatedBy: in.Who})
 	return in.NewReply()
@@ -35,13 +35,13 @@ func (p Plan) useJoin(in *input.UseJoinToken) input.Reply {
 	const again = "create one with \"rmd cluster token create\""
 	switch {
 	case !ok:
-		return input.Refuse(in, input.Faultf(input.TokenInvalid, again, "the join token is not known"))
+		return input.Refuse(in, input.Refusef(input.TokenInvalid, again, "the join token is not known"))
 	case t.UsedBy == in.By && t.UsedBy != "":
 		return &input.UseJoinTokenReply{Voter: t.Voter} // a repeated call of the same replica
 	case t.UsedBy != "":
-		return input.Refuse(in, input.Faultf(input.TokenUsed, again, "the join token was used by %s", t.UsedBy))
+		return input.Refuse(in, input.Refusef(input.TokenUsed, again, "the join token was used by %s", t.UsedBy))
 	case t.ExpiresMillis <= p.NowMillis:
-		return input.Refuse(in, input.Faultf(input.TokenExpired, again, "the join token has expired"))
+		return input.Refuse(in, input.Refusef(input.TokenExpired, again, "the join token has expired"))
 	}
 	p.Emit(&event.JoinTokenUsed{Hash: in.Hash, By: in.By})
 	return &input.UseJoinTokenReply{Voter: t.Voter}

@@ -88,7 +88,7 @@ func (s *Service) submit(ctx context.Context, c *ipc.Call, in input.Input) (inpu
 }
 
 // refusal converts a planner's refusal to the exception that the Java ResourceManager would throw.
-func refusal(head string, f *input.Fault) error {
+func refusal(head string, f *input.Refusal) error {
 	if f.Reason == input.NotInitialized {
 		return ipc.Standby(f.Error())
 	}
@@ -102,7 +102,7 @@ func (s *Service) audit(ctx context.Context, c *ipc.Call, action, result string)
 	return err
 }
 
-func details(f *input.Fault) string {
+func details(f *input.Refusal) string {
 	out := ""
 	for _, d := range f.Details {
 		out += "\n  " + d

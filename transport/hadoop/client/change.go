@@ -145,7 +145,7 @@ func notThere(user, queue string, id yarn.ApplicationID) error {
 	return denied("User %s cannot submit applications to target queue or the target queue doesn't exist: %s while moving %s", user, queue, id)
 }
 
-func (s *Service) notMoved(f *input.Fault, in *input.MoveApplication, c *ipc.Call) error {
+func (s *Service) notMoved(f *input.Refusal, in *input.MoveApplication, c *ipc.Call) error {
 	switch f.Reason {
 	case input.NoSuchApplication:
 		return noApplication(in.ID)
@@ -212,7 +212,7 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 
 // priorityDenied returns YARN's refusal of a priority. It names the caller and the way in which it
 // was authenticated.
-func priorityDenied(f *input.Fault, user string, c *ipc.Caller) error {
+func priorityDenied(f *input.Refusal, user string, c *ipc.Caller) error {
 	who := c.User + " (auth:" + c.Kind + ")"
 	if c.RealUser != "" {
 		who = c.User + " (auth:PROXY) via " + c.RealUser + " (auth:" + c.Kind + ")"

@@ -336,6 +336,6 @@ func TestFaultClasses(t *testing.T) {
 		if inner := wrapped[code]; inner != "" {
 			text = inner + ": " + text
 		}
-		refused(t, refusal(&input.Fault{Reason: code, What: "what", Do: "do", Details: []string{"one", "two"}}), want, text)
+		refused(t, refusal(&input.Refusal{Reason: code, What: "what", Do: "do", Details: []string{"one", "two"}}), want, text)
 	}
 }

@@ -48,7 +48,7 @@ var wrapped = map[input.Code]string{
 }
 
 // refusal converts a planner's refusal to an exception with the planner's text.
-func refusal(f *input.Fault) error {
+func refusal(f *input.Refusal) error {
 	class, ok := classes[f.Reason]
 	if !ok {
 		class = ipc.ClassYarn
@@ -57,7 +57,7 @@ func refusal(f *input.Fault) error {
 }
 
 // faultText returns the text of a refusal, after the name of the exception that YARN would wrap.
-func faultText(f *input.Fault) string {
+func faultText(f *input.Refusal) string {
 	text := f.What
 	if f.Do != "" {
 		text += "; " + f.Do

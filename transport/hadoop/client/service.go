@@ -89,7 +89,7 @@ func (s *Service) do(ctx context.Context, c *ipc.Call, in input.Input) (input.Re
 }
 
 // change plans an input whose reply has no content. It returns the refusal, if there is one.
-func (s *Service) change(ctx context.Context, c *ipc.Call, in input.Input) (*input.Fault, error) {
+func (s *Service) change(ctx context.Context, c *ipc.Call, in input.Input) (*input.Refusal, error) {
 	reply, err := s.do(ctx, c, in)
 	if err != nil {
 		return nil, err

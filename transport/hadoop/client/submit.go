@@ -200,7 +200,7 @@ func (s *Service) tags(list []string) ([]string, error) {
 
 // notSubmitted converts the refusal of a submission. YARN accepts some of these applications and
 // fails them at once. The text is the one with which YARN's client then ends.
-func (s *Service) notSubmitted(f *input.Fault, in *input.SubmitApplication, c *ipc.Caller) error {
+func (s *Service) notSubmitted(f *input.Refusal, in *input.SubmitApplication, c *ipc.Caller) error {
 	failed := func(format string, args ...any) error {
 		return yarnException("Failed to submit %s to YARN : "+format, append([]any{in.ID}, args...)...)
 	}
@@ -256,7 +256,7 @@ func capital(s string) string {
 
 // tooLarge returns YARN's refusal of an AM's size. If the configuration has changed since, it
 // returns the planner's text.
-func (s *Service) tooLarge(f *input.Fault, in *input.SubmitApplication) error {
+func (s *Service) tooLarge(f *input.Refusal, in *input.SubmitApplication) error {
 	st := s.cfg.Reader.Fork()
 	most := s.cfg.Queues.Maximum(st)
 	here := most

@@ -407,7 +407,7 @@ func TestFaults(t *testing.T) {
 		input.InvalidRelease: classInvalidRelease, input.InvalidBlacklist: classInvalidBlacklist,
 		input.NotInitialized: ipc.ClassStandby, input.InvalidRequest: ipc.ClassYarn,
 	} {
-		w.before = func(in input.Input) input.Reply { return input.Refuse(in, input.Faultf(code, "", "no")) }
+		w.before = func(in input.Input) input.Reply { return input.Refuse(in, input.Refusef(code, "", "no")) }
 		_, err := a.try(asks(ask("*", 1, 1024)))
 		class(t, err, want)
 	}

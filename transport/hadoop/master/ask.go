@@ -64,7 +64,7 @@ func dropStrayPlaces(in *input.Allocate) bool {
 }
 
 // refused converts a planner's refusal of an allocate call to the AM's exception.
-func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Fault) error {
+func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Refusal) error {
 	e := faulted(f)
 	if e.Class != classInvalidAsk {
 		return e

@@ -45,7 +45,7 @@ func refusal(class, format string, args ...any) *ipc.Error {
 }
 
 // faulted converts a planner's refusal to the AM's exception.
-func faulted(f *input.Fault) *ipc.Error {
+func faulted(f *input.Refusal) *ipc.Error {
 	class := classOf[f.Reason]
 	if class == "" {
 		class = ipc.ClassYarn
@@ -83,4 +83,4 @@ func invalidToken(at yarn.AttemptID, err error) *ipc.Error {
 }
 
 // isOver reports whether a refusal means that the attempt has ended.
-func isOver(f *input.Fault) bool { return classOf[f.Reason] == classAttemptNotFound }
+func isOver(f *input.Refusal) bool { return classOf[f.Reason] == classAttemptNotFound }

@@ -275,7 +275,7 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 	// registration.
 	w.before = func(in input.Input) input.Reply {
 		if _, ok := in.(*input.RegisterAttempt); ok {
-			return input.Refuse(in, input.Faultf(input.WrongResponse, "", "late"))
+			return input.Refuse(in, input.Refusef(input.WrongResponse, "", "late"))
 		}
 		return nil
 	}

@@ -101,7 +101,7 @@ func caller(c *ipc.Call) (token.AMRM, error) {
 }
 
 // do plans an input. When it returns, this replica has applied the result.
-func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, *input.Fault, error) {
+func (s *Service) do(ctx context.Context, in input.Input) (input.Reply, *input.Refusal, error) {
 	reply, _, err := s.cfg.Submitter.Do(ctx, input.Request{Input: in})
 	if err != nil {
 		return nil, nil, unavailable(err)

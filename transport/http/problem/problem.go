@@ -154,7 +154,7 @@ func UnknownCommit(what string) *api.Error {
 
 func (t *Translator) known(err error, write bool) *api.Error {
 	var done *api.Error
-	var fault *input.Fault
+	var fault *input.Refusal
 	var body *http.MaxBytesError
 	var old *TooOldError
 	if t.RefusalOf != nil {

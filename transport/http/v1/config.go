@@ -69,7 +69,7 @@ type Planner struct {
 	// Explain says why an application waits. It only reads the state, which other calls read at the
 	// same time. At most one call runs at a time.
 	Explain func(st *state.State, id yarn.ApplicationID) (*api.Explanation, error)
-	// WhatIf says what another queue configuration would change. It returns an *input.Fault if that
+	// WhatIf says what another queue configuration would change. It returns an *input.Refusal if that
 	// configuration would be refused. It gets a private fork and calls stop from time to time to
 	// learn whether it should end early. At most one call runs at a time.
 	WhatIf func(st *state.State, properties []input.Property, stop func() bool) (*api.WhatIf, error)
@@ -77,7 +77,7 @@ type Planner struct {
 	// It only reads the state, and calls stop from time to time to learn whether it should end
 	// early.
 	Landings func(st *state.State, from, to *capacity.Config, stop func() bool) *api.Landings
-	// ExplainSubmission explains an application before it is submitted. It returns an *input.Fault
+	// ExplainSubmission explains an application before it is submitted. It returns an *input.Refusal
 	// if the submission would be refused. It gets a private fork. At most one call runs at a time.
 	ExplainSubmission func(st *state.State, in *input.SubmitApplication) (*api.Explanation, error)
 	// Forecast says when the containers for which an application waits will start. It forks the
@@ -91,7 +91,7 @@ type Planner struct {
 	// Preview says what preemption would have done between two times, in Unix milliseconds. It
 	// reads the log itself. At most one call runs at a time.
 	Preview func(ctx context.Context, from, to int64) (*api.PreemptionPreview, error)
-	// Try plans an input on a private fork. It returns an *input.Fault if the input is refused.
+	// Try plans an input on a private fork. It returns an *input.Refusal if the input is refused.
 	Try func(st *state.State, in input.Input) error
 	// Why returns the reasons for the events of log entries, by the entry's index: one for each
 	// event, in order. It derives them from the state just before the entry. It omits what it does

@@ -13,7 +13,7 @@ import (
 
 // Shadows runs another queue configuration beside the cluster on this replica.
 type Shadows interface {
-	// Start starts a shadow. It returns an *input.Fault if the configuration would be refused.
+	// Start starts a shadow. It returns an *input.Refusal if the configuration would be refused.
 	Start(properties []input.Property, in api.StartShadow) (*api.Shadow, error)
 	Show() *api.Shadow
 	// Stop ends the shadow and returns its last report.

@@ -260,7 +260,7 @@ func (s *API) wsPutConf(c *route.Call) error {
 			return err
 		}
 		_, _, err = route.Do[*input.SetQueuesReply](c, &input.SetQueues{Properties: props, IfVersion: version, User: user, Groups: groups, Author: s.requested(c), Comment: "PUT " + wsRoot + schedConf})
-		var fault *input.Fault
+		var fault *input.Refusal
 		switch {
 		case err == nil:
 			return s.plain(c, http.StatusOK, "Configuration change successfully applied.")

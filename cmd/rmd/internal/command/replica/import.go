@@ -199,7 +199,7 @@ func takeOver(c *verb.Call, loaded *config.Loaded, store *statestore.Store) (*mi
 	}
 	o.Include, o.Exclude = hosts.Include, hosts.Exclude
 	result, err := migration.New(store, o)
-	var refused *input.Fault
+	var refused *input.Refusal
 	if errors.As(err, &refused) {
 		return nil, clierr.New(clierr.CodeConfig, "correct the queues; see \"rmd conf validate\"", "the queue configuration is refused: %v", refused)
 	}

@@ -25,21 +25,21 @@ const (
 	Oversized                 // it is too large
 )
 
-// Refusal is a kind of refusal. Text is its meaning, and Do what to do about it, in Markdown for
+// RefusalKind is a kind of refusal. Text is its meaning, and Do what to do about it, in Markdown for
 // operators. They are empty if a server refuses with the same code, too, and its documentation says it.
-type Refusal struct {
+type RefusalKind struct {
 	Code     Code
 	Class    Class
 	Text, Do string
 }
 
-var refusals []Refusal
+var refusals []RefusalKind
 
 // Refusals returns all refusals of the planner, in the order of the documentation.
-func Refusals() []Refusal { return slices.Clone(refusals) }
+func Refusals() []RefusalKind { return slices.Clone(refusals) }
 
 func refusal(code Code, class Class, text, do string) Code {
-	refusals = append(refusals, Refusal{code, class, text, do})
+	refusals = append(refusals, RefusalKind{code, class, text, do})
 	return code
 }
 
@@ -137,26 +137,26 @@ var (
 	NoAdminLeft    = refusal("NO_ADMIN_LEFT", Conflict, "", "")
 )
 
-// Fault says what was refused and how to correct it. Details lists the single problems where there
+// Refusal says what was refused and how to correct it. Details lists the single problems where there
 // can be several.
-type Fault struct {
+type Refusal struct {
 	Reason  Code     `json:"code"`
 	What    string   `json:"what"`
 	Do      string   `json:"do,omitempty"`
 	Details []string `json:"details,omitempty"`
 }
 
-// Faultf returns a fault with a formatted sentence. do says how to correct it; it may be empty.
-func Faultf(code Code, do, format string, args ...any) *Fault {
-	return &Fault{Reason: code, What: fmt.Sprintf(format, args...), Do: do}
+// Refusef returns a refusal with a formatted sentence. do says how to correct it; it may be empty.
+func Refusef(code Code, do, format string, args ...any) *Refusal {
+	return &Refusal{Reason: code, What: fmt.Sprintf(format, args...), Do: do}
 }
 
 // NoFirstQueues returns the refusal of every input while the cluster has no first configuration.
-func NoFirstQueues() *Fault {
-	return Faultf(NotInitialized, "see \"rmd cluster status\" and the log of the leader", "the cluster has no queue configuration yet")
+func NoFirstQueues() *Refusal {
+	return Refusef(NotInitialized, "see \"rmd cluster status\" and the log of the leader", "the cluster has no queue configuration yet")
 }
 
-func (f *Fault) Error() string {
+func (f *Refusal) Error() string {
 	s := string(f.Reason) + ": " + f.What
 	if f.Do != "" {
 		s += "; " + f.Do
@@ -164,8 +164,8 @@ func (f *Fault) Error() string {
 	return s
 }
 
-// Code encodes or decodes the fault.
-func (f *Fault) Code(c *codec.Coder) {
+// Code encodes or decodes the refusal.
+func (f *Refusal) Code(c *codec.Coder) {
 	s := string(f.Reason)
 	c.String(&s)
 	f.Reason = Code(s)
@@ -174,7 +174,7 @@ func (f *Fault) Code(c *codec.Coder) {
 	codec.List(c, &f.Details, func(c *codec.Coder, s *string) { c.String(s) })
 }
 
-// NoSuchApp returns the fault for an application that does not exist.
-func NoSuchApp(id yarn.ApplicationID) *Fault {
-	return Faultf(NoSuchApplication, "list them with \"rmd app list\"", "there is no application %s", id)
+// NoSuchApp returns the refusal for an application that does not exist.
+func NoSuchApp(id yarn.ApplicationID) *Refusal {
+	return Refusef(NoSuchApplication, "list them with \"rmd app list\"", "there is no application %s", id)
 }
