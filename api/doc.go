@@ -88,6 +88,7 @@
 //
 //	GET    /v1/events?app&node&queue&kind&after  Server-Sent Events: event "batch", id = log index, data = EventBatch
 //	GET    /v1/history[?queue|?node]                            History: the last hour
+//	GET    /v1/apps/{id}/history                                AppHistory
 //	GET    /v1/log?from&count&app&node&queue&kind               Log
 //	GET    /v1/audit?who&action&since&after&limit                Audit
 //	POST   /v1/inputs                           see AppendFrame

@@ -58,3 +58,25 @@ type HistoryGap struct {
 	FromMillis int64 `json:"from_ms"` // the last sample before the gap
 	ToMillis   int64 `json:"to_ms"`   // the first sample after the gap, or now
 }
+
+// AppHistory has samples of an application, from its submission to its end or to now, which one
+// replica took. They are not replicated. A long life has samples that are further apart.
+type AppHistory struct {
+	ID              string `json:"id"` // the replica that answers
+	App             string `json:"app"`
+	SubmittedMillis int64  `json:"submitted_ms"`
+	EndedMillis     int64  `json:"ended_ms,omitempty"`
+	StepMillis      int64  `json:"step_ms"` // usual time between two samples; the newest may be nearer
+	// Samples has the samples in the order of time. Gaps says where samples are missing. Both are empty
+	// if the application ended before the first sample, or if too many other applications have samples.
+	Samples []AppHistorySample `json:"samples"`
+	Gaps    []HistoryGap       `json:"gaps"`
+}
+
+// AppHistorySample is what an application had and waited for at one time, as in App.
+type AppHistorySample struct {
+	AtMillis int64    `json:"at_ms"`
+	Used     Resource `json:"used"`
+	Reserved Resource `json:"reserved"`
+	Pending  Resource `json:"pending"`
+}

@@ -39,6 +39,8 @@ func TestLastHour(t *testing.T) {
 			b.golden(t, file, path)
 		}
 		b.golden(t, "history_week.json", "/v1/history?span=week")
+		b.golden(t, "history_app.json", "/v1/apps/"+app1+"/history")
+		b.fails(404, "NO_SUCH_APPLICATION", "GET", "/v1/apps/application_1780000000000_0099/history", "")
 		b.fails(400, api.CodeInvalidRequest, "GET", "/v1/history?span=year", "")
 		b.fails(404, "NO_SUCH_QUEUE", "GET", "/v1/history?queue=root.gone", "")
 		b.fails(404, "NO_SUCH_NODE", "GET", "/v1/history?node=gone", "")

@@ -20,7 +20,7 @@ func (s *series) Cluster(now time.Time) *api.History {
 		n.Waiting = whole(at.waiting)
 		n.Decisions = s.rate(before, at)
 		if before == nil || at.free != before.free { // equal samples share a document
-			free = s.size(at.free)
+			free = size(s.kinds, at.free)
 		}
 		n.LargestFree, n.EmptyNodes, n.ServingNodes = free, whole(at.empty), whole(at.serving)
 		node = yarn.ComponentMax(node, at.node)
@@ -28,14 +28,14 @@ func (s *series) Cluster(now time.Time) *api.History {
 		return n, 1
 	})
 	if before != nil {
-		d.LargestNode = s.size(node)
+		d.LargestNode = size(s.kinds, node)
 	}
 	return d
 }
 
-func (s *series) size(r yarn.Resource) api.Resource {
-	out := make(api.Resource, len(s.kinds))
-	for i, name := range s.kinds {
+func size(kinds yarn.Kinds, r yarn.Resource) api.Resource {
+	out := make(api.Resource, len(kinds))
+	for i, name := range kinds {
 		out[name] = r[i]
 	}
 	return out

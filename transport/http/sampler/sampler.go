@@ -1,6 +1,7 @@
 // Package sampler keeps samples of the last hour, day and week on a replica: the use of the cluster,
 // of each queue and of each node, the number of waiting applications, the number of decisions, and how
-// whole the free resources are. A longer time has samples that are further apart.
+// whole the free resources are. A longer time has samples that are further apart. It also keeps samples
+// of each application, from its submission to its end.
 //
 // Each replica has its own samples. They are neither replicated nor stored, so a restart of the
 // replica loses them. A sample that could not be taken is missing and is not replaced.
@@ -68,12 +69,17 @@ func newShare(f float64) share { return share(min(max(math.Round(f*10_000), 0), 
 
 func (s share) percent() float64 { return float64(s) / 100 }
 
-// Sampler keeps the samples of all times. It is safe for concurrent use.
-type Sampler struct{ all []*series }
+// Sampler keeps the samples of all times, and those of applications. It is safe for concurrent use.
+type Sampler struct {
+	all  []*series
+	apps *apps
+}
 
 // New returns a sampler that takes a sample for the last hour every step.
 func New(step time.Duration) *Sampler {
-	return &Sampler{[]*series{newSeries(step, api.HistoryHour), newSeries(2*time.Minute, api.HistoryDay), newSeries(15*time.Minute, api.HistoryWeek)}}
+	return &Sampler{
+		all:  []*series{newSeries(step, api.HistoryHour), newSeries(2*time.Minute, api.HistoryDay), newSeries(15*time.Minute, api.HistoryWeek)},
+		apps: newApps(step)}
 }
 
 // Take takes a sample of a state, its summary and its rooms for each time that needs one. A state
@@ -84,6 +90,7 @@ func (s *Sampler) Take(now time.Time, st *state.State, sum *summary.Summary, roo
 			t.Take(now, st, sum, rooms)
 		}
 	}
+	s.apps.Take(now, st, sum)
 }
 
 // over returns the samples of the last hour, or of a longer time.
@@ -110,6 +117,11 @@ func (s *Sampler) Queue(slot state.QueueSlot, path string, now time.Time, span t
 // the node.
 func (s *Sampler) Node(slot state.NodeSlot, id yarn.NodeID, now time.Time, span time.Duration) *api.History {
 	return s.over(span).Node(slot, id, now)
+}
+
+// App returns the history of an application.
+func (s *Sampler) App(id yarn.ApplicationID, now time.Time) *api.AppHistory {
+	return s.apps.App(id, now)
 }
 
 // series keeps the samples of one span of time.

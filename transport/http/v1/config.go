@@ -148,11 +148,13 @@ type Consensus interface {
 	SetAutopilot(ctx context.Context, settings api.Autopilot) error
 }
 
-// History has the samples that this replica took in the last hour, day or week.
+// History has the samples that this replica took in the last hour, day or week, and those of
+// applications.
 type History interface {
 	Cluster(now time.Time, span time.Duration) *api.History
 	Queue(slot state.QueueSlot, path string, now time.Time, span time.Duration) *api.History
 	Node(slot state.NodeSlot, id yarn.NodeID, now time.Time, span time.Duration) *api.History
+	App(id yarn.ApplicationID, now time.Time) *api.AppHistory
 }
 
 // Snapshots saves and restores the whole state.

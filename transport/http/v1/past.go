@@ -5,16 +5,20 @@ import (
 	"slices"
 
 	"rmd/api"
+	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/view"
 )
 
-// past serves the samples of the last hour, day or week.
+// past serves the samples of the last hour, day or week, and those of applications.
 type past struct{ *shared }
 
 func (s *past) routes() []route.Route {
-	return []route.Route{route.Get("/v1/history", "queue node span", s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{})}
+	return []route.Route{
+		route.Get("/v1/history", "queue node span", s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{}),
+		route.Get("/v1/apps/{id}/history", "", ofApp(s.showAppPast)).Doc("Show what an application used, had reserved and waited for, from its submission on", nil, api.AppHistory{}),
+	}
 }
 
 func (s *past) showPast(c *route.Call) error {
@@ -67,4 +71,18 @@ func (s *past) Past(v *view.View, queue, node, span string) (*api.History, error
 		}
 	}
 	return d, nil
+}
+
+func (s *past) showAppPast(c *route.Call, _ *view.View, a *state.App) error {
+	return c.JSON(http.StatusOK, s.AppPast(a))
+}
+
+// AppPast returns the samples of an application.
+func (s *past) AppPast(a *state.App) *api.AppHistory {
+	d := s.cfg.History.App(a.ID, s.cfg.Now())
+	d.ID, d.SubmittedMillis, d.EndedMillis = s.cfg.ID, a.SubmittedMillis, a.EndedMillis
+	if len(d.Samples) > 0 && d.Samples[0].AtMillis-a.SubmittedMillis > 2*d.StepMillis {
+		d.Gaps = slices.Insert(d.Gaps, 0, api.HistoryGap{FromMillis: a.SubmittedMillis, ToMillis: d.Samples[0].AtMillis})
+	}
+	return d
 }
