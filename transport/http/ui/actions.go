@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rmd/api"
+	"rmd/transport/http/ui/formtoken"
 )
 
 // action answers a form, or returns the error to answer with.
@@ -63,7 +64,7 @@ func (u *UI) form(w http.ResponseWriter, r *http.Request) error {
 		}
 		return bad("the form could not be read", "open the page again")
 	}
-	return checkToken(r)
+	return formtoken.Check(r)
 }
 
 // done redirects to the page that shows the effect of an action. what is the key of the note to

@@ -20,6 +20,8 @@ import (
 	"rmd/fsm/state"
 	"rmd/internal/plot"
 	"rmd/transport/http/auth"
+	"rmd/transport/http/ui/bookmark"
+	"rmd/transport/http/ui/formtoken"
 	"rmd/transport/http/view"
 )
 
@@ -48,7 +50,7 @@ func New(cfg Config) (*UI, error) {
 	u := &UI{cfg: cfg, log: cfg.Logger, mux: http.NewServeMux()}
 	u.shared.init(cfg.SharedPages, cfg.RenderShare)
 	// Nobody can guess the mark, so nothing that a page shows can contain it.
-	u.mark = []byte(draw())
+	u.mark = []byte(formtoken.Draw())
 	var err error
 	if u.tmpl, err = parse(string(u.mark)); err != nil {
 		return nil, err
@@ -88,8 +90,8 @@ func (u *UI) routes() {
 		_, _ = io.WriteString(w, plot.FigureStyle) // the client may be gone
 	})
 	u.mux.HandleFunc("GET /ui/live", u.live)
-	u.mux.HandleFunc("GET /cluster", bookmark)
-	u.mux.HandleFunc("GET /cluster/", bookmark)
+	u.mux.HandleFunc("GET /cluster", bookmark.Redirect)
+	u.mux.HandleFunc("GET /cluster/", bookmark.Redirect)
 	u.mux.HandleFunc("GET /ui", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ui/", http.StatusMovedPermanently) })
 	for _, p := range []page{
 		{path: "/ui/{$}", name: "overview", title: "Overview", show: overview},
@@ -203,7 +205,7 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(token(w, r)))) // the client may be gone
+		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(formtoken.Of(w, r)))) // the client may be gone
 		return
 	}
 	if m.refresh != "" {
@@ -315,7 +317,7 @@ type shellData struct {
 
 // shell answers with a whole page.
 func (u *UI) shell(w http.ResponseWriter, r *http.Request, status int, d shellData) {
-	d.Status, d.Token, d.Assets = u.cfg.Status(), token(w, r), u.assets
+	d.Status, d.Token, d.Assets = u.cfg.Status(), formtoken.Of(w, r), u.assets
 	d.NoLeader = u.noLeader(d.Status, awayOpened)
 	st, _ := u.cfg.Views.Fork(r)
 	d.Replay = u.cfg.Log != nil

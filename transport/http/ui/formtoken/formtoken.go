@@ -1,4 +1,6 @@
-package ui
+// Package formtoken gives each browser a token that the forms of the pages must contain, so that no
+// other site can send a form in the name of its user.
+package formtoken
 
 import (
 	"crypto/rand"
@@ -15,18 +17,19 @@ const cookie = "rmd_token"
 
 const tokenBytes = 16
 
-// token returns the browser's token, which every form must contain. It gives a new token to a
+// Of returns the browser's token, which every form must contain. It gives a new token to a
 // browser that has none.
-func token(w http.ResponseWriter, r *http.Request) string {
+func Of(w http.ResponseWriter, r *http.Request) string {
 	if have := tokenOf(r); have != "" {
 		return have
 	}
-	t := draw()
+	t := Draw()
 	http.SetCookie(w, &http.Cookie{Name: cookie, Value: t, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 	return t
 }
 
-func draw() string {
+// Draw returns a token that nobody can guess.
+func Draw() string {
 	var b [tokenBytes]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
@@ -43,8 +46,8 @@ func tokenOf(r *http.Request) string {
 	return c.Value
 }
 
-// checkToken refuses a form that was not made for this browser.
-func checkToken(r *http.Request) error {
+// Check refuses a form that was not made for this browser.
+func Check(r *http.Request) error {
 	have, sent := tokenOf(r), r.PostFormValue("token")
 	if have == "" || subtle.ConstantTimeCompare([]byte(have), []byte(sent)) != 1 {
 		return &api.Error{Code: api.CodeNotAllowed, Message: "this form was not made for your browser, or is too old", Status: http.StatusForbidden,

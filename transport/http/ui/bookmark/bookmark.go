@@ -1,4 +1,5 @@
-package ui
+// Package bookmark redirects the addresses of YARN's pages, which people have in bookmarks and scripts.
+package bookmark
 
 import (
 	"net/http"
@@ -8,8 +9,8 @@ import (
 	"rmd/yarn"
 )
 
-// bookmark redirects from an address of YARN's pages to the corresponding page of rmd.
-func bookmark(w http.ResponseWriter, r *http.Request) {
+// Redirect redirects from an address of YARN's pages to the corresponding page of rmd.
+func Redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, bookmarked(r.URL), http.StatusFound)
 }
 
