@@ -11,6 +11,36 @@ import (
 	"rmd/yarn"
 )
 
+// TestLifeOnThePage checks that the page of an application draws what /v1 answers, and says it in
+// numbers.
+func TestLifeOnThePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := hourOf(t)
+		body := b.ask("GET", "/ui/apps/"+app1, "").Body.String()
+		for _, want := range []string{"Resources over time", `aria-label="memory: at most 96 GiB used"`, `aria-label="vcores: at most 24 used"`, `aria-label="gpu: at most 6 used"`,
+			`<th scope="row">memory</th><td class="num">96 GiB</td><td class="num">0 GiB</td><td class="num">0 GiB</td><td class="num">96 GiB</td><td class="num">0 GiB</td><td class="num">32 GiB</td>`, "Some are missing"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("the page does not say %q", want)
+			}
+		}
+		_, line, _ := strings.Cut(body, `<path class="line blue" d="M`)
+		_, line, _ = strings.Cut(line, `<path class="line blue" d="`) // the first one is in the legend
+		line, _, _ = strings.Cut(line, `"`)
+		if strings.Count(line, "M") != 2 || strings.Contains(body, "NaN") {
+			t.Errorf("the line has no gap: %s", line)
+		}
+		for _, found := range checkHTML(body) {
+			t.Error(found)
+		}
+		if body := b.ask("GET", "/ui/apps/"+app4, "").Body.String(); !strings.Contains(body, "There are no samples of this application") {
+			t.Error("the page of an application without samples does not say so")
+		}
+		if err := b.s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // hourOf returns a server that took 3 samples, then lost contact with the leader for a while, then
 // took 2 samples.
 func hourOf(t *testing.T) *bench {

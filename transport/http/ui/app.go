@@ -21,6 +21,7 @@ type appData struct {
 	Pager      pager
 	Held       []api.Reservation
 	Lifetime   []moment
+	Life       appPlots
 	Leaves     []choice
 	Decisions  []decisionRow
 	Labelled   bool // the cluster has labels
@@ -71,7 +72,7 @@ func application(q *query) (any, error) {
 		d.Past = nil // the page is whole without the log
 	}
 	d.Held = q.heldBy(a)
-	d.Lifetime = lifetime(q.v.State, a)
+	d.Lifetime, d.Life = lifetime(q.v.State, a), q.appPlots(a)
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}

@@ -25,6 +25,8 @@ type API interface {
 	// Past returns the samples of this replica for a queue or a node, or for the cluster if both are
 	// empty. span is hour, day or week; empty is hour.
 	Past(v *view.View, queue, node, span string) (*api.History, error)
+	// AppPast returns this replica's samples of an application.
+	AppPast(a *state.App) *api.AppHistory
 	// Explain returns why an application waits.
 	Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation, error)
 	// Preemption returns what preemption has decided, and what its next round would decide.
