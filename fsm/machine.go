@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/internal/exitcode"
 	"rmd/internal/failpoint"
 )
@@ -96,9 +97,9 @@ func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 	skipped := !follows(m.sequence, l.Term, b.Sequence)
 	if !skipped {
 		m.fork = nil
-		var changes []state.Change // of the whole batch, if somebody follows
+		var changes []change.Change // of the whole batch, if somebody follows
 		if len(m.recent.followers) > 0 {
-			changes = make([]state.Change, 0, len(b.Events))
+			changes = make([]change.Change, 0, len(b.Events))
 		}
 		for i, e := range b.Events {
 			if err := m.st.Apply(e); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
-	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 )
 
 // Batch is one applied entry, as a watch returns it. Watches share the events and the changes, so
@@ -18,7 +18,7 @@ type Batch struct {
 	Events    []event.Event
 	// Changes has what the events did, in order. Only a subscription of Follow gets it. The state may
 	// have changed since, so another record may have the slot of a change.
-	Changes []state.Change
+	Changes []change.Change
 }
 
 // decodedBatches is the number of batches that stay decoded. Watches that keep up need not decode
@@ -32,7 +32,7 @@ type recentBatch struct {
 	nowMillis   int64
 	data        []byte
 	events      []event.Event
-	changes     []state.Change
+	changes     []change.Change
 }
 
 // recentRing keeps the last batches, bounded by number and bytes. The batches since the start of

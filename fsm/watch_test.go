@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 )
 
 func TestWatch(t *testing.T) {
@@ -104,7 +105,7 @@ func TestFollow(t *testing.T) {
 			t.Fatalf("batch %d: %+v, %v, want %d changes", i, b, err, len(want))
 		}
 		for k, c := range b.Changes {
-			if c.Kind != state.NodeRegistered || c.Node != want[k] {
+			if c.Kind != change.NodeRegistered || c.Node != want[k] {
 				t.Errorf("batch %d: change %d is %+v", i, k, c)
 			}
 		}

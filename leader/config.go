@@ -11,6 +11,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 )
 
@@ -33,7 +34,7 @@ type Future interface {
 type Planner interface {
 	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
 	// Changes returns what the events of the last Plan did.
-	Changes() []state.Change
+	Changes() []change.Change
 	State() *state.State
 	// Due returns the inputs that deadlines in the state have made due, each kind once. It changes
 	// nothing.

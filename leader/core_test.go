@@ -9,6 +9,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -17,7 +18,7 @@ import (
 // event.
 type scripted struct {
 	st      *state.State
-	changes []state.Change
+	changes []change.Change
 	due     []input.Input
 }
 
@@ -25,7 +26,7 @@ func (p *scripted) State() *state.State { return p.st }
 
 func (p *scripted) Due(int64) []input.Input { return p.due }
 
-func (p *scripted) Changes() []state.Change { return p.changes }
+func (p *scripted) Changes() []change.Change { return p.changes }
 
 func (p *scripted) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
 	reply, events := p.decide(req)

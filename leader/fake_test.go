@@ -12,6 +12,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -157,7 +158,7 @@ const lateStay = 1
 
 // fakePlanner plans inputs about nodes and audits, and records what it planned.
 type fakePlanner struct {
-	changes   []state.Change
+	changes   []change.Change
 	st        *state.State
 	mu        sync.Mutex
 	ticks     int
@@ -185,7 +186,7 @@ func (p *fakePlanner) Due(now int64) (list []input.Input) {
 	return list
 }
 
-func (p *fakePlanner) Changes() []state.Change { return p.changes }
+func (p *fakePlanner) Changes() []change.Change { return p.changes }
 
 func (p *fakePlanner) Plan(now int64, req input.Request) (input.Reply, []event.Event) {
 	p.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -82,17 +83,17 @@ func attemptKey(a *state.App) uint64 { return uint64(a.ID.Seq)<<32 | uint64(a.At
 
 // follow starts the timers that a change requires. tick starts those of attempts that no change here
 // has started: an AM gets its container by an allocation, a reservation or a takeover.
-func (t *timers) follow(st *state.State, c *state.Change) {
+func (t *timers) follow(st *state.State, c *change.Change) {
 	switch c.Kind {
-	case state.NodeRegistered:
+	case change.NodeRegistered:
 		t.nodes.add(uint64(c.Node), t.now, t.expiry.NodeMillis)
 		t.silence.touch(st, c.Node)
-	case state.NodePhase:
+	case change.NodePhase:
 		t.silence.follow(c.Node, st.Nodes.Get(c.Node))
 		t.followInactive(c.Node, st.Nodes.Get(c.Node))
-	case state.MasterLaunched:
+	case change.MasterLaunched:
 		t.startAttempt(st, c.Ref.App)
-	case state.AttemptPhase:
+	case change.AttemptPhase:
 		if c.Attempt == state.AttemptRegistered || c.Attempt == state.AttemptFinishing { // then its container has one interval to end
 			t.startAttempt(st, c.Ref.App)
 		}

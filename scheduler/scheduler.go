@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/views"
 )
 
@@ -18,7 +19,7 @@ type Scheduler struct {
 	stamped  bool     // the events of this input already have its time
 	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
-	changes  []state.Change
+	changes  []change.Change
 	freed    []state.NodeSlot      // nodes on which this input has freed room
 	asking   []state.AppSlot       // applications with new asks
 	recalled []state.ContainerSlot // containers that must end now because the room that they borrowed is needed
@@ -66,7 +67,7 @@ func (s *Scheduler) Events() []event.Event { return s.events }
 
 // Changes returns what the events of the current input did. The slice is valid until the next Begin.
 // Slots of records that were removed since may belong to other records.
-func (s *Scheduler) Changes() []state.Change { return s.changes }
+func (s *Scheduler) Changes() []change.Change { return s.changes }
 
 // Emit applies an event and appends it to the events of the input. It panics if the state rejects
 // the event, which is a bug of the scheduler.

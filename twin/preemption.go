@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/planner"
 	"rmd/scheduler/preemption"
 	"rmd/yarn"
@@ -67,7 +67,7 @@ func (p *Planner) preempt() (Observation, error) {
 	var out, dropped Observation
 	for _, c := range s.Changes() {
 		switch c.Kind {
-		case state.WarningBegun:
+		case change.WarningBegun:
 			name := selector(c.Warned)
 			if first == "" {
 				first = name
@@ -75,7 +75,7 @@ func (p *Planner) preempt() (Observation, error) {
 			if name == first {
 				out = append(out, fmt.Sprintf("preempt %s %d.%d", name, c.Ref.App, p.apps[c.Ref.App].ordinal[c.Ref]))
 			}
-		case state.ReservationClosed:
+		case change.ReservationClosed:
 			size := (&observer{kinds: len(p.p.Config().Kinds)}).text(p.st.Reservations.Get(c.Reservation).Size)
 			dropped = append(dropped, fmt.Sprintf("preempt reservation %d %s", c.Ref.App, size))
 		}

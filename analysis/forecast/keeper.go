@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/internal/boolint"
 )
 
@@ -42,9 +43,9 @@ func NewKeeper(st *state.State, index uint64, r *Record, o Options) *Keeper {
 
 // Apply follows what a log entry changed. It returns false if the record already includes the
 // entry, because the replica replays the log from an older state. Such an entry changes no promise.
-func (k *Keeper) Apply(index uint64, now int64, changes []state.Change) bool {
+func (k *Keeper) Apply(index uint64, now int64, changes []change.Change) bool {
 	for i := range changes {
-		if c := &changes[i]; c.Kind == state.ContainerStarted {
+		if c := &changes[i]; c.Kind == change.ContainerStarted {
 			k.started(index, now, Ask{c.Ref.App, c.Key})
 		}
 	}

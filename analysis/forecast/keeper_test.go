@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -154,7 +155,9 @@ func TestReservedIncrease(t *testing.T) {
 	k := NewKeeper(st, 7, nil, RefreshOptions())
 	held := yarn.ContainerID{App: other.App, Attempt: 1, Number: 1}
 	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: held, State: yarn.ContainerCompleted}}})
-	if !slices.ContainsFunc(c.p.Changes(), func(x state.Change) bool { return x.Kind == state.ReservationClosed && x.Increase && x.Cancelled == 0 }) {
+	if !slices.ContainsFunc(c.p.Changes(), func(x change.Change) bool {
+		return x.Kind == change.ReservationClosed && x.Increase && x.Cancelled == 0
+	}) {
 		t.Fatalf("no reservation for an increase is fulfilled: %+v", c.p.Changes())
 	}
 	if k.Apply(8, c.now, c.p.Changes()); len(k.since) != 0 {

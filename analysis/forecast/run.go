@@ -9,6 +9,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -301,7 +302,7 @@ func (r *run) plan(in input.Input, after event.ContainerRef) {
 	for ; in != nil; in = r.fetch() {
 		r.p.Plan(r.now, input.Request{Input: in})
 		for _, c := range r.p.Changes() {
-			if c.Kind == state.ContainerStarted {
+			if c.Kind == change.ContainerStarted {
 				r.starts(Ask{c.Ref.App, c.Key}, c.Ref, after)
 			}
 		}

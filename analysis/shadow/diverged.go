@@ -10,6 +10,7 @@ import (
 	"rmd/analysis/forecast"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
 	"rmd/yarn"
@@ -310,7 +311,7 @@ func (c *divergedRun) emit(f func()) {
 
 // took updates the run after decisions of the planner and what they have changed. Only the time
 // and the replies to AMs have no effect on the next heartbeats.
-func (c *divergedRun) took(events []event.Event, changes []state.Change) {
+func (c *divergedRun) took(events []event.Event, changes []change.Change) {
 	st := c.p.State()
 	c.idle = c.idle && !slices.ContainsFunc(events, func(e event.Event) bool {
 		return e.Kind() != event.KindTimeAdvanced && e.Kind() != event.KindResponseRecorded
@@ -321,17 +322,17 @@ func (c *divergedRun) took(events []event.Event, changes []state.Change) {
 	}
 }
 
-func (c *divergedRun) follow(x *state.Change) {
+func (c *divergedRun) follow(x *change.Change) {
 	app := x.Ref.App
 	switch x.Kind {
-	case state.ContainerStarted:
+	case change.ContainerStarted:
 		c.starts(x)
-	case state.ContainerEnded:
+	case change.ContainerEnded:
 		c.lost(x.Ref, x.Restored)
 		if !x.Left {
 			heap.Push(&c.alarms, alarm{c.now + beatMillis, event.ContainerRef{App: app}})
 		}
-	case state.AttemptPhase:
+	case change.AttemptPhase:
 		switch x.Attempt {
 		case state.AttemptEnded:
 			c.attemptEnded(app)
@@ -341,7 +342,7 @@ func (c *divergedRun) follow(x *state.Change) {
 	}
 }
 
-func (c *divergedRun) starts(x *state.Change) {
+func (c *divergedRun) starts(x *change.Change) {
 	j := c.record.jobs[x.Ref.App]
 	if j == nil {
 		return

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -266,20 +267,20 @@ func (c *divergedRun) applyExternal(real *state.State, e event.Event) {
 
 // runMasters runs the AMs of the applications that changes of the cluster concern. The log may be
 // ahead of the shadow.
-func (c *divergedRun) runMasters(changes []state.Change) {
+func (c *divergedRun) runMasters(changes []change.Change) {
 	for i := range changes {
 		x := &changes[i]
 		dirty := false
 		switch x.Kind {
-		case state.ContainerEnded:
+		case change.ContainerEnded:
 			c.realEnded(x.Ref.App)
-		case state.AskChanged:
+		case change.AskChanged:
 			dirty = !x.Increase
-		case state.BlacklistChanged:
+		case change.BlacklistChanged:
 			dirty = true
-		case state.AttemptPhase:
+		case change.AttemptPhase:
 			dirty = x.Attempt == state.AttemptRegistered || x.Attempt == state.AttemptFinishing
-		case state.AppPhase:
+		case change.AppPhase:
 			dirty = x.AppState.Ended()
 		}
 		if dirty {

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler"
 	"rmd/yarn"
 )
@@ -137,37 +138,37 @@ func (m *meter) queue(path string) *totals {
 }
 
 // add records what the state has changed.
-func (m *meter) add(st *state.State, changes []state.Change) {
+func (m *meter) add(st *state.State, changes []change.Change) {
 	for i := range changes {
 		m.record(st, &changes[i])
 	}
 }
 
-func (m *meter) record(st *state.State, c *state.Change) {
+func (m *meter) record(st *state.State, c *change.Change) {
 	now, app := st.Meta.NowMillis, c.Ref.App
 	switch c.Kind {
-	case state.AppPhase:
+	case change.AppPhase:
 		m.follow(now, st, c)
-	case state.AskChanged:
+	case change.AskChanged:
 		m.asked(now, st, c)
-	case state.ContainerStarted:
+	case change.ContainerStarted:
 		m.started(now, st, c)
-	case state.WarningBegun:
+	case change.WarningBegun:
 		if c.Warned != yarn.PreemptLease {
 			m.queueOf(st, app).cost.warned++
 			m.warn(st, c.Ref)
 		}
-	case state.WarningEnded:
+	case change.WarningEnded:
 		if _, ok := m.warned[c.Ref]; ok && c.Withdrawn != 0 {
 			m.queueOf(st, app).cost.withdrawn++
 			delete(m.warned, c.Ref)
 		}
-	case state.ContainerEnded:
+	case change.ContainerEnded:
 		m.ended(now, st, c.Ref, c.Exit)
 		if c.Exit == yarn.ExitPreempted {
 			m.queueOf(st, app).preempted++
 		}
-	case state.AttemptPhase:
+	case change.AttemptPhase:
 		if c.Attempt == state.AttemptEnded {
 			m.drop(app)
 		}
@@ -175,7 +176,7 @@ func (m *meter) record(st *state.State, c *state.Change) {
 }
 
 // follow follows the submission or the end of an application.
-func (m *meter) follow(now int64, st *state.State, c *state.Change) {
+func (m *meter) follow(now int64, st *state.State, c *change.Change) {
 	if c.AppState.Ended() {
 		delete(m.submitted, c.Ref.App)
 		delete(m.masters, c.Ref.App)
@@ -193,7 +194,7 @@ func (m *meter) drop(app uint32) {
 	}
 }
 
-func (m *meter) asked(now int64, st *state.State, c *state.Change) {
+func (m *meter) asked(now int64, st *state.State, c *change.Change) {
 	slot := st.Apps.Find(c.Ref.App)
 	if !c.Any || slot == 0 || st.Apps.Get(slot).AttemptState != state.AttemptRegistered {
 		return // an entry for a host or rack, or the ask for the AM
@@ -229,7 +230,7 @@ func (w *waits) cut(n int64) {
 	}
 }
 
-func (m *meter) started(now int64, st *state.State, c *state.Change) {
+func (m *meter) started(now int64, st *state.State, c *change.Change) {
 	app := c.Ref.App
 	q := m.queueOf(st, app)
 	if c.AM {

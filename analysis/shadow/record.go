@@ -3,6 +3,7 @@ package shadow
 import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/yarn"
 )
 
@@ -131,31 +132,31 @@ func (r *record) add(st *state.State, e event.Event) {
 }
 
 // follow records a change that an event has made.
-func (r *record) follow(st *state.State, c *state.Change, e event.Event) {
+func (r *record) follow(st *state.State, c *change.Change, e event.Event) {
 	now, app := st.Meta.NowMillis, c.Ref.App
 	switch c.Kind {
-	case state.AppPhase:
+	case change.AppPhase:
 		r.followApp(now, st, c)
-	case state.AttemptPhase:
+	case change.AttemptPhase:
 		r.followAttempt(now, c)
-	case state.AskChanged:
+	case change.AskChanged:
 		if ask, ok := e.(*event.AskChanged); ok { // not for the increase of a container
 			r.asked(st, c, ask)
 		}
-	case state.AskRelabelled:
+	case change.AskRelabelled:
 		r.relabelled(st, c)
-	case state.BlacklistChanged:
+	case change.BlacklistChanged:
 		if j := r.jobs[app]; j != nil && j.registered != 0 {
 			r.does(st, j, op{black: e.(*event.BlacklistChanged)})
 		}
-	case state.ContainerStarted:
+	case change.ContainerStarted:
 		r.started(c.Ref, c.Key, c.AM, now)
-	case state.ContainerEnded:
+	case change.ContainerEnded:
 		r.ended(now, c)
 	}
 }
 
-func (r *record) followApp(now int64, st *state.State, c *state.Change) {
+func (r *record) followApp(now int64, st *state.State, c *change.Change) {
 	if !c.AppState.Ended() {
 		r.job(c.Ref.App, st.Apps.Get(c.App).Unmanaged)
 		return
@@ -170,7 +171,7 @@ func (r *record) followApp(now int64, st *state.State, c *state.Change) {
 	}
 }
 
-func (r *record) followAttempt(now int64, c *state.Change) {
+func (r *record) followAttempt(now int64, c *change.Change) {
 	switch c.Attempt {
 	case state.AttemptRegistered:
 		if j := r.jobs[c.Ref.App]; j != nil && j.registered == 0 {
@@ -182,7 +183,7 @@ func (r *record) followAttempt(now int64, c *state.Change) {
 }
 
 // relabelled records the label of the last ask under a key.
-func (r *record) relabelled(st *state.State, c *state.Change) {
+func (r *record) relabelled(st *state.State, c *change.Change) {
 	j := r.jobs[c.Ref.App]
 	if j == nil {
 		return
@@ -196,7 +197,7 @@ func (r *record) relabelled(st *state.State, c *state.Change) {
 }
 
 // killed reports whether a container has ended for another reason than that its work is done.
-func killed(c *state.Change) bool {
+func killed(c *change.Change) bool {
 	switch c.Exit {
 	case yarn.ExitPreempted, yarn.ExitKilledByRM:
 		return true
@@ -208,7 +209,7 @@ func killed(c *state.Change) bool {
 
 // asked records an ask. Asks that replace killed containers are no new demand: the shadow's AM
 // makes its own.
-func (r *record) asked(st *state.State, c *state.Change, e *event.AskChanged) {
+func (r *record) asked(st *state.State, c *change.Change, e *event.AskChanged) {
 	j := r.jobs[c.Ref.App]
 	if j == nil || st.Apps.Get(c.App).AttemptState != state.AttemptRegistered {
 		return // the ask for the AM
@@ -273,7 +274,7 @@ func (r *record) started(ref event.ContainerRef, key yarn.SchedulerKey, am bool,
 	r.running[ref] = place{key, i}
 }
 
-func (r *record) ended(now int64, c *state.Change) {
+func (r *record) ended(now int64, c *change.Change) {
 	r.last = place{index: -1}
 	p, ok := r.running[c.Ref]
 	if !ok {

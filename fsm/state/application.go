@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -30,7 +31,7 @@ func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	}
 	a.SetDetails(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces})
 	a.UserSlot = s.joinUser(queue, user)
-	s.changes.app(AppPhase, slot, a).AppState = a.State
+	s.changes.App(change.AppPhase, slot, a).AppState = a.State
 	s.Apps.Insert(slot)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
@@ -52,7 +53,7 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	if !e.State.Ended() || e.State > yarn.AppKilled || a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
 		return broken(e, "it is %s with attempt state %d and %d live containers", a.State, a.AttemptState, a.Live)
 	}
-	s.changes.app(AppPhase, slot, a).AppState = e.State
+	s.changes.App(change.AppPhase, slot, a).AppState = e.State
 	a.State, a.Final, a.EndedMillis = e.State, e.Final, s.Meta.NowMillis
 	if e.Diagnostics != "" {
 		a.ChangeDetails(func(d *AppDetails) { d.Diagnostics = e.Diagnostics })
@@ -78,7 +79,7 @@ func (s *State) applicationMoved(e *event.ApplicationMoved) error {
 	if to == 0 || !s.Queues.Get(to).Leaf || to == a.Queue || a.State.Ended() {
 		return broken(e, "it cannot go there")
 	}
-	s.changes.app(AppChanged, slot, a)
+	s.changes.App(change.AppChanged, slot, a)
 	s.Placements.Drop(slot)
 	s.detach(a)
 	s.leaveUser(a.UserSlot)
@@ -114,7 +115,7 @@ func (s *Demand) applicationReprioritized(e *event.ApplicationReprioritized) err
 	if err != nil {
 		return err
 	}
-	s.changes.app(AppChanged, slot, a)
+	s.changes.App(change.AppChanged, slot, a)
 	a.Priority = e.Priority
 	s.fold(uint64(a.ID.Seq)<<32 | uint64(uint32(e.Priority)))
 	return nil
@@ -130,7 +131,7 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	if !a.State.Ended() || a.Containers != 0 || s.AppTokens.Holder(e.App) != nil {
 		return broken(e, "it is %s, containers left: %v, or it has tokens", a.State, a.Containers != 0)
 	}
-	s.changes.app(AppChanged, slot, a)
+	s.changes.App(change.AppChanged, slot, a)
 	s.Queues.TallyGone(a.Queue, a)
 	s.dropReservationBans(slot)
 	s.Placements.Drop(slot)
@@ -149,3 +150,53 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 
 var appPart = part.Derived[State]{Part: part.Keyed(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
 	Agrees: agrees((*check.Tables).CheckApps)}
+
+// ResourceSeconds returns what an application has used over time, per resource kind: memorySeconds
+// and vcoreSeconds in YARN's reports. App.ResourceSeconds has the part of ended containers;
+// ResourceSeconds adds that of live ones, up to the given time in Unix milliseconds.
+func (s *Demand) ResourceSeconds(a *App, nowMillis int64) yarn.Resource {
+	total, live := a.ResourceSeconds, a.Live
+	for _, c := range s.Containers.Of(a) {
+		if live == 0 {
+			break
+		}
+		if c.State.Live() {
+			total = total.Add(s.Resizes.ResourceSeconds(c, nowMillis))
+			live--
+		}
+	}
+	return total
+}
+
+// WaitsSince returns the time since when an application has been waiting. An application without a
+// registered AM waits for its AM, since its submission or, if it has run before, since its present
+// attempt began. Any other one waits for a container, since it made the oldest of its present
+// reservations. WaitsSince returns 0 for an application that has ended or has no reservation: the
+// state does not record since when other asks wait.
+func (s *Running) WaitsSince(a *App) int64 {
+	switch {
+	case a.State.Ended():
+		return 0
+	case a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted:
+		if a.StartedMillis == 0 {
+			return a.SubmittedMillis
+		}
+		return a.AttemptMillis
+	}
+	var since int64
+	for _, r := range s.Reservations.Of(a) {
+		if since == 0 || r.MadeMillis < since {
+			since = r.MadeMillis
+		}
+	}
+	return since
+}
+
+// WaitingMillis returns for how long an application has been waiting, or 0 if WaitsSince is 0.
+func (s *Running) WaitingMillis(a *App) int64 {
+	since := s.WaitsSince(a)
+	if since == 0 {
+		return 0
+	}
+	return max(s.Meta.NowMillis-since, 0)
+}

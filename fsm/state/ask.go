@@ -4,15 +4,9 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/yarn"
 )
-
-// ask adds the change of an ask.
-func (l *changes) ask(slot AppSlot, a *App, ask AskSlot, e *event.AskChanged, before int64) {
-	c := l.app(AskChanged, slot, a)
-	c.Ask, c.Key, c.Any, c.Count, c.More = ask, e.Key, e.Name == yarn.Any, e.Count, e.Count-before
-	c.Size = e.Size
-}
 
 var _ = applies((*State).askChanged)
 
@@ -30,19 +24,19 @@ func (s *Demand) askChanged(e *event.AskChanged) error {
 			return broken(e, "no \"*\" is asked under the key")
 		}
 		name := s.Names.Intern(&s.Meta, e.Name)
-		s.changes.ask(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
+		s.changes.Ask(slot, a, ask, e, s.setLocation(ask, name, e.Count, e.Relax))
 		s.foldAsk(ask, name, e)
 		s.Names.Unretain(&s.Meta, name)
 		return nil
 	}
 	if ask == 0 {
 		if e.Count == 0 {
-			s.changes.ask(slot, a, 0, e, 0)
+			s.changes.Ask(slot, a, 0, e, 0)
 			return nil
 		}
 		ask = s.addAsk(slot, a, e.Key, e.Size)
 	}
-	s.changes.ask(slot, a, ask, e, s.Asks.Get(ask).Count)
+	s.changes.Ask(slot, a, ask, e, s.Asks.Get(ask).Count)
 	s.setAsk(ask, a, e.Count, e.Size)
 	k := s.Asks.Mut(ask)
 	k.Relax = e.Relax
@@ -216,7 +210,7 @@ func (s *Demand) blacklistChanged(e *event.BlacklistChanged) error {
 	if err != nil {
 		return err
 	}
-	s.changes.app(BlacklistChanged, slot, a)
+	s.changes.App(change.BlacklistChanged, slot, a)
 	var drop, list, added []NameSlot
 	for _, name := range e.Remove {
 		drop = append(drop, s.Names.Find(name))

@@ -69,7 +69,7 @@ func (s *Demand) attemptStarted(e *event.AttemptStarted) error {
 		}
 	}
 	a.State = yarn.AppAccepted
-	s.changes.attempt(slot, a, to)
+	s.changes.Attempt(slot, a, to)
 	s.setAttempt(a, to)
 	return nil
 }
@@ -84,7 +84,7 @@ func (s *Demand) attemptActivated(e *event.AttemptActivated) error {
 	if a.AttemptState != AttemptPending {
 		return broken(e, "attempt is in state %d", a.AttemptState)
 	}
-	s.changes.attempt(slot, a, AttemptActive)
+	s.changes.Attempt(slot, a, AttemptActive)
 	s.setAttempt(a, AttemptActive)
 	return nil
 }
@@ -99,7 +99,7 @@ func (s *Running) attemptRegistered(e *event.AttemptRegistered) error {
 	if a.AttemptState != AttemptActive || e.ClientAlgorithm >= yarn.HMACs {
 		return broken(e, "attempt is in state %d, or there is no such algorithm", a.AttemptState)
 	}
-	s.changes.attempt(slot, a, AttemptRegistered)
+	s.changes.Attempt(slot, a, AttemptRegistered)
 	s.setAttempt(a, AttemptRegistered)
 	s.redeliverPreemptions(a)
 	a.State = yarn.AppRunning
@@ -128,7 +128,7 @@ func (s *State) attemptEnded(e *event.AttemptEnded) error {
 	if a.Reservations != 0 || (!e.Keep && a.Live > 0) {
 		return broken(e, "it has %d live containers and reservations: %v", a.Live, a.Reservations != 0)
 	}
-	s.changes.attempt(slot, a, AttemptEnded)
+	s.changes.Attempt(slot, a, AttemptEnded)
 	s.dropAsks(a)
 	s.setBlacklist(a, nil)
 	s.gangAttemptEnded(slot, a)

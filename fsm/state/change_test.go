@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/yarn"
 )
 
@@ -54,34 +55,34 @@ func see(s *State) seen {
 
 // checkChanges compares the changes of an event with the difference between the states before and
 // after it.
-func checkChanges(before, after seen, changes []Change) error {
+func checkChanges(before, after seen, changes []change.Change) error {
 	apps, nodes := map[uint32]bool{}, map[NodeSlot]bool{}
 	for i := range changes {
 		c := &changes[i]
 		apps[c.Ref.App], nodes[c.Node] = true, true
 		switch c.Kind {
-		case ContainerStarted, ContainerRecovered:
+		case change.ContainerStarted, change.ContainerRecovered:
 			if _, had := before.live[c.Ref]; had {
 				return fmt.Errorf("container %v had started before", c.Ref)
 			}
 			before.live[c.Ref], before.onNode[c.Ref] = after.live[c.Ref], true
-		case ContainerEnded:
+		case change.ContainerEnded:
 			if _, had := before.live[c.Ref]; !had {
 				return fmt.Errorf("container %v had ended before", c.Ref)
 			}
 			delete(before.live, c.Ref)
-		case ContainerResized:
+		case change.ContainerResized:
 			before.live[c.Ref] = after.live[c.Ref]
-		case ReservationOpened:
+		case change.ReservationOpened:
 			before.reservations[c.Number] = c.Ref.App
-		case ReservationClosed:
+		case change.ReservationClosed:
 			if before.reservations[c.Number] != c.Ref.App {
 				return fmt.Errorf("r%d was of application %d, not of %d", c.Number, before.reservations[c.Number], c.Ref.App)
 			}
 			delete(before.reservations, c.Number)
-		case WarningBegun:
+		case change.WarningBegun:
 			before.warned[c.Ref] = c.Number
-		case WarningEnded:
+		case change.WarningEnded:
 			delete(before.warned, c.Ref)
 		}
 		if c.Left {
@@ -125,13 +126,13 @@ func TestChangesResolve(t *testing.T) {
 	ended := slices.Clone(s.Changes())
 	apply(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 	fulfilled := slices.Clone(s.Changes())
-	if opened.Kind != ReservationOpened || opened.Reservation == 0 || opened.Ref != ref(1, 2) || opened.Ask == 0 {
+	if opened.Kind != change.ReservationOpened || opened.Reservation == 0 || opened.Ref != ref(1, 2) || opened.Ask == 0 {
 		t.Errorf("a reservation: %+v", opened)
 	}
-	if len(ended) != 1 || ended[0].Kind != ContainerEnded || !ended[0].Left || ended[0].Exit != 3 || ended[0].Key != k1 || ended[0].Node != 1 {
+	if len(ended) != 1 || ended[0].Kind != change.ContainerEnded || !ended[0].Left || ended[0].Exit != 3 || ended[0].Key != k1 || ended[0].Node != 1 {
 		t.Errorf("a completion: %+v", ended)
 	}
-	if len(fulfilled) != 2 || fulfilled[0].Kind != ReservationClosed || fulfilled[0].Cancelled != 0 || fulfilled[1].Kind != ContainerStarted {
+	if len(fulfilled) != 2 || fulfilled[0].Kind != change.ReservationClosed || fulfilled[0].Cancelled != 0 || fulfilled[1].Kind != change.ContainerStarted {
 		t.Fatalf("a fulfilment: %+v", fulfilled)
 	}
 	for _, c := range fulfilled {
@@ -151,7 +152,7 @@ func TestChangesDoNotAllocate(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1))
 	c := &Container{App: s.Apps.Find(1)}
-	if n := testing.AllocsPerRun(100, func() { s.changes = s.changes[:0]; s.changeContainer(ContainerStarted, 1, c) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { s.changes = s.changes[:0]; s.changeContainer(change.ContainerStarted, 1, c) }); n > 0 {
 		t.Errorf("%v allocations for a change", n)
 	}
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
@@ -62,7 +63,7 @@ func (s *Running) allocate(of event.Event, e *event.ContainerAllocated, reservat
 	a.NextNumber = e.Number
 	size := k.Size
 	slot := s.addContainer(app, a, Container{Attempt: a.Attempt, Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM}, k.Label)
-	c := s.changeContainer(ContainerStarted, slot, s.Containers.Get(slot))
+	c := s.changeContainer(change.ContainerStarted, slot, s.Containers.Get(slot))
 	c.Ask, c.Lent = ask, reservation != 0
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
@@ -168,7 +169,7 @@ func (s *Cluster) containerLaunched(e *event.ContainerLaunched) error {
 		}
 	})
 	if c.AM {
-		s.changeContainer(MasterLaunched, slot, c)
+		s.changeContainer(change.MasterLaunched, slot, c)
 	}
 	if a := s.Apps.Get(c.App); c.AM && a.LaunchedMillis == 0 && a.MasterNumber == c.Number && a.Attempt == c.Attempt {
 		s.Apps.Mut(c.App).LaunchedMillis = s.Meta.NowMillis
@@ -187,7 +188,7 @@ func (s *Running) containerReleased(e *event.ContainerReleased) error {
 	if !c.State.Live() || s.Resizes.Reserved(c) {
 		return broken(e, "it is %s", c.State)
 	}
-	s.changeContainer(ContainerEnded, slot, c).Exit = e.ExitStatus
+	s.changeContainer(change.ContainerEnded, slot, c).Exit = e.ExitStatus
 	s.uncharge(c)
 	s.Nodes.ChangeCommand(c, func() {
 		s.endResize(c)
@@ -248,9 +249,9 @@ func (s *Running) containerCompleted(e *event.ContainerCompleted) error {
 	if e.Restore && (!live || c.GrantedIn != 0 || !a.Open() || c.Attempt != a.Attempt) {
 		return broken(e, "it is %s; its ask cannot be put back", c.State)
 	}
-	kind := ContainerLeft
+	kind := change.ContainerLeft
 	if live {
-		kind = ContainerEnded
+		kind = change.ContainerEnded
 		s.uncharge(c)
 	}
 	d := s.changeContainer(kind, slot, c)

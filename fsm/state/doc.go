@@ -20,5 +20,6 @@
 // kept current by Apply and compared with a recomputation by Check.
 //
 // Begin with state.go (State, Fork, Apply). Package record has the records and their tables, and each
-// file here the events that change one of them. Package table has the containers.
+// file here the events that change one of them. Package table has the containers, package change what an
+// event did.
 package state

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -41,7 +42,7 @@ func (s *Demand) queueCreated(e *event.QueueCreated) error {
 	s.DynamicQueues.Newest++
 	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.Newest, s.Meta.NowMillis, s.Meta.IdleNow()
 	s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
-	s.changes.add(QueueCreated).Queue = slot
+	s.changes.Add(change.QueueCreated).Queue = slot
 	s.fold(uint64(slot)<<32 | uint64(parent))
 	s.fold(s.Queues.HashOf(slot))
 	s.fold(d.Number<<8 | uint64(e.State)<<1 | uint64(count(e.Leaf)))
@@ -68,7 +69,7 @@ func (s *Demand) queuesActivated(e *event.QueuesActivated) error {
 			seen[slot], slots = true, append(slots, slot)
 		}
 	}
-	s.changes.add(QueuesChanged)
+	s.changes.Add(change.QueuesChanged)
 	for _, slot := range slots {
 		s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
 		d := s.DynamicQueues.Mut(slot)
@@ -95,7 +96,7 @@ func (s *State) queuesRemoved(e *event.QueuesRemoved) error {
 		}
 		gone[slot] = true
 	}
-	s.changes.add(QueuesChanged)
+	s.changes.Add(change.QueuesChanged)
 	s.removeDynamic(gone)
 	return nil
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/table"
 )
 
@@ -43,7 +44,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.Avoided.Drop(e.Node)
 	s.Names.Unretain(&s.Meta, n.Host)
 	s.Names.Unretain(&s.Meta, n.RackID)
-	s.changes.node(NodeChanged, e.Node)
+	s.changes.Node(change.NodeChanged, e.Node)
 	s.Nodes.Release(e.Node)
 	s.Meta.NodeChanges++
 	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))

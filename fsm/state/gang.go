@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -66,7 +67,7 @@ func (s *Running) gangDeclared(e *event.GangDeclared) error {
 	}
 	s.Gangs.Drop(slot)
 	*s.Gangs.Place(slot) = Gang{Spec: e.Gang}
-	s.changes.app(GangPhase, slot, a).GangState = GangAsking
+	s.changes.App(change.GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
 	s.fold(table.Hash(e.Gang.String()))
 	for _, k := range s.Asks.Of(a) {
@@ -122,7 +123,7 @@ func (s *Running) gangReserved(e *event.GangReserved) error {
 	*r = Reservation{Number: e.Reservation, App: app, Key: k.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, MadeMillis: s.Meta.NowMillis, Members: e.Members}
 	s.Gangs.Mut(app).ExpectedMillis = e.ExpectedMillis
-	s.changeReservation(ReservationOpened, slot, r).Ask = ask
+	s.changeReservation(change.ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	s.fold(uint64(e.ExpectedMillis)<<16 ^ uint64(e.Members))
 	return nil
@@ -138,7 +139,7 @@ func (s *Running) gangStarted(e *event.GangStarted) error {
 	if s.gangReserves(app) {
 		return broken(e, "it has reservations")
 	}
-	s.changes.app(GangPhase, app, a).GangState = GangStarting
+	s.changes.App(change.GangPhase, app, a).GangState = GangStarting
 	g := s.Gangs.Mut(app)
 	g.State, g.Left, g.ExpectedMillis = GangStarting, g.Spec.Count, 0
 	s.fold(uint64(app)<<32 | uint64(g.Left))
@@ -155,7 +156,7 @@ func (s *Running) gangEnded(e *event.GangEnded) error {
 	if !s.Gangs.Has(slot) || !e.Cause.Known() || s.gangBusy(slot) {
 		return broken(e, "it has no gang, or one that starts or holds nodes, or there is no such cause")
 	}
-	s.changes.app(GangPhase, slot, a).GangState = GangOver
+	s.changes.App(change.GangPhase, slot, a).GangState = GangOver
 	if e.Cause == yarn.GangWithdrawn {
 		s.Gangs.Drop(slot)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
@@ -86,7 +87,7 @@ func (s *Running) labelsSet(e *event.LabelsSet) error {
 		s.fold(table.Hash(l.Name))
 	}
 	s.relabelGrowth()
-	s.changes.add(LabelsChanged)
+	s.changes.Add(change.LabelsChanged)
 	return nil
 }
 
@@ -152,7 +153,7 @@ func (s *Running) nodesLabelled(e *event.NodesLabelled) error {
 
 // relabelNodes gives every node the label to which it is mapped.
 func (s *Running) relabelNodes() {
-	s.changes.add(LabelsChanged)
+	s.changes.Add(change.LabelsChanged)
 	r := relabelling{sum: map[relabelled]int{}}
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		if to := s.LabelledHosts.LabelOf(n.ID); to != n.Label {
@@ -271,7 +272,7 @@ func (s *Demand) askLabelled(e *event.AskLabelled) error {
 	if ask == 0 || (to == 0 && e.Label != "") {
 		return broken(e, "nothing is asked under the key, or there was never such a label")
 	}
-	c := s.changes.app(AskRelabelled, slot, a)
+	c := s.changes.App(change.AskRelabelled, slot, a)
 	c.Ask, c.Key = ask, e.Key
 	s.labelAsk(ask, a, to)
 	s.fold(uint64(ask)<<32 | uint64(to))
@@ -315,7 +316,7 @@ func (s *Demand) applicationLabelled(e *event.ApplicationLabelled) error {
 	if a.AttemptState != AttemptNone || (am == 0 && e.AMLabel != "") {
 		return broken(e, "attempt is in state %d, or there was never such a label", a.AttemptState)
 	}
-	s.changes.app(AppChanged, slot, a)
+	s.changes.App(change.AppChanged, slot, a)
 	a.AMLabel = am
 	a.ChangeDetails(func(d *AppDetails) { d.Label, d.AMLabel = e.Label, e.AMLabel })
 	s.fold(uint64(slot)<<32 | uint64(am))

@@ -1,54 +1,13 @@
 package state
 
 import (
-	"fmt"
-
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 )
 
 // Location returns the slot of an ask's entry for a host or rack, or 0 if there is none.
 func (s *Demand) Location(k *Ask, name NameSlot) LocationSlot {
-	if name == 0 {
-		return 0
-	}
-	if k.ManyLocations() {
-		return s.Locations.Index.Find(hashLocation(k, name), func(slot LocationSlot) bool {
-			l := s.Locations.Get(slot)
-			of := s.Asks.Get(l.Ask)
-			return l.Name == name && of.App == k.App && of.Key == k.Key
-		})
-	}
-	for slot, l := range s.Locations.Of(k) {
-		if l.Name == name {
-			return slot
-		}
-	}
-	return 0
-}
-
-func hashLocation(k *Ask, name NameSlot) uint64 {
-	h := table.Mix(uint64(k.App)<<32 | uint64(uint32(k.Key.Priority)))
-	return table.Mix(table.Mix(h^uint64(k.Key.AllocationID)) ^ uint64(name))
-}
-
-func (s *Demand) hashOfLocation(slot LocationSlot) uint64 {
-	l := s.Locations.Get(slot)
-	return hashLocation(s.Asks.Get(l.Ask), l.Name)
-}
-
-// indexLocations adds the locations of an ask to the index.
-func (s *Demand) indexLocations(k *Ask) {
-	for slot := range s.Locations.Of(k) {
-		s.Locations.Index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
-	}
-}
-
-// unindexLocations removes the locations of an ask from the index.
-func (s *Demand) unindexLocations(k *Ask) {
-	for slot := range s.Locations.Of(k) {
-		s.Locations.Index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
-	}
+	return s.Locations.Find(&s.Asks, k, name)
 }
 
 // setLocation sets how many containers are asked for at a place, and returns how many were before.
@@ -77,9 +36,9 @@ func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool
 	k.Entries++
 	switch {
 	case many:
-		s.Locations.Index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
+		s.Locations.Enter(&s.Asks, slot)
 	case k.ManyLocations():
-		s.indexLocations(k)
+		s.Locations.EnterAll(&s.Asks, k)
 	}
 	return 0
 }
@@ -87,9 +46,9 @@ func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool
 func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
 	if k.ManyLocations() {
 		if k.Entries-1 == ManyLocations+1 { // the rest needs no index
-			s.unindexLocations(k)
+			s.Locations.LeaveAll(&s.Asks, k)
 		} else {
-			s.Locations.Index.Remove(s.hashOfLocation(slot), slot, s.hashOfLocation)
+			s.Locations.Leave(&s.Asks, slot)
 		}
 	}
 	l := *s.Locations.Get(slot)
@@ -108,7 +67,7 @@ func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
 
 func (s *Demand) dropLocations(k *Ask) {
 	if k.ManyLocations() {
-		s.unindexLocations(k)
+		s.Locations.LeaveAll(&s.Asks, k)
 	}
 	for slot, l := range s.Locations.Of(k) {
 		s.Names.Unretain(&s.Meta, l.Name)
@@ -137,46 +96,6 @@ func (s *Demand) putLocation(ask AskSlot, name NameSlot) {
 	s.setLocation(ask, name, count, relax)
 }
 
-// linkLocations sets the fields of locations that are not in snapshots, and fills the index. It
-// stops in a damaged list; Check reports it.
-func (s *Demand) linkLocations() {
-	left := s.Locations.Len()
-	s.Asks.Each(func(ask AskSlot, k *Ask) bool {
-		prev := LocationSlot(0)
-		for slot := k.Locations; left > 0 && s.Locations.Has(slot); left-- {
-			l := s.Locations.Mut(slot)
-			l.Ask, l.Prev, prev = ask, prev, slot
-			slot = l.Next
-		}
-		return true
-	})
-	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
-		if s.Asks.Has(l.Ask) && s.Asks.Get(l.Ask).ManyLocations() {
-			s.Locations.Index.Insert(s.hashOfLocation(slot), slot, s.hashOfLocation)
-		}
-		return true
-	})
-}
-
-// checkLocations checks that the index has exactly the locations of asks with many locations.
-func (s *Demand) checkLocations() error {
-	var indexed int
-	err := error(nil)
-	s.Locations.Each(func(slot LocationSlot, l *Location) bool {
-		k := s.Asks.Get(l.Ask)
-		if k.ManyLocations() {
-			indexed++
-		}
-		if s.Location(k, l.Name) != slot {
-			err = fmt.Errorf("location %s of an ask at slot %d is found at slot %d", s.Names.Text(l.Name), slot, s.Location(k, l.Name))
-		}
-		return err == nil
-	})
-	if err == nil && s.Locations.Index.Len() != indexed {
-		err = fmt.Errorf("%d locations are looked up and there are %d", s.Locations.Index.Len(), indexed)
-	}
-	return err
-}
-
 var locationPart = part.Derived[State]{Part: part.Rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).Code),
-	Links: (*State).linkLocations, Agrees: (*State).checkLocations}
+	Links:  func(s *State) { s.Locations.Link(&s.Asks) },
+	Agrees: func(s *State) error { return s.Locations.Check(&s.Asks, &s.Names) }}

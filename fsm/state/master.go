@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -36,7 +37,7 @@ func (s *Demand) attemptLaunched(e *event.AttemptLaunched) error {
 	if !a.Charged() || a.MasterNumber == 0 || a.LaunchedMillis != 0 {
 		return broken(e, "attempt is in state %d, its AM container %d was launched at %d", a.AttemptState, a.MasterNumber, a.LaunchedMillis)
 	}
-	s.changes.app(MasterLaunched, slot, a)
+	s.changes.App(change.MasterLaunched, slot, a)
 	a.LaunchedMillis = s.Meta.NowMillis
 	s.fold(uint64(e.App)<<32 ^ uint64(a.LaunchedMillis))
 	return nil
@@ -54,7 +55,7 @@ func (s *Running) attemptUnregistered(e *event.AttemptUnregistered) error {
 	if a.AttemptState != AttemptRegistered || a.Reservations != 0 || e.Final > yarn.FinalEnded {
 		return broken(e, "attempt is in state %d, reservations: %v", a.AttemptState, a.Reservations != 0)
 	}
-	s.changes.attempt(slot, a, AttemptFinishing)
+	s.changes.Attempt(slot, a, AttemptFinishing)
 	s.dropAsks(a)
 	s.dropUndelivered(a)
 	s.setAttempt(a, AttemptFinishing)
@@ -81,7 +82,7 @@ func (s *Running) attemptResynced(e *event.AttemptResynced) error {
 			return broken(e, "container %d was never delivered and has not ended", c.Number)
 		}
 	}
-	s.changes.app(AppChanged, slot, a)
+	s.changes.App(change.AppChanged, slot, a)
 	s.dropAsks(a)
 	s.gangAttemptEnded(slot, a)
 	s.redeliver(a)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -23,7 +24,7 @@ func (s *Cluster) nodeRegistered(e *event.NodeRegistered) error {
 		s.noteKnown(s.Nodes.Mut(slot), e.ID)
 		s.Nodes.Insert(slot)
 	}
-	s.changes.node(NodeRegistered, slot)
+	s.changes.Node(change.NodeRegistered, slot)
 	n := s.Nodes.Mut(slot)
 	s.Names.Unretain(&s.Meta, n.Host) // of the registration before, if there was one
 	s.Names.Unretain(&s.Meta, n.RackID)
@@ -127,7 +128,7 @@ func (s *Cluster) nodeStateChanged(e *event.NodeStateChanged) error {
 	if !e.State.Usable() && (n.Reservation != 0 || n.Count > 0) {
 		return broken(e, "it holds %d containers, reserved: %v", n.Count, n.Reservation != 0)
 	}
-	s.changes.node(NodePhase, e.Node)
+	s.changes.Node(change.NodePhase, e.Node)
 	heard := n.HeardMillis(s.Meta.NowMillis)
 	s.changeCapacity(n, func() {
 		n.State, n.Report, n.DeadlineMillis = e.State, e.Report, e.DeadlineMillis
@@ -154,7 +155,7 @@ func (s *Running) nodeResourceChanged(e *event.NodeResourceChanged) error {
 	if r := n.Reservation; r != 0 && !s.Versions.Fits(s.Reservations.Get(r).Size, e.Total) {
 		return broken(e, "a reservation of %s is on it", s.Reservations.Get(r).Size)
 	}
-	s.changes.node(NodeChanged, e.Node)
+	s.changes.Node(change.NodeChanged, e.Node)
 	s.changeCapacity(n, func() { n.Total = e.Total })
 	if e.Set {
 		n.TotalSet, n.SetTotal = true, e.Total
@@ -176,7 +177,7 @@ func (s *Cluster) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	case silent && n.Reservation != 0:
 		return broken(e, "node %s is reserved", n.ID)
 	}
-	s.changes.node(NodeChanged, e.Node)
+	s.changes.Node(change.NodeChanged, e.Node)
 	n.SilentSinceMillis = e.SinceMillis
 	s.fold(uint64(e.Node))
 	s.fold(uint64(e.SinceMillis))

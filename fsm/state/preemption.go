@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -51,7 +52,7 @@ func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
 	case e.Cause == yarn.PreemptLease && !s.Leases.From(slot, e.Reservation):
 		return broken(e, "the reservation has lent it nothing")
 	}
-	w := s.changeContainer(WarningBegun, slot, c)
+	w := s.changeContainer(change.WarningBegun, slot, c)
 	w.Warned, w.Number = e.Cause, e.Reservation
 	*s.Preemptions.Place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
@@ -112,7 +113,7 @@ func (s *Running) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 // releasePreemption removes a warning, which was withdrawn for a cause or, if it is 0, whose container
 // ends.
 func (s *Running) releasePreemption(slot ContainerSlot, c *Container, cause yarn.WithdrawalCause) {
-	s.changeContainer(WarningEnded, slot, c).Withdrawn = cause
+	s.changeContainer(change.WarningEnded, slot, c).Withdrawn = cause
 	s.Preemptions.Release(slot)
 }
 

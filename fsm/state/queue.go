@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -14,7 +15,7 @@ func (s *State) queuesConfigured(e *event.QueuesConfigured) error {
 	if err := s.checkQueues(e); err != nil {
 		return err
 	}
-	s.changes.add(QueuesChanged)
+	s.changes.Add(change.QueuesChanged)
 	keep := make([]bool, s.Queues.Cap())
 	dynamic := s.listedDynamic(e)
 	children := make([][]QueueSlot, 0, len(e.Queues))

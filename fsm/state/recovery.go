@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/yarn"
 )
 
@@ -15,7 +16,7 @@ func (s *Demand) attemptRecovered(e *event.AttemptRecovered) error {
 	if !a.Open() || a.MasterNumber != 0 || a.NextNumber != 0 || !s.Meta.ForeignContainer(e.Master) || e.ResourceSeconds.Negative() {
 		return broken(e, "attempt is in state %d, its AM container is %d", a.AttemptState, a.MasterNumber)
 	}
-	s.changes.app(AppChanged, slot, a)
+	s.changes.App(change.AppChanged, slot, a)
 	s.setMaster(a, e.Master, 0)
 	a.NextNumber, a.LaunchedMillis = e.Master, s.Meta.NowMillis
 	a.ResourceSeconds = a.ResourceSeconds.Add(e.ResourceSeconds)
@@ -55,7 +56,7 @@ func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
 	slot := s.addContainer(app, a, Container{Attempt: e.Container.Attempt, Number: e.Container.Number, Node: e.Node, Key: e.Key, Size: e.Size,
 		Locality: yarn.NodeLocal, AM: current && e.Container.Number == a.MasterNumber, GrantedIn: DeliveredEarlier}, label)
 	c := s.Containers.Mut(slot)
-	s.changeContainer(ContainerRecovered, slot, c)
+	s.changeContainer(change.ContainerRecovered, slot, c)
 	c.State, c.Launched, c.AllocatedMillis = yarn.ContainerRunning, true, e.StartedMillis
 	if current {
 		a.NextNumber = max(a.NextNumber, e.Container.Number)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/yarn"
 )
 
@@ -64,7 +65,7 @@ func (s *Running) reservationMade(e *event.ReservationMade) error {
 	slot, r := s.Reservations.Alloc()
 	*r = Reservation{Number: e.Reservation, App: app, Key: e.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
-	s.changeReservation(ReservationOpened, slot, r).Ask = ask
+	s.changeReservation(change.ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	s.recordLarge(n.Label, size)
 	return nil
@@ -146,7 +147,7 @@ func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if s.Gangs.HoldsBack(s.Asks.Get(ask)) {
 		return broken(e, "its gang is served at once")
 	}
-	s.changeReservation(ReservationClosed, slot, r).Ask = ask
+	s.changeReservation(change.ReservationClosed, slot, r).Ask = ask
 	s.leaveReservation(slot, a)
 	if res.IncreaseOf != 0 {
 		s.charge(a, n.Label, yarn.Resource{}, yarn.Resource{}.Sub(res.Size), -1)
@@ -155,7 +156,7 @@ func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 		return nil
 	}
 	c := s.addContainer(res.App, a, Container{Attempt: a.Attempt, Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
-	s.changeContainer(ContainerStarted, c, s.Containers.Get(c)).Ask = ask
+	s.changeContainer(change.ContainerStarted, c, s.Containers.Get(c)).Ask = ask
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)
 	a.Used = a.Used.Add(res.Size)
@@ -193,7 +194,7 @@ func (s *Running) reservationCancelled(e *event.ReservationCancelled) error {
 		return broken(e, "containers are still to end for it")
 	}
 	a, res := s.Apps.Mut(r.App), *r
-	s.changeReservation(ReservationClosed, slot, r).Cancelled = e.Cause
+	s.changeReservation(change.ReservationClosed, slot, r).Cancelled = e.Cause
 	s.leaveReservation(slot, a)
 	none := yarn.Resource{}
 	s.charge(a, s.Nodes.Get(res.Node).Label, none.Sub(res.Size), none.Sub(res.Size), -1)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
@@ -53,7 +54,7 @@ func (s *Running) containerResizeAsked(e *event.ContainerResizeAsked) error {
 	} else {
 		s.setAsk(ask, a, 1, more)
 	}
-	d := s.changeContainer(AskChanged, slot, c)
+	d := s.changeContainer(change.AskChanged, slot, c)
 	d.Ask, d.Increase, d.Count = ask, true, int64(count(!more.IsZero()))
 	s.fold(uint64(slot)<<32 | uint64(ask))
 	s.foldResource(more)
@@ -137,11 +138,11 @@ func (s *Cluster) containerDecreased(e *event.ContainerDecreased) error {
 // changeSize changes the size of a container in its application and on its node, and adds the
 // change to the undelivered list. It adds what the container used until now, at the old size, to
 // the application's resource-seconds.
-func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, change yarn.SizeChange) {
+func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, how yarn.SizeChange) {
 	c := s.Containers.Mut(slot)
 	a.ResourceSeconds = a.ResourceSeconds.Add(s.Resizes.ResourceSeconds(c, s.Meta.NowMillis))
 	r, by := s.Resizes.Ensure(slot, c), size.Sub(c.Size)
-	if change == yarn.SizeDecreased {
+	if how == yarn.SizeDecreased {
 		s.Nodes.SetResizeMarks(c, r, true, false)
 		r.Confirmed = size
 	} else {
@@ -150,7 +151,7 @@ func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, cha
 		}
 		s.Nodes.SetResizeMarks(c, r, r.Unacked, true)
 	}
-	s.changeContainer(ContainerResized, slot, c)
+	s.changeContainer(change.ContainerResized, slot, c)
 	c.Size = size
 	r.Version++
 	r.SinceMillis, r.Change, r.DeliveredIn = s.Meta.NowMillis, 0, 0
@@ -159,7 +160,7 @@ func (s *Cluster) changeSize(slot ContainerSlot, a *App, size yarn.Resource, cha
 	n.Allocated = n.Allocated.Add(by)
 	s.ReservationBans.FreeRoomChanged(&s.Meta, n)
 	if a.Open() { // otherwise no AM can receive the change
-		r.Change = change
+		r.Change = how
 		s.Containers.AddUndelivered(slot, a)
 	}
 	s.fold(uint64(slot)<<32 | uint64(uint32(r.Version)))
@@ -235,7 +236,7 @@ func (s *Running) resizeReserved(e *event.ResizeReserved) error {
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,
 		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, IncreaseOf: container}
 	s.Resizes.Mut(c.Resize).Reservation = slot
-	s.changeReservation(ReservationOpened, slot, r).Ask = ask
+	s.changeReservation(change.ReservationOpened, slot, r).Ask = ask
 	s.enterReservation(slot, r, a, n, ask)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/index"
 	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
@@ -72,7 +73,7 @@ type Demand struct {
 	Resizes    Resizes
 	Gangs      Gangs // by slot of an App that has not ended; see gang.go
 
-	changes changes // what the last event did
+	changes change.List // what the last event did
 }
 
 // Accounts are the queues and users, and the sums to which what they use is charged.

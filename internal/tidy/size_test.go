@@ -19,7 +19,6 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"fsm/state":         4710,
 	"transport/http/ui": 6050,
 }
 

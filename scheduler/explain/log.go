@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler"
 	"rmd/yarn"
 )
@@ -66,16 +67,16 @@ type steps struct {
 }
 
 // follow records what an event has changed.
-func (s *steps) follow(changes []state.Change) {
+func (s *steps) follow(changes []change.Change) {
 	gang := s.gang
 	s.gaveUp, s.gaveUpOn, s.gang = 0, 0, 0
 	for i := range changes {
 		switch c := &changes[i]; {
-		case c.Kind == state.ReservationClosed && c.Cancelled == yarn.CancelExchanged:
+		case c.Kind == change.ReservationClosed && c.Cancelled == yarn.CancelExchanged:
 			s.gaveUp, s.gaveUpOn = c.Number, c.Node
-		case c.Kind == state.GangPhase && c.GangState == state.GangStarting:
+		case c.Kind == change.GangPhase && c.GangState == state.GangStarting:
 			s.gang = c.Ref.App
-		case c.Kind == state.ContainerStarted && c.Ref.App == gang:
+		case c.Kind == change.ContainerStarted && c.Ref.App == gang:
 			s.gang = gang
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler"
 	"rmd/scheduler/input"
 	"rmd/yarn"
@@ -174,11 +175,11 @@ func (s *side) fits(n *state.Node) bool {
 }
 
 // places reports whether a change starts or reserves something, or fulfils a reservation.
-func places(c state.Change) bool {
+func places(c change.Change) bool {
 	switch c.Kind {
-	case state.ContainerStarted, state.ReservationOpened:
+	case change.ContainerStarted, change.ReservationOpened:
 		return true
-	case state.ReservationClosed:
+	case change.ReservationClosed:
 		return c.Cancelled == 0
 	}
 	return false

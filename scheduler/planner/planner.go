@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
@@ -128,7 +129,7 @@ func (p *Planner) Plan(nowMillis int64, req input.Request) (input.Reply, []event
 }
 
 // Changes returns what the events of the last Plan did. The slice is valid until the next Plan.
-func (p *Planner) Changes() []state.Change { return p.sched.Changes() }
+func (p *Planner) Changes() []change.Change { return p.sched.Changes() }
 
 // planFor plans an input. If it is an operation and has a caller, planFor also records it in the
 // audit.

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/fsm/state/table"
 	"rmd/internal/boolint"
 	"rmd/scheduler/capacity"
@@ -209,20 +210,20 @@ type touched struct {
 
 // touchedBy returns what the changes of one event touch. An event changes at most one application
 // and one node, unless all views must be derived again.
-func touchedBy(changes []state.Change) (t touched) {
+func touchedBy(changes []change.Change) (t touched) {
 	for i := range changes {
 		c := &changes[i]
 		switch c.Kind {
-		case state.QueuesChanged, state.LabelsChanged:
+		case change.QueuesChanged, change.LabelsChanged:
 			t.rebuild = true
 			return t
-		case state.QueueCreated:
+		case change.QueueCreated:
 			t.created = c.Queue
 			continue
-		case state.WarningBegun, state.WarningEnded:
+		case change.WarningBegun, change.WarningEnded:
 			t.warnings = true
 			continue
-		case state.NodeRegistered, state.NodePhase, state.NodeChanged:
+		case change.NodeRegistered, change.NodePhase, change.NodeChanged:
 			t.nodes = true
 		}
 		if c.App != 0 {

@@ -8,6 +8,7 @@ import (
 	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/transport/hadoop/launcher"
 	"rmd/transport/hadoop/renewer"
 )
@@ -80,12 +81,12 @@ func (w masterWatch) Next(ctx context.Context) error {
 }
 
 // concernsMaster reports whether a change may begin or end the launch of an AM.
-func concernsMaster(c *state.Change) bool {
+func concernsMaster(c *change.Change) bool {
 	switch c.Kind {
-	case state.ContainerStarted:
+	case change.ContainerStarted:
 		return c.AM
-	case state.AttemptPhase:
+	case change.AttemptPhase:
 		return c.Attempt == state.AttemptEnded
 	}
-	return c.Kind == state.MasterLaunched || c.Kind == state.NodeRegistered
+	return c.Kind == change.MasterLaunched || c.Kind == change.NodeRegistered
 }

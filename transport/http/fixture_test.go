@@ -17,6 +17,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/explain"
@@ -47,7 +48,7 @@ func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	next := h.st.Fork()
-	var changes []state.Change
+	var changes []change.Change
 	for _, e := range events {
 		if err := next.Apply(e); err != nil {
 			t.Fatal(err)

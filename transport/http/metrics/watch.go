@@ -10,6 +10,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/http/view"
@@ -111,9 +112,9 @@ func (t *tally) count(b view.Batch) {
 }
 
 // follow counts a change of a reservation, and the start of an application's first container.
-func (t *tally) follow(c *state.Change, now int64) {
+func (t *tally) follow(c *change.Change, now int64) {
 	switch c.Kind {
-	case state.ContainerStarted:
+	case change.ContainerStarted:
 		if !firstContainer(c.Ref.Attempt, c.Ref.Number) {
 			return
 		}
@@ -121,13 +122,13 @@ func (t *tally) follow(c *state.Change, now int64) {
 		if slot := st.Apps.Find(c.Ref.App); slot != 0 {
 			t.m.waited(st, slot, now)
 		}
-	case state.ReservationOpened:
+	case change.ReservationOpened:
 		st, _ := t.fork()
 		if slot := st.Apps.Find(c.Ref.App); slot != 0 {
 			t.reservations[c.Number] = queueOf(st, st.Apps.Get(slot))
 		}
 		t.m.reservations.WithLabelValues(t.reservations[c.Number], "made").Inc()
-	case state.ReservationClosed:
+	case change.ReservationClosed:
 		t.m.reservations.WithLabelValues(t.reservations[c.Number], view.Outcome(c.Cancelled)).Inc()
 		delete(t.reservations, c.Number)
 	}

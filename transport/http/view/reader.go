@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 )
 
 // Reader gives access to the committed state of this replica. Callers only read a fork, so several
@@ -26,7 +27,7 @@ type Batch struct {
 	Index, Term uint64
 	NowMillis   int64
 	Events      []event.Event
-	Changes     []state.Change
+	Changes     []change.Change
 }
 
 // Subscription returns applied batches in order. Next returns a *problem.TooOldError or

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/workload"
@@ -113,16 +114,16 @@ func (b *lender) plan(now int64, in input.Input) input.Reply {
 	b.changed = b.changed || len(events) > 0
 	for _, c := range b.planner.Changes() {
 		switch c.Kind {
-		case state.AppPhase:
+		case change.AppPhase:
 			b.follow(&c)
-		case state.ContainerStarted:
+		case change.ContainerStarted:
 			b.started(c.Ref.App, c.AM)
 			if c.Lent {
 				b.out.Lent++
 			}
-		case state.WarningBegun:
+		case change.WarningBegun:
 			b.out.Recalled++
-		case state.ContainerEnded:
+		case change.ContainerEnded:
 			if c.Exit == yarn.ExitPreempted {
 				b.out.Ended++
 			}
@@ -132,7 +133,7 @@ func (b *lender) plan(now int64, in input.Input) input.Reply {
 }
 
 // follow follows the submission or the end of an application.
-func (b *lender) follow(c *state.Change) {
+func (b *lender) follow(c *change.Change) {
 	app, now := c.Ref.App, b.now.Milliseconds()
 	if c.AppState.Ended() {
 		b.took = append(b.took, now-b.begun[app])

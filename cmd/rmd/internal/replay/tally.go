@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
@@ -55,22 +56,22 @@ func (t *tally) before(now int64, in input.Input) {
 }
 
 // after counts what an input has changed.
-func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []state.Change) {
+func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []change.Change) {
 	if r, ok := reply.(*input.SubmitApplicationReply); ok && r.Refused() == nil {
 		t.submitted(now, in.(*input.SubmitApplication), r.ID)
 	}
 	for i := range changes {
 		c := &changes[i]
 		switch c.Kind {
-		case state.WarningBegun:
+		case change.WarningBegun:
 			t.counts.Warned++
-		case state.WarningEnded:
+		case change.WarningEnded:
 			if c.Withdrawn != 0 {
 				t.counts.Withdrawn++
 			}
-		case state.ContainerEnded:
+		case change.ContainerEnded:
 			t.ended(now, c.Ref, c.Exit)
-		case state.ContainerStarted:
+		case change.ContainerStarted:
 			t.granted(now, c)
 		}
 		if c.Left {
@@ -128,7 +129,7 @@ func (t *tally) freeing(ref event.ContainerRef) {
 // granted ends a wait. If the container belongs to another queue, which was owed resources when
 // containers were preempted on its node, it uses the resources of those containers, the earliest
 // first.
-func (t *tally) granted(now int64, c *state.Change) {
+func (t *tally) granted(now int64, c *change.Change) {
 	t.served(now, asker{app: c.Ref.App, am: c.AM, key: c.Key})
 	left := t.freed[c.Node]
 	if len(left) == 0 {
