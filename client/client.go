@@ -168,6 +168,11 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 // Addrs returns the URLs of the replicas.
 func (c *Client) Addrs() []string { return c.bases }
 
+// TLS returns the configuration of connections to the replicas, or nil for the system's.
+func (c *Client) TLS() *tls.Config {
+	return c.http.Transport.(*http.Transport).TLSClientConfig.Clone()
+}
+
 // Get reads a document.
 func (c *Client) Get(ctx context.Context, path string, query url.Values) (*Answer, error) {
 	return c.Do(ctx, Request{Method: http.MethodGet, Path: path, Query: query})

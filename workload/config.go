@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"iter"
@@ -25,9 +26,10 @@ type Submitter interface {
 
 // Config configures a workload.
 type Config struct {
-	Addrs     []string  // REST addresses of replicas; not used if Submitter is set
-	Token     string    // access token with role admin, if the cluster requires one
-	Submitter Submitter // nil: Run creates one for Addrs
+	Addrs     []string    // REST addresses of replicas; not used if Submitter is set
+	Token     string      // access token with role admin, if the cluster requires one
+	TLS       *tls.Config // for https addresses; nil: the system's
+	Submitter Submitter   // nil: Run creates one for Addrs
 
 	Nodes []trace.Node
 	Jobs  iter.Seq[trace.Job] // in order of Submit; nil: only nodes, until the context ends

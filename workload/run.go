@@ -22,7 +22,7 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	}
 	if cfg.Submitter == nil {
 		dc := submit.DefaultConfig()
-		dc.Addrs, dc.Token, dc.Logger = cfg.Addrs, cfg.Token, cfg.Logger
+		dc.Addrs, dc.Token, dc.TLS, dc.Logger = cfg.Addrs, cfg.Token, cfg.TLS, cfg.Logger
 		d, err := submit.Open(dc)
 		if err != nil {
 			return nil, err

@@ -138,7 +138,7 @@ func (cl *Client) request(in input.Input) input.Request {
 		in.Code(c)
 		h := fnv.New64a()
 		h.Write(c.Bytes())
-		r.Key = fmt.Sprintf("%s/%cl", cl.client, cl.serial.Add(1))
+		r.Key = fmt.Sprintf("%s/%d", cl.client, cl.serial.Add(1))
 		r.BodyHash = h.Sum64()
 	}
 	return r

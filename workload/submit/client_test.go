@@ -2,11 +2,14 @@ package submit
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -238,4 +241,40 @@ func FuzzSplitAnswers(f *testing.F) {
 			t.Errorf("%d answers for %d", len(got), want)
 		}
 	})
+}
+
+// TestTLS checks that inputs reach a replica over TLS with the right authority, and that a replica
+// that the client does not trust, or that does not speak TLS, is an error and not awaited.
+func TestTLS(t *testing.T) {
+	r := &replica{answer: func(in input.Request) []byte {
+		return append([]byte{0}, input.EncodeReply(nil, in.Input.NewReply())...)
+	}}
+	secure, plain := httptest.NewTLSServer(r), httptest.NewServer(r)
+	defer secure.Close()
+	defer plain.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	trusting := secure.Client().Transport.(*http.Transport).TLSClientConfig
+	for _, x := range []struct {
+		what, addr string
+		conf       *tls.Config
+		rejected   bool
+	}{
+		{"with its authority", secure.URL, trusting, false},
+		{"without its authority", secure.URL, nil, true},
+		{"without TLS", strings.Replace(plain.URL, "http:", "https:", 1), trusting, true},
+	} {
+		cfg := DefaultConfig()
+		cfg.Addrs, cfg.TLS = []string{x.addr}, x.conf
+		cl, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		_, err = cl.Do(ctx, &input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Total: yarn.NewResource(1024, 1)})
+		cancel()
+		if errors.Is(err, ErrRejected) != x.rejected || !x.rejected && err != nil {
+			t.Errorf("%s: %v", x.what, err)
+		}
+		cl.Close()
+	}
 }

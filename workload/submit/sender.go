@@ -3,6 +3,7 @@ package submit
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -116,6 +117,9 @@ func (s *sender) post(body []byte) ([]answer, error) {
 	}
 	resp, err := s.client.http.Do(req)
 	if err != nil {
+		if noReplica(err) {
+			err = fmt.Errorf("%w: %w", ErrRejected, err)
+		}
 		return nil, err
 	}
 	defer resp.Body.Close()
@@ -132,6 +136,15 @@ func (s *sender) post(body []byte) ([]answer, error) {
 		err = fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	return nil, err
+}
+
+// noReplica reports whether what listens at an address is not what its scheme and certificates
+// demand. Time does not mend that.
+func noReplica(err error) bool {
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // deliver passes the answers to the callers. It keeps the calls to repeat open, and returns the

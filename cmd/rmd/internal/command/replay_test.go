@@ -85,6 +85,12 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 		t.Errorf("with a known node: %+v", r)
 	}
 	untouched("with a known node")
+	lost := file("lost.csv", "submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.lost,0,1,1024,1,0,1\n")
+	r = rmd(t, nil, "replay", lost, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
+	if r.exit == exitcode.OK || !strings.Contains(r.err, "NO_SUCH_QUEUE") || !strings.Contains(r.err, "root.lost") {
+		t.Errorf("with a queue that the cluster has not: %+v", r)
+	}
+	untouched("with a queue that the cluster has not")
 	for range 2 { // the replay's own nodes of an earlier run may be used again
 		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes"); r.exit != exitcode.OK {
 			t.Errorf("with a yes: %+v", r)

@@ -4,8 +4,10 @@ package replay
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +38,8 @@ type Options struct {
 	// Addrs are the REST addresses of a running cluster. If it is empty, Run starts a private
 	// cluster.
 	Addrs []string
-	Token string // access token for Addrs
+	Token string      // access token for Addrs
+	TLS   *tls.Config // for Addrs; nil: the system's
 	// Speed is trace time divided by real time. 0 means virtual time: as fast as the cluster
 	// answers.
 	Speed float64
@@ -93,8 +96,8 @@ func (o Options) onCluster(ctx context.Context) (*report.Summary, error) {
 		return nil, errors.New("a running cluster cannot be replayed at --speed max: its clock is real; use a number")
 	}
 	c, n := o.config(""), &counts{}
-	c.Addrs, c.Token, c.Speed, c.Leave = o.Addrs, o.Token, o.Speed, true
-	n.count(&c, workload.Observer(o.Addrs, o.Token, nil))
+	c.Addrs, c.Token, c.TLS, c.Speed, c.Leave = o.Addrs, o.Token, o.TLS, o.Speed, true
+	n.count(&c, workload.Observer(o.Addrs, o.Token, &http.Client{Transport: &http.Transport{TLSClientConfig: o.TLS}}))
 	s, err := workload.Run(ctx, c)
 	return n.into(s), err
 }

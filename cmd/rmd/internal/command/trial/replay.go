@@ -120,7 +120,7 @@ func runReplay(c *verb.Call) error {
 		return err
 	}
 	if len(o.Addrs) > 0 {
-		if err := mayReplay(c, o); err != nil {
+		if err := mayReplay(c, &o); err != nil {
 			return err
 		}
 	}
@@ -299,13 +299,14 @@ func traceError(err error) error {
 }
 
 // mayReplay tells the user what a replay does to a running cluster, and asks for confirmation. It
-// returns an error if the cluster already has a node that the replay would register, because a new
-// registration would end the node's containers.
-func mayReplay(c *verb.Call, o replay.Options) error {
+// returns an error if the cluster lacks a queue of the trace, or already has a node that the replay
+// would register, because a new registration would end the node's containers.
+func mayReplay(c *verb.Call, o *replay.Options) error {
 	cl, err := c.Client()
 	if err != nil {
 		return err
 	}
+	o.Addrs, o.TLS = cl.Addrs(), cl.TLS()
 	if _, err := cl.Plain(c.Ctx(), "/v1/health"); err != nil { // checks that a replica listens there
 		return err
 	}
@@ -313,16 +314,49 @@ func mayReplay(c *verb.Call, o replay.Options) error {
 	if _, err := c.ClusterDoc(c.Ctx(), &d); err != nil {
 		return err
 	}
+	var queues api.Queues
+	if _, err := c.Get(c.Ctx(), "/v1/queues", nil, &queues); err != nil {
+		return err
+	}
+	if lacks := lackingQueues(o.Trace.Queues, queues.Root); len(lacks) > 0 {
+		return clierr.New("NO_SUCH_QUEUE", "add it with \"rmd conf apply\", or omit --addr: a private cluster gets the queues of the trace",
+			"the trace submits to %s, which cluster %s has not as a leaf; nothing was done", strings.Join(lacks, ", "), d.ClusterID)
+	}
 	var known api.Nodes
 	if _, err := c.Get(c.Ctx(), "/v1/nodes", nil, &known); err != nil {
 		return err
 	}
-	if taken := takenNodes(o, known.Nodes); len(taken) > 0 {
+	if taken := takenNodes(*o, known.Nodes); len(taken) > 0 {
 		return clierr.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
 			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", d.ClusterID, len(taken), len(o.Nodes), taken[0])
 	}
 	return c.Confirm(d.ClusterID, "register %d simulated nodes with cluster %s at %s (any application can get containers on them), and submit %d applications that compete with its own",
 		len(o.Nodes), d.ClusterID, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
+}
+
+// lackingQueues returns the paths that are no leaves of a tree of queues and would not be created by
+// a submission.
+func lackingQueues(paths []string, root *api.Queue) (lacks []string) {
+	known := map[string]bool{}
+	var walk func(q *api.Queue)
+	walk = func(q *api.Queue) {
+		known[q.Path] = q.Leaf
+		if q.AutoCreate != "off" && q.AutoCreate != "" {
+			known[q.Path+".*"] = true
+		}
+		for i := range q.Children {
+			walk(&q.Children[i])
+		}
+	}
+	if root != nil {
+		walk(root)
+	}
+	for _, p := range paths {
+		if p != "" && !known[p] && !known[yarn.ParentQueue(p)+".*"] {
+			lacks = append(lacks, p)
+		}
+	}
+	return lacks
 }
 
 // takenNodes returns the nodes of a replay that the cluster already has, except those that an
