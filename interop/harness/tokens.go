@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +10,7 @@ import (
 // TokenStory is what the NameNodes have seen of the tokens of applications.
 type TokenStory struct {
 	Issued, Renewed int
-	// Replaced are the tokens that had a successor before their end.
-	Replaced int
-	// Lost has the end of each token that had none, while its application needed one.
+	// Lost has the end of each token that ended when fewer tokens than applications were left.
 	Lost []time.Time
 }
 
@@ -40,48 +37,42 @@ func (h *HDFS) tokenCalls() (calls []tokenCall) {
 	return calls
 }
 
-// Tokens tells the story of the tokens of some applications until a time. Each had one token when it
-// was submitted. A later token succeeds the one that ends first, because NameNodes do not know for
-// which application a ResourceManager gets a token.
+// Tokens tells the story of the tokens of some applications until a time. NameNodes do not know for
+// which application a ResourceManager gets a token, so that the end of one that was replaced may hide
+// a loss for a while.
 func (h *HDFS) Tokens(apps int, until time.Time) TokenStory {
 	return tell(h.tokenCalls(), apps, h.c.Kerberos, until)
 }
 
+// tokenLife is the time in which a token is valid.
+type tokenLife struct{ begin, end, max time.Time }
+
 func tell(calls []tokenCall, apps int, k *Kerberos, until time.Time) (s TokenStory) {
-	type current struct {
-		token    string
-		end, max time.Time
-	}
-	var used []*current
+	lives := map[string]*tokenLife{}
 	for _, call := range calls {
-		if call.at.After(until) {
-			break
-		}
-		at := slices.IndexFunc(used, func(u *current) bool { return u.token == call.token })
+		life := lives[call.token]
 		switch {
-		case !call.fresh:
+		case call.at.After(until):
+		case call.fresh:
+			s.Issued++
+			lives[call.token] = &tokenLife{call.at, call.at.Add(k.TokenLife), call.at.Add(k.TokenMax)}
+		case life != nil && call.at.Before(life.end): // a later one is refused
 			s.Renewed++
-			if at >= 0 {
-				used[at].end = earliest(call.at.Add(k.TokenLife), used[at].max)
-			}
-			continue
-		case s.Issued >= apps:
-			old := slices.MinFunc(used, func(a, b *current) int { return cmp.Compare(a.end.UnixNano(), b.end.UnixNano()) })
-			if call.at.After(old.end) {
-				s.Lost = append(s.Lost, old.end)
-			} else {
-				s.Replaced++
-			}
-			used = slices.DeleteFunc(used, func(u *current) bool { return u == old })
-		}
-		s.Issued++
-		used = append(used, &current{call.token, call.at.Add(k.TokenLife), call.at.Add(k.TokenMax)})
-	}
-	for _, u := range used {
-		if u.end.Before(until) {
-			s.Lost = append(s.Lost, u.end)
+			life.end = earliest(call.at.Add(k.TokenLife), life.max)
 		}
 	}
+	for _, life := range lives {
+		left := 0
+		for _, other := range lives {
+			if !other.begin.After(life.end) && other.end.After(life.end) {
+				left++
+			}
+		}
+		if life.end.Before(until) && left < apps {
+			s.Lost = append(s.Lost, life.end)
+		}
+	}
+	slices.SortFunc(s.Lost, time.Time.Compare)
 	return s
 }
 
