@@ -75,7 +75,7 @@ func (f *question) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast
 
 func (f *question) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
 	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Versions.Kinds().Format(ask.Size), Count: ask.Count}
-	if !anyHolds(f.st, ask.Size) {
+	if f.st.Meta.UsableNodes > 0 && !anyHolds(f.st, ask.Size) {
 		out.Never = "no node is as large"
 		return out
 	}

@@ -71,6 +71,11 @@ func (c *forecastCluster) app(memory int64, priority int32) yarn.ApplicationID {
 func TestForecastOf(t *testing.T) {
 	c := newForecastCluster(t, input.Property{Name: "yarn.cluster.max-application-priority", Value: "1"})
 	huge := c.app(32768, 0) // before a node is known: nobody may ask for more than the largest node
+	var y explain.Explainer
+	early := &question{st: c.p.State().Fork(), now: c.now, explain: y.Explain, options: forecast.DefaultOptions()}
+	if d, err := early.of(t.Context(), huge); err != nil || len(d.Asks) != 1 || d.Asks[0].Never != "" || d.Asks[0].Started != 0 {
+		t.Errorf("before a node is known: %+v, %v", d, err)
+	}
 	c.node()
 	first, second := c.app(16384, 1), c.app(16384, 1)
 	now := c.now

@@ -100,7 +100,7 @@ const (
 
 // guard returns the guard of a replica that has a state. It takes every ticket for that of the user.
 func guard(st *state.State) *auth.Guard {
-	return auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(fork{st: st}), Now: time.Now, Kerberos: &auth.Kerberos{
+	return auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(fork{st: st}, time.Now), Now: time.Now, Kerberos: &auth.Kerberos{
 		Accept:    func([]byte, netip.Addr) (string, []byte, error) { return user + "@TEST", nil, nil },
 		ShortName: func(string) (string, error) { return user, nil },
 		Admin:     func(string) bool { return false },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"rmd/api"
 	"rmd/fsm/event"
@@ -30,7 +31,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 	slices.Reverse(want)
 	u := &UI{cfg: Config{Log: log}}
 	st := state.New()
-	v := view.NewSource(nil).At(st, log.first+6)
+	v := view.NewSource(nil, time.Now).At(st, log.first+6)
 	pass := func(kind event.Kind, _ view.Subject, _ func() api.Event) bool {
 		return kind == event.KindNodeStateChanged
 	}

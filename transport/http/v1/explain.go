@@ -16,7 +16,11 @@ func (s *shared) Explain(v *view.View, id yarn.ApplicationID) (*api.Explanation,
 	}
 	s.explain.Lock()
 	defer s.explain.Unlock()
-	return s.cfg.Planner.Explain(v.State, id)
+	x, err := s.cfg.Planner.Explain(v.State, id)
+	if slot := v.State.Apps.ByID(id); err == nil && slot != 0 {
+		x.WaitingMillis = v.Waiting(v.State.Apps.Get(slot))
+	}
+	return x, err
 }
 
 // privateFork returns a state to plan on: the one of Planner.Private, or without it a fork of the

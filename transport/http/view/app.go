@@ -24,7 +24,7 @@ func (v *View) App(a *state.App) api.App {
 	d := api.App{
 		ID: a.ID.String(), Name: about.Name, User: v.State.Names.Text(a.User), Queue: v.State.QueueOf(a), Type: about.Type, Tags: about.Tags,
 		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
-		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a), WaitingMillis: v.State.WaitingMillis(a),
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a), WaitingMillis: v.Waiting(a),
 		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
 		AM: v.Size(a.AM), Label: about.Label, AMLabel: v.State.Labels.Name(a.AMLabel), Used: v.Size(a.Used), Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
 		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
@@ -42,10 +42,20 @@ func (v *View) App(a *state.App) api.App {
 	return d
 }
 
+// Waiting returns for how long an application has been waiting, or 0 if it waits for nothing of which
+// the state knows since when.
+func (v *View) Waiting(a *state.App) int64 {
+	since := v.State.WaitsSince(a)
+	if since == 0 {
+		return 0
+	}
+	return max(v.NowMillis-since, 0)
+}
+
 // waited returns how long an application waited for its AM to register: until it did, or else until
 // the application ended, or else until now.
 func (v *View) waited(a *state.App) int64 {
-	until := v.State.Meta.NowMillis
+	until := v.NowMillis
 	switch {
 	case a.StartedMillis != 0:
 		until = a.StartedMillis

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -54,7 +55,7 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 	apply(&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r"})
 	story = append(story, &event.TimeAdvanced{NowMillis: 1}, &event.ReservationMade{Node: 2, App: 1}, &event.TimeAdvanced{NowMillis: 3}, &event.ReservationMade{Node: 2, App: 1},
 		&event.ReservationCancelled{Reservation: 1}, &event.ReservationFulfilled{Reservation: 2}, &event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}})
-	v := NewSource(nil).At(st, 1)
+	v := NewSource(nil, time.Now).At(st, 1)
 	at := int64(0)
 	var named []string
 	for _, e := range story {

@@ -152,7 +152,7 @@ func (v labels) waitingFor(label state.LabelSlot) []api.LabelApp {
 			return
 		}
 		a := v.State.Apps.Get(s.Slot)
-		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.State.Meta.NowMillis)}
+		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.NowMillis)}
 		var pending yarn.Resource
 		for _, k := range v.State.Asks.Of(a) {
 			if k.Label == label {

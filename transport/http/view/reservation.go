@@ -106,7 +106,7 @@ func (v *View) Reservation(r *state.Reservation) api.Reservation {
 		ID: ReservationID(r.Number), Node: n.ID.String(), App: a.ID.String(), Attempt: r.Attempt, Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User),
 		Container: yarn.ContainerID{App: a.ID, Attempt: r.Attempt, Number: r.Container}.String(), Priority: r.Key.Priority, AllocationID: r.Key.AllocationID,
 		Size: v.Size(r.Size), AM: r.AM, NodeTotal: v.Size(n.Total), Free: v.Size(free), Missing: v.Size(yarn.ComponentMax(r.Size.Sub(free), yarn.Resource{})),
-		MadeMillis: r.MadeMillis, AgeMillis: max(v.State.Meta.NowMillis-r.MadeMillis, 0), Blocks: v.blocked(r.App, free),
+		MadeMillis: r.MadeMillis, AgeMillis: max(v.NowMillis-r.MadeMillis, 0), Blocks: v.blocked(r.App, free),
 	}
 	if ask := v.State.Asks.Find(a, r.Key); ask != 0 {
 		d.ReReservations = v.State.Asks.Get(ask).ReReservations

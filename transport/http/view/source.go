@@ -21,14 +21,15 @@ import (
 // keeps.
 type Source struct {
 	reader  Reader
+	now     func() time.Time
 	confs   frontend.QueueConf
 	current summary.Keeper // of the committed state
 	past    summary.Keeper // of earlier states
 	recent  recent
 }
 
-// NewSource returns a source of views of a reader's state.
-func NewSource(r Reader) *Source { return &Source{reader: r} }
+// NewSource returns a source of views of a reader's state. now is the clock of this replica.
+func NewSource(r Reader, now func() time.Time) *Source { return &Source{reader: r, now: now} }
 
 // Close drops the summaries and the recent fork.
 func (s *Source) Close() {
@@ -43,9 +44,15 @@ func (s *Source) Of(r *http.Request) *View { return s.At(s.Fork(r)) }
 // Now returns a view of the current state.
 func (s *Source) Now() *View { return s.At(s.reader.Fork()) }
 
-// At returns a view of a version of the state.
+// At returns a view of a version of the state as it is now.
 func (s *Source) At(st *state.State, index uint64) *View {
-	v := &View{State: st, Index: index, Kinds: st.Versions.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
+	v := s.view(st, index)
+	v.NowMillis = max(s.now().UnixMilli(), v.NowMillis)
+	return v
+}
+
+func (s *Source) view(st *state.State, index uint64) *View {
+	v := &View{State: st, Index: index, NowMillis: st.Meta.NowMillis, Kinds: st.Versions.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
 	p := s.confs.At(st, 0)
 	v.Conf, v.Tree = p.Conf, p.Tree
 	return v
@@ -53,7 +60,7 @@ func (s *Source) At(st *state.State, index uint64) *View {
 
 // Historical returns a view of an earlier state.
 func (s *Source) Historical(st *state.State, index uint64) *View {
-	v := s.At(st, index)
+	v := s.view(st, index)
 	v.keeper = &s.past
 	return v
 }

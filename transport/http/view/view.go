@@ -23,9 +23,12 @@ import (
 type View struct {
 	State *state.State
 	Index uint64
-	Kinds yarn.Kinds
-	Conf  *capacity.Config // nil before the cluster has queues
-	Tree  *capacity.Tree   // for the default partition
+	// NowMillis is the time of the view in Unix milliseconds. The state's own time is that of the last
+	// entry with a decision, which may be long ago when nothing can be decided.
+	NowMillis int64
+	Kinds     yarn.Kinds
+	Conf      *capacity.Config // nil before the cluster has queues
+	Tree      *capacity.Tree   // for the default partition
 
 	confs      *frontend.QueueConf
 	partitions map[state.LabelSlot]*Partition

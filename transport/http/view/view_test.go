@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -38,7 +39,7 @@ func shortNames(t *testing.T) *View {
 			t.Fatal(err)
 		}
 	}
-	return NewSource(nil).At(st, 1)
+	return NewSource(nil, time.Now).At(st, 1)
 }
 
 // TestShortNames checks that a unique short name finds its object, and that the error for an
@@ -124,5 +125,20 @@ func TestEventWithReservation(t *testing.T) {
 		if d := v.Event(e, 0); !strings.HasSuffix(d.App, want) || d.Node != "sim-01:1" || d.Reservation != "r1" {
 			t.Errorf("%s is about %s at %s, %s; want application %s", d.Kind, d.App, d.Node, d.Reservation, want)
 		}
+	}
+}
+
+// TestWaitsGrow checks that waits grow with the replica's clock while nothing is decided, since the
+// state's own time stands still then, and that a view of an earlier state has that state's time.
+func TestWaitsGrow(t *testing.T) {
+	st := shortNames(t).State
+	if err := st.Apply(&event.TimeAdvanced{NowMillis: 5_000}); err != nil {
+		t.Fatal(err)
+	}
+	s := NewSource(nil, func() time.Time { return time.UnixMilli(65_000) })
+	a := st.Apps.Get(st.Apps.Find(93))
+	a.SubmittedMillis = 3_000
+	if now, then := s.At(st, 1).App(a), s.Historical(st, 1).App(a); now.WaitingMillis != 62_000 || now.WaitMillis != 62_000 || then.WaitingMillis != 2_000 {
+		t.Errorf("waits of %d and %d ms now, of %d ms then", now.WaitingMillis, now.WaitMillis, then.WaitingMillis)
 	}
 }

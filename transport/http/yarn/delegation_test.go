@@ -48,7 +48,7 @@ func (h *fixture) secure() {
 		},
 		Admin: func(string) bool { return false },
 	}
-	g := auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(views{h: h}), Kerberos: k, Now: func() time.Time { return time.UnixMilli(h.now) }})
+	g := auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(views{h: h}, time.Now), Kerberos: k, Now: func() time.Time { return time.UnixMilli(h.now) }})
 	h.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.RemoteAddr = "10.0.0.1:1" // another machine's programs must log in
 		r, err := g.Identify(w.Header(), r, false)

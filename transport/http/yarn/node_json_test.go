@@ -3,6 +3,7 @@ package yarnweb
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -22,7 +23,7 @@ func TestNodeJSONIsTheDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v := newDocs(view.NewSource(nil).At(st, 1))
+	v := newDocs(view.NewSource(nil, time.Now).At(st, 1))
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		var want bytes.Buffer
 		writeJSON(&want, v.wsNode(n, 1234))

@@ -320,7 +320,7 @@ func mayReplay(c *verb.Call, o *replay.Options) error {
 	}
 	if lacks := lackingQueues(o.Trace.Queues, queues.Root); len(lacks) > 0 {
 		return clierr.New("NO_SUCH_QUEUE", "add it with \"rmd conf apply\", or omit --addr: a private cluster gets the queues of the trace",
-			"the trace submits to %s, which cluster %s has not as a leaf; nothing was done", strings.Join(lacks, ", "), d.ClusterID)
+			"the trace submits to %s; cluster %s has no such leaf queue; nothing was done", strings.Join(lacks, ", "), d.ClusterID)
 	}
 	var known api.Nodes
 	if _, err := c.Get(c.Ctx(), "/v1/nodes", nil, &known); err != nil {

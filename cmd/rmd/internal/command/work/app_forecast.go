@@ -89,6 +89,8 @@ func forecastText(k *api.ForecastAsk, runs int) string {
 		return "never: " + k.Never
 	case runs == 0:
 		return "unknown: planning ahead took too long"
+	case k.MedianMillis == 0 && k.Started == 0:
+		return "not within 7 days, as far as can be foreseen"
 	case k.MedianMillis == 0:
 		return fmt.Sprintf("within 7 days in %d of %d runs only", k.Started, runs)
 	}
