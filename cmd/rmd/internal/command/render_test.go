@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,5 +44,24 @@ func TestWhatIf(t *testing.T) {
 	var back api.WhatIf
 	if r := rmd(t, env, "conf", "diff", "--whatif", file, "-o", "json"); json.Unmarshal([]byte(r.out), &back) != nil || back.Totals.Starts != 120 {
 		t.Errorf("conf diff --whatif -o json: stdout %q, want JSON with 120 starts in all; stderr %q", r.out, r.err)
+	}
+}
+
+// TestConfDiffOfAVersion checks that one version is compared as a file is: with what is in force, in
+// the direction of a rollback.
+func TestConfDiffOfAVersion(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/conf") {
+			asked = append(asked, r.URL.Path)
+		}
+		_ = json.NewEncoder(w).Encode(api.ConfDiff{})
+	}))
+	defer s.Close()
+	env := map[string]string{"RMD_ADDR": s.URL}
+	rmd(t, env, "conf", "diff", "1")
+	rmd(t, env, "conf", "diff", "1", "2")
+	if want := []string{"/v1/conf/versions/current/diff/1", "/v1/conf/versions/1/diff/2"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }

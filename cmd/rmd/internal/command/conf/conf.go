@@ -185,7 +185,8 @@ var changeColumns = output.List[api.Change]{
 func confDiff() verb.Verb {
 	return verb.Verb{
 		Name: "diff", Usage: "show what a file or a version would change", Args: "FILE | DIR | VERSION [VERSION]", Min: 1, Max: 2,
-		Long: "With --whatif the planner applies the file's queues to a copy of the live state and " +
+		Long: "A file is compared with the queues in force, and so is one version: the changes are those of \"rmd conf apply\" and \"rmd conf rollback\". " +
+			"Of two versions, the second is compared with the first. With --whatif the planner applies the file's queues to a copy of the live state and " +
 			"shows which queues would have more or less, and which applications would start " +
 			"at once, wait, gain or lose. It changes nothing.",
 		Flags: append([]cli.Flag{
@@ -198,13 +199,13 @@ func confDiff() verb.Verb {
 				return showWhatIf(c)
 			}
 			if _, err := strconv.ParseUint(c.Arg(0), 10, 63); err == nil || c.NArg() == 2 {
-				to := c.Arg(1)
-				if to == "" {
-					to = "current"
+				from, to := "current", c.Arg(0) // as a rollback to it
+				if c.NArg() == 2 {
+					from, to = c.Arg(0), c.Arg(1)
 				}
 				return verb.ShowList(c, changeColumns, func(ctx context.Context) (f verb.Fetched[api.Change], err error) {
 					var d api.ConfDiff
-					f.Doc, err = c.Get(ctx, "/v1/conf/versions/"+url.PathEscape(c.Arg(0))+"/diff/"+url.PathEscape(to), nil, &d)
+					f.Doc, err = c.Get(ctx, "/v1/conf/versions/"+url.PathEscape(from)+"/diff/"+url.PathEscape(to), nil, &d)
 					f.Things = d.Changes
 					return f, err
 				})
