@@ -2,7 +2,6 @@ package ui
 
 import (
 	"html/template"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -146,30 +145,4 @@ func share(r, total api.Resource) (float64, string) {
 		}
 	}
 	return most, kind
-}
-
-// add returns a + b.
-func add(a, b api.Resource) api.Resource {
-	out := api.Resource{}
-	for name, v := range a { // the order does not matter: each name has its own place
-		out[name] += v
-	}
-	for name, v := range b {
-		out[name] += v
-	}
-	return out
-}
-
-// sub returns a − b, but at least 0 in each kind.
-func sub(a, b api.Resource) api.Resource {
-	out := api.Resource{}
-	for name, v := range a { // the order does not matter: each name has its own place
-		out[name] = max(v-b[name], 0)
-	}
-	return out
-}
-
-// sentence joins the parts that are not empty.
-func sentence(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

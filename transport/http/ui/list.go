@@ -219,11 +219,6 @@ func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []colu
 	return heads, compare, nil
 }
 
-// compareSizes compares resources by memory and then by vcores.
-func compareSizes(a, b api.Resource) int {
-	return cmp.Or(cmp.Compare(a[api.MemoryMB], b[api.MemoryMB]), cmp.Compare(a[api.VCores], b[api.VCores]))
-}
-
 func without(v url.Values, name string) url.Values {
 	out := url.Values{}
 	for k, list := range v { // the order does not matter: the result is a map

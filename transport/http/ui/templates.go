@@ -1,0 +1,59 @@
+package ui
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+
+	"rmd/internal/thousands"
+)
+
+// parse parses the templates of each page together with the shared ones. In forms, mark stands in
+// the place of the browser's token.
+func parse(mark string) (map[string]*template.Template, error) {
+	forms := template.FuncMap{"token": func() string { return mark }}
+	base, err := template.New("base").Funcs(functions).Funcs(forms).ParseFS(Templates(), "base.html", "parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("ui: %w", err)
+	}
+	out := map[string]*template.Template{}
+	for _, name := range Pages() {
+		t, err := template.Must(base.Clone()).ParseFS(Templates(), name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("ui: %w", err)
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+// functions has the functions that templates may call.
+var functions = template.FuncMap{
+	"n": number, "whole": whole, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
+	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": thousands.Count, "stale": staleness,
+	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took, "change": changeText,
+	"part": func(share float64) string { return percent(share * 100) },
+}
+
+// staleness says in words how fresh a replica's state is.
+func staleness(s Status) string {
+	switch {
+	case s.Role == "leader":
+		return "leads"
+	case s.StalenessMillis < 0:
+		return "has not heard a leader yet"
+	case s.StalenessMillis < 1000:
+		return "in step"
+	}
+	return "heard the leader " + span(s.StalenessMillis/1000*1000) + " ago"
+}
+
+// dict makes the data of a template from names and values.
+func dict(pairs ...any) map[string]any {
+	out := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return out
+}
