@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rmd/api"
+	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/formtoken"
 )
 
@@ -162,7 +163,7 @@ func (u *UI) resize(w http.ResponseWriter, r *http.Request) error {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(values[0]), 10, 64)
 		if err != nil {
-			return bad(kindName(kind)+" is not a whole number", "give memory in MiB and the others as counts")
+			return bad(format.KindName(kind)+" is not a whole number", "give memory in MiB and the others as counts")
 		}
 		doc.Total[kind] = n
 	}

@@ -3,6 +3,7 @@ package ui
 import (
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/format"
 	"rmd/yarn"
 )
 
@@ -159,7 +160,7 @@ func lifetime(st *state.State, a *state.App) []moment {
 	}
 	put("the ApplicationMaster unregistered", a.FinishMillis)
 	if a.EndedMillis != 0 {
-		put("ended: "+word(a.State.String()), a.EndedMillis)
+		put("ended: "+format.Word(a.State.String()), a.EndedMillis)
 		return list
 	}
 	list = append(list, moment{What: "now", AtMillis: st.Meta.NowMillis, Since: max(st.Meta.NowMillis-list[len(list)-1].AtMillis, 0), Now: true})

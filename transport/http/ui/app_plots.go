@@ -8,6 +8,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/internal/plot"
+	"rmd/transport/http/ui/format"
 )
 
 // appPlots has the plots of what an application used, had reserved and waited for.
@@ -42,7 +43,7 @@ func (q *query) appPlots(a *state.App) appPlots {
 		to = q.u.cfg.Now().UnixMilli()
 	}
 	x := plot.Clock(float64(h.SubmittedMillis), float64(max(to, h.SubmittedMillis+appLeast.Milliseconds())))
-	for _, kind := range kindsThere(most(h.Samples)) {
+	for _, kind := range format.KindsThere(most(h.Samples)) {
 		p := usePlot{h, kind}
 		d.Figures = append(d.Figures, p.chart(x))
 		d.Rows = append(d.Rows, p.row())
@@ -82,7 +83,7 @@ var useLines = []struct {
 
 func (p usePlot) chart(x plot.Axis) plot.Chart {
 	row := p.row()
-	c := plot.Chart{Title: kindName(p.kind), Note: "at most " + row.MostUsed + " used", Empty: "no sample yet", X: x, Width: plotWidth, Height: plotHeight + 20}
+	c := plot.Chart{Title: format.KindName(p.kind), Note: "at most " + row.MostUsed + " used", Empty: "no sample yet", X: x, Width: plotWidth, Height: plotHeight + 20}
 	var highest int64
 	for i, l := range useLines {
 		highest = max(highest, p.highest(i))
@@ -120,8 +121,8 @@ func (p usePlot) points(line int) []plot.Point {
 
 func (p usePlot) row() useRow {
 	last := &p.h.Samples[len(p.h.Samples)-1]
-	v := func(n int64) string { return kindValue(p.kind, n) }
-	return useRow{kindName(p.kind), v(p.at(0, last)), v(p.at(1, last)), v(p.at(2, last)), v(p.highest(0)), v(p.highest(1)), v(p.highest(2))}
+	v := func(n int64) string { return format.KindValue(p.kind, n) }
+	return useRow{format.KindName(p.kind), v(p.at(0, last)), v(p.at(1, last)), v(p.at(2, last)), v(p.highest(0)), v(p.highest(1)), v(p.highest(2))}
 }
 
 // amountAxis returns an axis from 0 for amounts of a kind, with round numbers of the unit in which

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/api"
+	"rmd/transport/http/ui/format"
 )
 
 // barWidth is the width of a bar in its own units.
@@ -117,16 +118,16 @@ type usage struct {
 // for reservations.
 func usages(f api.Figures) []usage {
 	var out []usage
-	for _, name := range kindsThere(f.Total) {
+	for _, name := range format.KindsThere(f.Total) {
 		u := usage{Kind: name, Used: f.Used[name], Reserved: f.Reserved[name], Pending: f.Pending[name], Free: f.Free[name], Held: f.HeldFree[name], Usable: f.Usable[name], Most: f.Total[name]}
-		text := kindName(name) + ": " + kindValue(name, u.Used) + " used"
-		b := newBar(u.Most).add(u.Used, "used", kindValue(name, u.Used)+" used")
+		text := format.KindName(name) + ": " + format.KindValue(name, u.Used) + " used"
+		b := newBar(u.Most).add(u.Used, "used", format.KindValue(name, u.Used)+" used")
 		if u.Held > 0 {
-			kept := kindValue(name, u.Held) + " free, kept for reservations"
+			kept := format.KindValue(name, u.Held) + " free, kept for reservations"
 			b.add(u.Held, "reserved", kept)
 			text += ", " + kept
 		}
-		u.Bar = b.done(text + " of " + kindValue(name, u.Most))
+		u.Bar = b.done(text + " of " + format.KindValue(name, u.Most))
 		out = append(out, u)
 	}
 	return out
@@ -136,7 +137,7 @@ func usages(f api.Figures) []usage {
 func share(r, total api.Resource) (float64, string) {
 	var most float64
 	var kind string
-	for _, name := range kindsOf(total) {
+	for _, name := range format.KindsOf(total) {
 		if total[name] <= 0 {
 			continue
 		}

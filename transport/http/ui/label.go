@@ -6,6 +6,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 )
 
@@ -25,10 +26,10 @@ type labelRow struct {
 
 func newLabelRow(l api.Label) labelRow {
 	f, kind := share(l.Used, l.Total)
-	b := newBar(l.Total[kind]).add(l.Used[kind], "used", kindValue(kind, l.Used[kind])+" used").
-		add(l.HeldFree[kind], "reserved", kindValue(kind, l.HeldFree[kind])+" free, kept for reservations").add(l.Pending[kind], "pending", kindValue(kind, l.Pending[kind])+" pending")
-	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.done(sentence(kindName(kind)+": "+kindValue(kind, l.Used[kind])+" of "+kindValue(kind, l.Total[kind])+" used",
-		kindValue(kind, l.Pending[kind])+" pending"))}
+	b := newBar(l.Total[kind]).add(l.Used[kind], "used", format.KindValue(kind, l.Used[kind])+" used").
+		add(l.HeldFree[kind], "reserved", format.KindValue(kind, l.HeldFree[kind])+" free, kept for reservations").add(l.Pending[kind], "pending", format.KindValue(kind, l.Pending[kind])+" pending")
+	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.done(format.Sentence(format.KindName(kind)+": "+format.KindValue(kind, l.Used[kind])+" of "+format.KindValue(kind, l.Total[kind])+" used",
+		format.KindValue(kind, l.Pending[kind])+" pending"))}
 }
 
 func labels(q *query) (any, error) {

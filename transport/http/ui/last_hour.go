@@ -9,6 +9,7 @@ import (
 
 	"rmd/api"
 	"rmd/internal/plot"
+	"rmd/transport/http/ui/format"
 )
 
 // lastHour has the plots of a replica's last hour, day or week.
@@ -108,7 +109,7 @@ type hourPlots struct {
 // shares returns a plot of shares. Its axis goes up to at least least.
 func (p *hourPlots) shares(title string, ink plot.Ink, least float64, value func(*api.HistorySample) float64) plot.Chart {
 	most := p.highest(value)
-	return p.chart(title, ink, plot.Shares(max(most, least)), most, value, func(f float64) string { return percent(f * 100) })
+	return p.chart(title, ink, plot.Shares(max(most, least)), most, value, func(f float64) string { return format.Percent(f * 100) })
 }
 
 // counts returns a plot of numbers.
@@ -118,7 +119,7 @@ func (p *hourPlots) counts(title string, ink plot.Ink, value func(*api.HistorySa
 		if f < 10 && f != math.Trunc(f) {
 			return strconv.FormatFloat(f, 'f', 1, 64)
 		}
-		return number(int64(math.Round(f)))
+		return format.Number(int64(math.Round(f)))
 	})
 }
 
@@ -132,10 +133,10 @@ func (p *hourPlots) rooms() plot.Chart {
 	last := &p.h.Samples[len(p.h.Samples)-1]
 	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1), Marks: p.marks, Width: plotWidth, Height: plotHeight}
 	if p.current() {
-		c.Note = amount(last.LargestFree) + " now"
+		c.Note = format.Amount(last.LargestFree) + " now"
 	}
-	for i, kind := range kindsThere(of) {
-		c.Lines = append(c.Lines, plot.Line{Name: kindName(kind), Ink: roomInks[i%len(roomInks)], Points: p.points(func(s *api.HistorySample) float64 {
+	for i, kind := range format.KindsThere(of) {
+		c.Lines = append(c.Lines, plot.Line{Name: format.KindName(kind), Ink: roomInks[i%len(roomInks)], Points: p.points(func(s *api.HistorySample) float64 {
 			return float64(s.LargestFree[kind]) / float64(max(of[kind], 1))
 		})})
 	}

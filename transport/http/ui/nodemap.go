@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -77,7 +78,7 @@ func newNodeMap(list []*state.Node) nodeMap {
 	m.Width, m.Height = columns*mapSquare, (len(list)+columns-1)/columns*mapSquare
 	for i, l := range levels {
 		if counts[i] > 0 {
-			m.Layers = append(m.Layers, mapLayer{Class: l.class, Path: paths[i].String(), Text: fmt.Sprintf("%s %s", number(counts[i]), l.text)})
+			m.Layers = append(m.Layers, mapLayer{Class: l.class, Path: paths[i].String(), Text: fmt.Sprintf("%s %s", format.Number(counts[i]), l.text)})
 		}
 	}
 	return m
@@ -131,8 +132,8 @@ func shapes(v *view.View, list []*state.Node) []shape {
 	}
 	for k := range out {
 		s := &out[k]
-		s.Bar = newBar(int64(usable)).add(int64(s.Now), "free", number(s.Now)+" now").add(int64(s.Ever-s.Now), "pending", number(s.Ever-s.Now)+" when they are emptier").
-			done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", amount(s.Size), s.Now, usable, s.Ever))
+		s.Bar = newBar(int64(usable)).add(int64(s.Now), "free", format.Number(s.Now)+" now").add(int64(s.Ever-s.Now), "pending", format.Number(s.Ever-s.Now)+" when they are emptier").
+			done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", format.Amount(s.Size), s.Now, usable, s.Ever))
 	}
 	return out[:]
 }

@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -23,11 +24,11 @@ func (q *query) nodeRow(n *state.Node) nodeRow {
 	r := nodeRow{Node: q.v.Node(n)}
 	f, kind := share(r.Used, r.Total)
 	r.Most, r.Kind = f*100, kind
-	b := newBar(r.Total[kind]).add(r.Used[kind], "used", kindValue(kind, r.Used[kind])+" used")
+	b := newBar(r.Total[kind]).add(r.Used[kind], "used", format.KindValue(kind, r.Used[kind])+" used")
 	if r.Reservation != "" {
 		b.add(r.Total[kind]-r.Used[kind], "reserved", "free, kept for "+r.Reservation)
 	}
-	r.Bar = b.done(kindName(kind) + ": " + kindValue(kind, r.Used[kind]) + " of " + kindValue(kind, r.Total[kind]) + " used")
+	r.Bar = b.done(format.KindName(kind) + ": " + format.KindValue(kind, r.Used[kind]) + " of " + format.KindValue(kind, r.Total[kind]) + " used")
 	return r
 }
 
@@ -173,7 +174,7 @@ func node(q *query) (any, error) {
 		r := q.reservationRow(n.Reservation)
 		d.Reservation = &r
 	}
-	for _, kind := range kindsThere(d.Node.Total) {
+	for _, kind := range format.KindsThere(d.Node.Total) {
 		d.Lines = append(d.Lines, nodeLine(&d, kind))
 	}
 	if d.Heads, err = sortTable(q, "-size", nodeContainerColumns, d.Containers); err != nil {
@@ -201,14 +202,14 @@ func nodeLine(d *nodeData, kind string) usage {
 		if c.AM {
 			class += " am"
 		}
-		b.add(c.Size[kind], class, containerShort(c.ID)+" "+kindValue(kind, c.Size[kind])).link("/ui/apps/" + c.App)
+		b.add(c.Size[kind], class, format.ContainerShort(c.ID)+" "+format.KindValue(kind, c.Size[kind])).link("/ui/apps/" + c.App)
 	}
-	text := kindName(kind) + ": " + kindValue(kind, u.Used) + " of " + kindValue(kind, u.Most) + " used"
+	text := format.KindName(kind) + ": " + format.KindValue(kind, u.Used) + " of " + format.KindValue(kind, u.Most) + " used"
 	if d.Reservation != nil {
 		u.Reserved = d.Reservation.Size[kind]
 		b.add(u.Free, "reserved", "free, kept for "+d.Reservation.ID).link("/ui/reservations/" + d.Reservation.ID)
-		b.limit(u.Most-u.Reserved, "needs", d.Reservation.ID+" needs "+kindValue(kind, u.Reserved))
-		text += ", " + kindValue(kind, u.Free) + " kept free for " + d.Reservation.ID + ", which needs " + kindValue(kind, u.Reserved)
+		b.limit(u.Most-u.Reserved, "needs", d.Reservation.ID+" needs "+format.KindValue(kind, u.Reserved))
+		text += ", " + format.KindValue(kind, u.Free) + " kept free for " + d.Reservation.ID + ", which needs " + format.KindValue(kind, u.Reserved)
 	}
 	u.Bar = b.done(text)
 	return u

@@ -9,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -89,15 +90,15 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 		r.AMPct = f * 100
 	}
 	b := newBar(wholeCluster)
-	b.add(int64(used*wholeCluster), "used", percent(r.UsedPct)+" used")
-	b.add(int64(reserved*wholeCluster), "reserved", percent(r.ReservedPct)+" reserved")
-	b.add(int64(pending*wholeCluster), "pending", percent(r.PendingPct)+" pending")
-	b.limit(int64(k.AbsCapacity/100*wholeCluster), "guaranteed", percent(k.AbsCapacity)+" guaranteed")
+	b.add(int64(used*wholeCluster), "used", format.Percent(r.UsedPct)+" used")
+	b.add(int64(reserved*wholeCluster), "reserved", format.Percent(r.ReservedPct)+" reserved")
+	b.add(int64(pending*wholeCluster), "pending", format.Percent(r.PendingPct)+" pending")
+	b.limit(int64(k.AbsCapacity/100*wholeCluster), "guaranteed", format.Percent(k.AbsCapacity)+" guaranteed")
 	if k.AbsMax < 100 {
-		b.limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+percent(k.AbsMax))
+		b.limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+format.Percent(k.AbsMax))
 	}
-	r.Bar = b.done(sentence(k.Path+": "+percent(r.UsedPct)+" used", percent(r.ReservedPct)+" reserved",
-		percent(r.PendingPct)+" pending", percent(k.AbsCapacity)+" guaranteed", "at most "+percent(k.AbsMax)))
+	r.Bar = b.done(format.Sentence(k.Path+": "+format.Percent(r.UsedPct)+" used", format.Percent(r.ReservedPct)+" reserved",
+		format.Percent(r.PendingPct)+" pending", format.Percent(k.AbsCapacity)+" guaranteed", "at most "+format.Percent(k.AbsMax)))
 	return r
 }
 
@@ -194,7 +195,7 @@ func queue(q *query) (any, error) {
 	if len(k.Children) > 0 {
 		d.Below = q.queueRows(k, total, asConfigured)[1:]
 	}
-	for _, kind := range kindsThere(total) {
+	for _, kind := range format.KindsThere(total) {
 		d.Usages = append(d.Usages, newQueueUsage(k, kind, total[kind]))
 	}
 	if len(d.Dynamic.Heads) == 0 { // otherwise ?sort is for the dynamic queues, and only leaf queues have users
@@ -213,12 +214,12 @@ func queue(q *query) (any, error) {
 func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {
 	u := queueUsage{Kind: kind, Used: k.Used[kind] - k.Reserved[kind], Reserved: k.Reserved[kind], Pending: k.Pending[kind],
 		Own: k.Guaranteed[kind], Most: k.Max[kind], AM: k.AMUsed[kind], AMLimit: k.AMLimit[kind]}
-	b := newBar(total).add(u.Used, "used", kindValue(kind, u.Used)+" used").add(u.Reserved, "reserved", kindValue(kind, u.Reserved)+" reserved").
-		add(u.Pending, "pending", kindValue(kind, u.Pending)+" pending").limit(u.Own, "guaranteed", kindValue(kind, u.Own)+" guaranteed")
+	b := newBar(total).add(u.Used, "used", format.KindValue(kind, u.Used)+" used").add(u.Reserved, "reserved", format.KindValue(kind, u.Reserved)+" reserved").
+		add(u.Pending, "pending", format.KindValue(kind, u.Pending)+" pending").limit(u.Own, "guaranteed", format.KindValue(kind, u.Own)+" guaranteed")
 	if u.Most < total {
-		b.limit(u.Most, "most", "at most "+kindValue(kind, u.Most))
+		b.limit(u.Most, "most", "at most "+format.KindValue(kind, u.Most))
 	}
-	u.Bar = b.done(kindName(kind) + ": " + sentence(kindValue(kind, u.Used)+" used", kindValue(kind, u.Reserved)+" reserved", kindValue(kind, u.Own)+" guaranteed"))
+	u.Bar = b.done(format.KindName(kind) + ": " + format.Sentence(format.KindValue(kind, u.Used)+" used", format.KindValue(kind, u.Reserved)+" reserved", format.KindValue(kind, u.Own)+" guaranteed"))
 	return u
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/format"
 )
 
 // The page Replay shows a place in the recorded log: the decisions up to there, and the cluster as
@@ -176,7 +177,7 @@ func (q *query) playbackControls(d *replayData) {
 			d.Step = pausedAt(next)
 		}
 		for _, s := range speeds {
-			d.Speeds = append(d.Speeds, choice{Value: playedFrom(f.At, q.u.cfg.Now().UnixMilli(), s), Text: "×" + number(s), Chosen: s == f.Speed})
+			d.Speeds = append(d.Speeds, choice{Value: playedFrom(f.At, q.u.cfg.Now().UnixMilli(), s), Text: "×" + format.Number(s), Chosen: s == f.Speed})
 		}
 	}
 	if f.Speed != 0 {
@@ -184,7 +185,7 @@ func (q *query) playbackControls(d *replayData) {
 		q.refresh = d.Here
 	}
 	b := newBar(int64(f.Last - f.First + 1))
-	d.Place = b.add(int64(f.At-f.First+1), "used", "played").done(fmt.Sprintf("index %s of %s to %s", number(f.At), number(f.First), number(f.Last)))
+	d.Place = b.add(int64(f.At-f.First+1), "used", "played").done(fmt.Sprintf("index %s of %s to %s", format.Number(f.At), format.Number(f.First), format.Number(f.Last)))
 }
 
 // pastData describes the cluster in the query's view.

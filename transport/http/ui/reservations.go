@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -46,14 +47,14 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 	if len(r.MustEnd) > mustEnd {
 		r.More, r.MustEnd = len(r.MustEnd)-mustEnd, r.MustEnd[:mustEnd]
 	}
-	for _, kind := range kindsOf(r.NodeTotal) {
+	for _, kind := range format.KindsOf(r.NodeTotal) {
 		if r.Size[kind] == 0 && r.Missing[kind] == 0 {
 			continue
 		}
 		l := holdLine{Kind: kind, Used: r.NodeTotal[kind] - r.Free[kind], Free: r.Free[kind], Needs: r.Size[kind], Missed: r.Missing[kind]}
-		l.Bar = newBar(r.NodeTotal[kind]).add(l.Used, "used", kindValue(kind, l.Used)+" used").add(l.Free, "reserved", kindValue(kind, l.Free)+" free, kept").
-			limit(r.NodeTotal[kind]-l.Needs, "needs", "needs "+kindValue(kind, l.Needs)).
-			done(kindName(kind) + ": " + kindValue(kind, l.Used) + " used, " + kindValue(kind, l.Free) + " free, needs " + kindValue(kind, l.Needs))
+		l.Bar = newBar(r.NodeTotal[kind]).add(l.Used, "used", format.KindValue(kind, l.Used)+" used").add(l.Free, "reserved", format.KindValue(kind, l.Free)+" free, kept").
+			limit(r.NodeTotal[kind]-l.Needs, "needs", "needs "+format.KindValue(kind, l.Needs)).
+			done(format.KindName(kind) + ": " + format.KindValue(kind, l.Used) + " used, " + format.KindValue(kind, l.Free) + " free, needs " + format.KindValue(kind, l.Needs))
 		r.Lines = append(r.Lines, l)
 	}
 	return r
@@ -257,7 +258,7 @@ func lifeText(e api.ReservationEvent) string {
 	case "fulfilled":
 		return "fulfilled: its container was placed"
 	}
-	return strings.TrimSuffix(word(e.What)+": "+yarn.CauseNamed[yarn.CancelCause](e.Cause).Text(), ": ")
+	return strings.TrimSuffix(format.Word(e.What)+": "+yarn.CauseNamed[yarn.CancelCause](e.Cause).Text(), ": ")
 }
 
 // idOf parses an application's id. It returns the zero value, which selects all, for other texts.

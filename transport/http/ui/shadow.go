@@ -6,6 +6,7 @@ import (
 
 	"rmd/api"
 	"rmd/internal/plot"
+	"rmd/transport/http/ui/format"
 )
 
 // shadowData compares the cluster with the shadow on this replica.
@@ -44,7 +45,7 @@ func shadowPage(q *query) (any, error) {
 		p := shadowPlots{d.Points, queue, x, marks}
 		d.Figures = append(d.Figures, shadowFigures{queue, []plot.Chart{
 			p.chart("Used", plot.Shares, func(q api.ShadowPointQueue) (float64, float64) { return q.ClusterUsed, q.ShadowUsed }),
-			p.chart("Wait of what started", func(most float64) plot.Axis { return plot.Waits("", most, span) },
+			p.chart("Wait of what started", func(most float64) plot.Axis { return plot.Waits("", most, format.Span) },
 				func(q api.ShadowPointQueue) (float64, float64) { return q.ClusterWait, q.ShadowWait }),
 		}})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rmd/internal/thousands"
+	"rmd/transport/http/ui/format"
 )
 
 // parse parses the templates of each page together with the shared ones. In forms, mark stands in
@@ -30,10 +31,10 @@ func parse(mark string) (map[string]*template.Template, error) {
 
 // functions has the functions that templates may call.
 var functions = template.FuncMap{
-	"n": number, "whole": whole, "res": amount, "kind": kindName, "value": kindValue, "span": span, "when": when, "life": lifeText, "verdict": verdictWord, "short": short, "pct": percent,
-	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": word, "plural": thousands.Count, "stale": staleness,
-	"dict": dict, "containerShort": containerShort, "bytes": bytesText, "tone": tone, "kinds": kindsOf, "safeURL": webURL, "hex": shortDigest, "equal": equality, "took": took, "change": changeText,
-	"part": func(share float64) string { return percent(share * 100) },
+	"n": format.Number, "whole": format.Whole, "res": format.Amount, "kind": format.KindName, "value": format.KindValue, "span": format.Span, "when": format.When, "life": lifeText, "verdict": format.VerdictWord, "short": format.ShortID, "pct": format.Percent,
+	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": format.Word, "plural": thousands.Count, "stale": staleness,
+	"dict": dict, "containerShort": format.ContainerShort, "bytes": format.Bytes, "tone": format.Tone, "kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality, "took": format.Took, "change": changeText,
+	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 
 // staleness says in words how fresh a replica's state is.
@@ -46,7 +47,7 @@ func staleness(s Status) string {
 	case s.StalenessMillis < 1000:
 		return "in step"
 	}
-	return "heard the leader " + span(s.StalenessMillis/1000*1000) + " ago"
+	return "heard the leader " + format.Span(s.StalenessMillis/1000*1000) + " ago"
 }
 
 // dict makes the data of a template from names and values.

@@ -10,22 +10,23 @@ import (
 
 	"rmd/api"
 	"rmd/internal/thousands"
+	"rmd/transport/http/ui/format"
 )
 
 func TestAmountText(t *testing.T) {
 	for want, got := range map[string]string{
-		"320\u00a0GiB\u00a0· 88\u00a0vc": whole("320 GiB · 88 vc"), "384 GiB": kindValue(api.MemoryMB, 384<<10), "88": kindValue(api.VCores, 88),
-		"184,201": number(184_201), "-1,000": number(-1000), "7": number(7), "1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
-		"320 GiB · 88 vc · 8 gpu": amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}), "–": amount(api.Resource{"vcores": 0}),
-		"4m 02s": span(242_000), "3h 12m": span(11_520_000), "12 ms": span(12), "2d 01h": span(176_400_000), "59 s": span(59_999),
-		"node too small": word("NODE_TOO_SMALL"), "…_0107": short("application_1780000000000_0107"), "…_0107_01_000002": containerShort("container_e05_1780000000000_0107_01_000002"),
-		"9f1c…00e2": shortDigest("9f1c0000000000e2"), "41%": percent(41.2), "1.9%": percent(1.94), "0%": percent(0), "41.2 MiB": bytesText(43_200_000), "12 B": bytesText(12),
+		"320\u00a0GiB\u00a0· 88\u00a0vc": format.Whole("320 GiB · 88 vc"), "384 GiB": format.KindValue(api.MemoryMB, 384<<10), "88": format.KindValue(api.VCores, 88),
+		"184,201": format.Number(184_201), "-1,000": format.Number(-1000), "7": format.Number(7), "1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
+		"320 GiB · 88 vc · 8 gpu": format.Amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}), "–": format.Amount(api.Resource{"vcores": 0}),
+		"4m 02s": format.Span(242_000), "3h 12m": format.Span(11_520_000), "12 ms": format.Span(12), "2d 01h": format.Span(176_400_000), "59 s": format.Span(59_999),
+		"node too small": format.Word("NODE_TOO_SMALL"), "…_0107": format.ShortID("application_1780000000000_0107"), "…_0107_01_000002": format.ContainerShort("container_e05_1780000000000_0107_01_000002"),
+		"9f1c…00e2": format.ShortDigest("9f1c0000000000e2"), "41%": format.Percent(41.2), "1.9%": format.Percent(1.94), "0%": format.Percent(0), "41.2 MiB": format.Bytes(43_200_000), "12 B": format.Bytes(12),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if webURL("javascript:alert(1)") != "" || webURL("//host/x") != "" || webURL("http://am:1/x") == "" {
+	if format.WebURL("javascript:alert(1)") != "" || format.WebURL("//host/x") != "" || format.WebURL("http://am:1/x") == "" {
 		t.Error("which addresses may be followed")
 	}
 }
@@ -148,7 +149,7 @@ func TestKindsThatNoNodeHas(t *testing.T) {
 	total := api.Resource{"yarn.io/gpu": 0, "acme.com/fpga": 2, "vcores": 0, "memory-mb": 0}
 	var kinds []string
 	for _, u := range usages(api.Figures{Total: total}) {
-		kinds = append(kinds, kindName(u.Kind))
+		kinds = append(kinds, format.KindName(u.Kind))
 	}
 	if got := strings.Join(kinds, " "); got != "memory vcores fpga" {
 		t.Errorf("shown are %q", got)

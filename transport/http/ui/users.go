@@ -10,6 +10,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/format"
 	"rmd/yarn"
 )
 
@@ -24,9 +25,9 @@ type userQueue struct {
 
 func newUserQueue(k *api.Queue, u api.User) userQueue {
 	part, kind := share(u.Used, u.Limit)
-	most := kindValue(kind, u.Limit[kind])
-	b := newBar(u.Limit[kind]).add(u.Used[kind], "used", kindValue(kind, u.Used[kind])+" used").
-		done(kindName(kind) + " in " + k.Path + ": " + kindValue(kind, u.Used[kind]) + " used, limit " + most)
+	most := format.KindValue(kind, u.Limit[kind])
+	b := newBar(u.Limit[kind]).add(u.Used[kind], "used", format.KindValue(kind, u.Used[kind])+" used").
+		done(format.KindName(kind) + " in " + k.Path + ": " + format.KindValue(kind, u.Used[kind]) + " used, limit " + most)
 	return userQueue{User: u, Queue: k.Path, MaxApps: k.MaxAppsUser, Percent: part * 100, Bar: b}
 }
 

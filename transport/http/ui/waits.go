@@ -12,6 +12,7 @@ import (
 	"rmd/internal/quantile"
 	"rmd/internal/thousands"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/format"
 )
 
 // waitsShown is the number of queues in the plot of waits, those with the longest waits.
@@ -77,8 +78,8 @@ func waitsOf(all []*queueWaits) plot.Ranges {
 		if w.within > 0 {
 			note = thousands.Format(len(w.waits)) + ", " + thousands.Format(w.within) + " wait still"
 		}
-		r.Rows = append(r.Rows, plot.Row{Label: w.path, Note: note, Bars: []plot.Bar{{Ink: plot.Violet, Mid: float64(mid), High: float64(high), Max: float64(longest), Text: span(mid) + ", " + span(high)}}})
+		r.Rows = append(r.Rows, plot.Row{Label: w.path, Note: note, Bars: []plot.Bar{{Ink: plot.Violet, Mid: float64(mid), High: float64(high), Max: float64(longest), Text: format.Span(mid) + ", " + format.Span(high)}}})
 	}
-	r.X = plot.Waits("", float64(most), span)
+	r.X = plot.Waits("", float64(most), format.Span)
 	return r
 }

@@ -1,4 +1,5 @@
-package ui
+// Package format writes what a page shows as text: numbers, amounts of resources, times and states.
+package format
 
 import (
 	"fmt"
@@ -14,42 +15,42 @@ import (
 	"rmd/yarn"
 )
 
-// number formats a whole number with thousands separators.
-func number(v any) string { return thousands.Format(v) }
+// Number formats a whole number with thousands separators.
+func Number(v any) string { return thousands.Format(v) }
 
-// kindsOf lists the kinds of a resource in the order in which they are shown.
-func kindsOf(r api.Resource) []string {
+// KindsOf lists the kinds of a resource in the order in which they are shown.
+func KindsOf(r api.Resource) []string {
 	if r == nil {
 		return nil
 	}
 	return slices.DeleteFunc(r.Names(), func(name string) bool { _, there := r[name]; return !there })
 }
 
-// kindsThere lists the kinds that are not 0 in a total. It always includes memory and vcores.
-func kindsThere(total api.Resource) []string {
-	return slices.DeleteFunc(kindsOf(total), func(name string) bool {
+// KindsThere lists the kinds that are not 0 in a total. It always includes memory and vcores.
+func KindsThere(total api.Resource) []string {
+	return slices.DeleteFunc(KindsOf(total), func(name string) bool {
 		return total[name] == 0 && name != api.MemoryMB && name != api.VCores
 	})
 }
 
-// kindName returns the name of a kind on the pages.
-func kindName(name string) string {
+// KindName returns the name of a kind on the pages.
+func KindName(name string) string {
 	if name == api.MemoryMB {
 		return "memory"
 	}
 	return yarn.ShortKind(name)
 }
 
-// kindValue formats an amount of one kind, without the name of the kind.
-func kindValue(name string, v int64) string {
+// KindValue formats an amount of one kind, without the name of the kind.
+func KindValue(name string, v int64) string {
 	if name == api.MemoryMB {
 		return yarn.FormatMemory(v)
 	}
-	return number(v)
+	return Number(v)
 }
 
-// amount formats a resource. It returns a dash if all amounts are 0.
-func amount(r api.Resource) string {
+// Amount formats a resource. It returns a dash if all amounts are 0.
+func Amount(r api.Resource) string {
 	for _, v := range r { // the order does not matter
 		if v != 0 {
 			return r.String()
@@ -58,13 +59,13 @@ func amount(r api.Resource) string {
 	return "–"
 }
 
-// whole uses no-break spaces to keep each number on one line with its unit.
-func whole(amount string) string {
+// Whole uses no-break spaces to keep each number on one line with its unit.
+func Whole(amount string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(amount, " ", "\u00a0"), "·\u00a0", "· ")
 }
 
-// span formats a duration with its two largest units.
-func span(millis int64) string {
+// Span formats a duration with its two largest units.
+func Span(millis int64) string {
 	d := time.Duration(millis) * time.Millisecond
 	switch {
 	case d < 0:
@@ -81,8 +82,8 @@ func span(millis int64) string {
 	return fmt.Sprintf("%dd %02dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// took formats a short measured time, such as 3.1 ms.
-func took(d time.Duration) string {
+// Took formats a short measured time, such as 3.1 ms.
+func Took(d time.Duration) string {
 	ms := float64(d.Microseconds()) / 1000
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
@@ -90,11 +91,11 @@ func took(d time.Duration) string {
 	if ms < 10_000 {
 		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
 	}
-	return span(d.Milliseconds())
+	return Span(d.Milliseconds())
 }
 
-// when formats a time. The script of the page may show it in local time.
-func when(millis int64) template.HTML {
+// When formats a time. The script of the page may show it in local time.
+func When(millis int64) template.HTML {
 	if millis == 0 {
 		return "–"
 	}
@@ -102,16 +103,16 @@ func when(millis int64) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `</time>`)
 }
 
-// short returns an application's id without the cluster timestamp.
-func short(id string) string {
+// ShortID returns an application's id without the cluster timestamp.
+func ShortID(id string) string {
 	if i := strings.LastIndexByte(id, '_'); i >= 0 {
 		return "…" + id[i:]
 	}
 	return id
 }
 
-// containerShort returns a container's id without the cluster timestamp.
-func containerShort(id string) string {
+// ContainerShort returns a container's id without the cluster timestamp.
+func ContainerShort(id string) string {
 	parts := strings.Split(id, "_")
 	if len(parts) < 4 {
 		return id
@@ -119,8 +120,8 @@ func containerShort(id string) string {
 	return "…_" + strings.Join(parts[len(parts)-3:], "_")
 }
 
-// percent formats a percentage, with one decimal if it is small.
-func percent(f float64) string {
+// Percent formats a percentage, with one decimal if it is small.
+func Percent(f float64) string {
 	if f > 0 && f < 0.05 {
 		return "<0.1%"
 	}
@@ -130,14 +131,14 @@ func percent(f float64) string {
 	return strconv.FormatFloat(f, 'f', 0, 64) + "%"
 }
 
-// word turns an upper-case name into words: NODE_TOO_SMALL becomes node too small.
-func word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", " ")) }
+// Word turns an upper-case name into words: NODE_TOO_SMALL becomes node too small.
+func Word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", " ")) }
 
-// verdictWord returns the status of a verdict in words.
-func verdictWord(s string) string { return strings.ReplaceAll(word(s), "-", " ") }
+// VerdictWord returns the status of a verdict in words.
+func VerdictWord(s string) string { return strings.ReplaceAll(Word(s), "-", " ") }
 
-// bytesText formats a number of bytes.
-func bytesText(v any) string {
+// Bytes formats a number of bytes.
+func Bytes(v any) string {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if err != nil {
 		return fmt.Sprint(v)
@@ -153,8 +154,8 @@ func bytesText(v any) string {
 	return strconv.FormatFloat(n, 'f', 1, 64) + " " + units[i]
 }
 
-// tone returns the CSS class for the badge of a state. The text of the badge has the same meaning.
-func tone(s string) string {
+// Tone returns the CSS class for the badge of a state. The text of the badge has the same meaning.
+func Tone(s string) string {
 	switch s {
 	case "RUNNING", "healthy", "alive", "FINISHED", "SUCCEEDED", "leader", "REGISTERED", "ok", "fulfilled":
 		return "good"
@@ -166,9 +167,9 @@ func tone(s string) string {
 	return "calm"
 }
 
-// webURL returns a tracking address if a browser may follow it, otherwise "". Templates show other
+// WebURL returns a tracking address if a browser may follow it, otherwise "". Templates show other
 // addresses as text.
-func webURL(s string) string {
+func WebURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return ""
@@ -176,8 +177,8 @@ func webURL(s string) string {
 	return s
 }
 
-// equality says whether digests are equal. It returns "" if they could not be compared.
-func equality(equal *bool) string {
+// Equality says whether digests are equal. It returns "" if they could not be compared.
+func Equality(equal *bool) string {
 	switch {
 	case equal == nil:
 		return ""
@@ -187,15 +188,15 @@ func equality(equal *bool) string {
 	return "different"
 }
 
-// shortDigest returns the first and last four characters of a digest.
-func shortDigest(s string) string {
+// ShortDigest returns the first and last four characters of a digest.
+func ShortDigest(s string) string {
 	if len(s) <= 8 {
 		return s
 	}
 	return s[:4] + "…" + s[len(s)-4:]
 }
 
-// sentence joins the parts that are not empty.
-func sentence(parts ...string) string {
+// Sentence joins the parts that are not empty.
+func Sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
