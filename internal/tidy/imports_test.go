@@ -157,6 +157,8 @@ var places = map[string]place{
 		outside: []string{hclog}, why: "it must not import the other folders of transport/http: what it needs of the API it declares; " + edgeWhy},
 	"transport/http/ui/formtoken":  {ours: []string{"api"}, why: "it knows browsers and nothing that a form does"},
 	"transport/http/ui/bookmark":   {ours: []string{"yarn"}, why: "it knows addresses and nothing that they show"},
+	"transport/http/ui/bar":        {ours: []string{"api", "transport/http/ui/format"}, why: "it draws amounts and knows no page"},
+	"transport/http/ui/nodemap":    {ours: []string{"yarn", "api", "fsm/state", "transport/http/view", "transport/http/ui/bar", "transport/http/ui/format"}, why: "it draws nodes and knows no page"},
 	"workload/...":                 {ours: []string{"yarn", "scheduler/input", "internal/codec", "internal/plot", "internal/quantile", "workload/..."}, outside: []string{protobuf, hclog}, why: "it speaks to a cluster through the public wire"},
 	"workload/hadoop":              {ours: []string{"yarn", "transport/hadoop/ipc", "transport/hadoop/proto", "transport/hadoop/token", "transport/hadoop/wire"}, outside: []string{protobuf, hclog}, why: "it loads a ResourceManager through Hadoop's wire alone"},
 	"jepsen-lite/...":              {ours: []string{"jepsen-lite/...", "workload/...", "internal/quantile"}, outside: []string{porc, protobuf}, why: "a checker must not share the suspect's code"},

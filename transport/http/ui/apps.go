@@ -8,6 +8,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -40,7 +41,7 @@ func (q *query) appRow(slot state.AppSlot) appRow {
 		}
 		r.RanMs = max(until-a.StartedMillis, 1)
 	}
-	f, _ := share(r.Used, q.v.Size(st.Meta.Cluster))
+	f, _ := bar.Share(r.Used, q.v.Size(st.Meta.Cluster))
 	r.Share = f * 100
 	return r
 }

@@ -6,6 +6,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 )
@@ -19,16 +20,16 @@ type labelsData struct {
 // labelRow is a row in the list of labels.
 type labelRow struct {
 	api.Label
-	Bar  bar
+	Bar  bar.Bar
 	Most float64
 	Kind string // the kind of which its nodes have most in use
 }
 
 func newLabelRow(l api.Label) labelRow {
-	f, kind := share(l.Used, l.Total)
-	b := newBar(l.Total[kind]).add(l.Used[kind], "used", format.KindValue(kind, l.Used[kind])+" used").
-		add(l.HeldFree[kind], "reserved", format.KindValue(kind, l.HeldFree[kind])+" free, kept for reservations").add(l.Pending[kind], "pending", format.KindValue(kind, l.Pending[kind])+" pending")
-	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.done(format.Sentence(format.KindName(kind)+": "+format.KindValue(kind, l.Used[kind])+" of "+format.KindValue(kind, l.Total[kind])+" used",
+	f, kind := bar.Share(l.Used, l.Total)
+	b := bar.New(l.Total[kind]).Add(l.Used[kind], "used", format.KindValue(kind, l.Used[kind])+" used").
+		Add(l.HeldFree[kind], "reserved", format.KindValue(kind, l.HeldFree[kind])+" free, kept for reservations").Add(l.Pending[kind], "pending", format.KindValue(kind, l.Pending[kind])+" pending")
+	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.Done(format.Sentence(format.KindName(kind)+": "+format.KindValue(kind, l.Used[kind])+" of "+format.KindValue(kind, l.Total[kind])+" used",
 		format.KindValue(kind, l.Pending[kind])+" pending"))}
 }
 
@@ -43,7 +44,7 @@ func labels(q *query) (any, error) {
 type labelData struct {
 	Index  uint64
 	Label  api.LabelDetails
-	Usages []usage
+	Usages []bar.Usage
 	Rooms  []api.LabelRoom
 	Shares []labelShareRow
 	Hosts  []api.MappedNode
@@ -54,7 +55,7 @@ type labelData struct {
 // labelShareRow is a queue's share of a label, with a bar.
 type labelShareRow struct {
 	api.LabelShare
-	Bar bar
+	Bar bar.Bar
 	// Percentages of the label's nodes, for the kind with the largest share.
 	UsedPct, PendingPct float64
 }
@@ -68,7 +69,7 @@ func label(q *query) (any, error) {
 		return nil, err
 	}
 	l := q.v.Label(id)
-	d := labelData{Index: q.v.Index, Label: l, Usages: usages(l.Figures),
+	d := labelData{Index: q.v.Index, Label: l, Usages: bar.Usages(l.Figures),
 		Rooms: []api.LabelRoom{{Label: l.Name, Room: l.Room}}, Fixed: q.v.Conf != nil && q.v.Conf.LabelSettings.Distributed()}
 	q.title = "Label " + l.Name
 	for _, s := range l.Shares {

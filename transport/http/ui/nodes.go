@@ -7,7 +7,9 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/ui/nodemap"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -15,20 +17,20 @@ import (
 // nodeRow is a row in the list of nodes.
 type nodeRow struct {
 	api.Node
-	Bar  bar // for Kind
+	Bar  bar.Bar // for Kind
 	Most float64
 	Kind string // its fullest kind
 }
 
 func (q *query) nodeRow(n *state.Node) nodeRow {
 	r := nodeRow{Node: q.v.Node(n)}
-	f, kind := share(r.Used, r.Total)
+	f, kind := bar.Share(r.Used, r.Total)
 	r.Most, r.Kind = f*100, kind
-	b := newBar(r.Total[kind]).add(r.Used[kind], "used", format.KindValue(kind, r.Used[kind])+" used")
+	b := bar.New(r.Total[kind]).Add(r.Used[kind], "used", format.KindValue(kind, r.Used[kind])+" used")
 	if r.Reservation != "" {
-		b.add(r.Total[kind]-r.Used[kind], "reserved", "free, kept for "+r.Reservation)
+		b.Add(r.Total[kind]-r.Used[kind], "reserved", "free, kept for "+r.Reservation)
 	}
-	r.Bar = b.done(format.KindName(kind) + ": " + format.KindValue(kind, r.Used[kind]) + " of " + format.KindValue(kind, r.Total[kind]) + " used")
+	r.Bar = b.Done(format.KindName(kind) + ": " + format.KindValue(kind, r.Used[kind]) + " of " + format.KindValue(kind, r.Total[kind]) + " used")
 	return r
 }
 
@@ -43,8 +45,8 @@ type nodesData struct {
 	Pager  pager
 	Counts []stateCount
 	Filter bool
-	Map    nodeMap
-	Shapes []shape
+	Map    nodemap.Map
+	Shapes []nodemap.Shape
 }
 
 // nodeKeys are the keys by which a list of nodes can be sorted. By default it is sorted by name.
@@ -100,7 +102,7 @@ func nodes(q *query) (any, error) {
 	}
 	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != "" || filtered
 	d.Heads = q.nodeHeads(sorted, desc, len(d.Labels) > 0)
-	d.Map, d.Shapes = newNodeMap(list), shapes(q.v, list)
+	d.Map, d.Shapes = nodemap.New(list), nodemap.ShapesOf(q.v, list)
 	for _, s := range view.NodeStates {
 		if counts[s] > 0 || states[s] {
 			base := &query{r: q.r, q: without(q.q, "after")}
@@ -130,7 +132,7 @@ type nodeData struct {
 	Index       uint64
 	Node        nodeRow
 	Unknown     bool // a listed host that never registered
-	Lines       []usage
+	Lines       []bar.Usage
 	Containers  []containerRow
 	Heads       []column // of the table of containers
 	More        int
@@ -191,9 +193,9 @@ func node(q *query) (any, error) {
 }
 
 // nodeLine returns a bar with the containers of a node to scale, and its reserved room.
-func nodeLine(d *nodeData, kind string) usage {
-	u := usage{Kind: kind, Used: d.Node.Used[kind], Most: d.Node.Total[kind], Free: max(d.Node.Free[kind], 0)}
-	b := newBar(u.Most)
+func nodeLine(d *nodeData, kind string) bar.Usage {
+	u := bar.Usage{Kind: kind, Used: d.Node.Used[kind], Most: d.Node.Total[kind], Free: max(d.Node.Free[kind], 0)}
+	b := bar.New(u.Most)
 	for i, c := range d.Containers {
 		class := "used"
 		if i%2 == 1 {
@@ -202,15 +204,15 @@ func nodeLine(d *nodeData, kind string) usage {
 		if c.AM {
 			class += " am"
 		}
-		b.add(c.Size[kind], class, format.ContainerShort(c.ID)+" "+format.KindValue(kind, c.Size[kind])).link("/ui/apps/" + c.App)
+		b.Add(c.Size[kind], class, format.ContainerShort(c.ID)+" "+format.KindValue(kind, c.Size[kind])).Link("/ui/apps/" + c.App)
 	}
 	text := format.KindName(kind) + ": " + format.KindValue(kind, u.Used) + " of " + format.KindValue(kind, u.Most) + " used"
 	if d.Reservation != nil {
 		u.Reserved = d.Reservation.Size[kind]
-		b.add(u.Free, "reserved", "free, kept for "+d.Reservation.ID).link("/ui/reservations/" + d.Reservation.ID)
-		b.limit(u.Most-u.Reserved, "needs", d.Reservation.ID+" needs "+format.KindValue(kind, u.Reserved))
+		b.Add(u.Free, "reserved", "free, kept for "+d.Reservation.ID).Link("/ui/reservations/" + d.Reservation.ID)
+		b.Limit(u.Most-u.Reserved, "needs", d.Reservation.ID+" needs "+format.KindValue(kind, u.Reserved))
 		text += ", " + format.KindValue(kind, u.Free) + " kept free for " + d.Reservation.ID + ", which needs " + format.KindValue(kind, u.Reserved)
 	}
-	u.Bar = b.done(text)
+	u.Bar = b.Done(text)
 	return u
 }

@@ -4,6 +4,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/view"
 )
 
@@ -19,7 +20,7 @@ type overviewData struct {
 	Ready      bool
 	Cluster    *api.Cluster // nil if the replicas could not be asked
 	Totals     api.Totals
-	Usages     []usage
+	Usages     []bar.Usage
 	Rooms      []api.LabelRoom
 	Hour       lastHour
 	Waiting    []appRow
@@ -33,7 +34,7 @@ type overviewData struct {
 func overview(q *query) (any, error) {
 	st := q.v.State
 	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
-	d.Usages = usages(d.Totals.Figures)
+	d.Usages = bar.Usages(d.Totals.Figures)
 	d.Rooms = q.v.LabelRooms()
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c

@@ -9,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -18,7 +19,7 @@ import (
 type queueRow struct {
 	api.Queue
 	Depth int
-	Bar   bar
+	Bar   bar.Bar
 	// Percentages of the cluster, for the kind with the largest use.
 	UsedPct, ReservedPct, PendingPct float64
 	AMPct                            float64 // of the limit for AMs
@@ -77,7 +78,7 @@ const wholeCluster = 100_000
 func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 	r := queueRow{Queue: *k, Depth: depth}
 	r.Children = nil
-	_, kind := share(k.Used, total)
+	_, kind := bar.Share(k.Used, total)
 	part := func(x api.Resource) float64 {
 		if kind == "" || total[kind] <= 0 {
 			return 0
@@ -86,18 +87,18 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 	}
 	used, reserved, pending := part(sub(k.Used, k.Reserved)), part(k.Reserved), part(k.Pending)
 	r.UsedPct, r.ReservedPct, r.PendingPct = used*100, reserved*100, pending*100
-	if f, kind := share(k.AMUsed, k.AMLimit); kind != "" {
+	if f, kind := bar.Share(k.AMUsed, k.AMLimit); kind != "" {
 		r.AMPct = f * 100
 	}
-	b := newBar(wholeCluster)
-	b.add(int64(used*wholeCluster), "used", format.Percent(r.UsedPct)+" used")
-	b.add(int64(reserved*wholeCluster), "reserved", format.Percent(r.ReservedPct)+" reserved")
-	b.add(int64(pending*wholeCluster), "pending", format.Percent(r.PendingPct)+" pending")
-	b.limit(int64(k.AbsCapacity/100*wholeCluster), "guaranteed", format.Percent(k.AbsCapacity)+" guaranteed")
+	b := bar.New(wholeCluster)
+	b.Add(int64(used*wholeCluster), "used", format.Percent(r.UsedPct)+" used")
+	b.Add(int64(reserved*wholeCluster), "reserved", format.Percent(r.ReservedPct)+" reserved")
+	b.Add(int64(pending*wholeCluster), "pending", format.Percent(r.PendingPct)+" pending")
+	b.Limit(int64(k.AbsCapacity/100*wholeCluster), "guaranteed", format.Percent(k.AbsCapacity)+" guaranteed")
 	if k.AbsMax < 100 {
-		b.limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+format.Percent(k.AbsMax))
+		b.Limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+format.Percent(k.AbsMax))
 	}
-	r.Bar = b.done(format.Sentence(k.Path+": "+format.Percent(r.UsedPct)+" used", format.Percent(r.ReservedPct)+" reserved",
+	r.Bar = b.Done(format.Sentence(k.Path+": "+format.Percent(r.UsedPct)+" used", format.Percent(r.ReservedPct)+" reserved",
 		format.Percent(r.PendingPct)+" pending", format.Percent(k.AbsCapacity)+" guaranteed", "at most "+format.Percent(k.AbsMax)))
 	return r
 }
@@ -173,7 +174,7 @@ type queueUsage struct {
 	Kind                                   string
 	Used, Reserved, Pending, Own, Most, AM int64
 	AMLimit                                int64
-	Bar                                    bar
+	Bar                                    bar.Bar
 }
 
 func queue(q *query) (any, error) {
@@ -214,12 +215,12 @@ func queue(q *query) (any, error) {
 func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {
 	u := queueUsage{Kind: kind, Used: k.Used[kind] - k.Reserved[kind], Reserved: k.Reserved[kind], Pending: k.Pending[kind],
 		Own: k.Guaranteed[kind], Most: k.Max[kind], AM: k.AMUsed[kind], AMLimit: k.AMLimit[kind]}
-	b := newBar(total).add(u.Used, "used", format.KindValue(kind, u.Used)+" used").add(u.Reserved, "reserved", format.KindValue(kind, u.Reserved)+" reserved").
-		add(u.Pending, "pending", format.KindValue(kind, u.Pending)+" pending").limit(u.Own, "guaranteed", format.KindValue(kind, u.Own)+" guaranteed")
+	b := bar.New(total).Add(u.Used, "used", format.KindValue(kind, u.Used)+" used").Add(u.Reserved, "reserved", format.KindValue(kind, u.Reserved)+" reserved").
+		Add(u.Pending, "pending", format.KindValue(kind, u.Pending)+" pending").Limit(u.Own, "guaranteed", format.KindValue(kind, u.Own)+" guaranteed")
 	if u.Most < total {
-		b.limit(u.Most, "most", "at most "+format.KindValue(kind, u.Most))
+		b.Limit(u.Most, "most", "at most "+format.KindValue(kind, u.Most))
 	}
-	u.Bar = b.done(format.KindName(kind) + ": " + format.Sentence(format.KindValue(kind, u.Used)+" used", format.KindValue(kind, u.Reserved)+" reserved", format.KindValue(kind, u.Own)+" guaranteed"))
+	u.Bar = b.Done(format.KindName(kind) + ": " + format.Sentence(format.KindValue(kind, u.Used)+" used", format.KindValue(kind, u.Reserved)+" reserved", format.KindValue(kind, u.Own)+" guaranteed"))
 	return u
 }
 

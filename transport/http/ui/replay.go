@@ -8,6 +8,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 )
 
@@ -40,7 +41,7 @@ type replayData struct {
 	Index    uint64
 	Playback playback
 	NoLog    *api.Error
-	Place    bar
+	Place    bar.Bar
 	AtMillis int64
 	Term     uint64
 	// Addresses; empty if there is nowhere to go.
@@ -63,7 +64,7 @@ type playbackRow struct {
 // pastData describes the cluster as it was.
 type pastData struct {
 	Totals  api.Totals
-	Usages  []usage
+	Usages  []bar.Usage
 	Held    []reservationRow
 	More    int // further reservations
 	Waiting []appRow
@@ -184,14 +185,14 @@ func (q *query) playbackControls(d *replayData) {
 		d.Pause, d.Here = pausedAt(f.At), playedFrom(f.At, f.since, f.Speed)
 		q.refresh = d.Here
 	}
-	b := newBar(int64(f.Last - f.First + 1))
-	d.Place = b.add(int64(f.At-f.First+1), "used", "played").done(fmt.Sprintf("index %s of %s to %s", format.Number(f.At), format.Number(f.First), format.Number(f.Last)))
+	b := bar.New(int64(f.Last - f.First + 1))
+	d.Place = b.Add(int64(f.At-f.First+1), "used", "played").Done(fmt.Sprintf("index %s of %s to %s", format.Number(f.At), format.Number(f.First), format.Number(f.Last)))
 }
 
 // pastData describes the cluster in the query's view.
 func (q *query) pastData() *pastData {
 	st, totals := q.v.State, q.v.Totals()
-	d := &pastData{Totals: totals, Usages: usages(totals.Figures), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
+	d := &pastData{Totals: totals, Usages: bar.Usages(totals.Figures), Made: st.Meta.Made, Done: st.Meta.Fulfilled}
 	t := top[state.ReservationSlot]{most: playbackHeld}
 	st.Reservations.Each(func(slot state.ReservationSlot, r *state.Reservation) bool {
 		t.add(position{id: r.Number}, slot, cursor{})

@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -25,7 +26,7 @@ type reservationRow struct {
 type holdLine struct {
 	Kind                      string
 	Used, Free, Needs, Missed int64
-	Bar                       bar
+	Bar                       bar.Bar
 }
 
 // mustEnd is the number of containers that are listed for a reservation.
@@ -39,7 +40,7 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 		r.MustEnd = append(r.MustEnd, q.v.Container(c))
 	}
 	// Sort by the kind that is most short.
-	_, short := share(r.Missing, r.NodeTotal)
+	_, short := bar.Share(r.Missing, r.NodeTotal)
 	slices.SortFunc(r.MustEnd, func(a, b api.Container) int {
 		return cmp.Or(cmp.Compare(b.Size[short], a.Size[short]), cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), strings.Compare(a.ID, b.ID))
 	})
@@ -52,9 +53,9 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 			continue
 		}
 		l := holdLine{Kind: kind, Used: r.NodeTotal[kind] - r.Free[kind], Free: r.Free[kind], Needs: r.Size[kind], Missed: r.Missing[kind]}
-		l.Bar = newBar(r.NodeTotal[kind]).add(l.Used, "used", format.KindValue(kind, l.Used)+" used").add(l.Free, "reserved", format.KindValue(kind, l.Free)+" free, kept").
-			limit(r.NodeTotal[kind]-l.Needs, "needs", "needs "+format.KindValue(kind, l.Needs)).
-			done(format.KindName(kind) + ": " + format.KindValue(kind, l.Used) + " used, " + format.KindValue(kind, l.Free) + " free, needs " + format.KindValue(kind, l.Needs))
+		l.Bar = bar.New(r.NodeTotal[kind]).Add(l.Used, "used", format.KindValue(kind, l.Used)+" used").Add(l.Free, "reserved", format.KindValue(kind, l.Free)+" free, kept").
+			Limit(r.NodeTotal[kind]-l.Needs, "needs", "needs "+format.KindValue(kind, l.Needs)).
+			Done(format.KindName(kind) + ": " + format.KindValue(kind, l.Used) + " used, " + format.KindValue(kind, l.Free) + " free, needs " + format.KindValue(kind, l.Needs))
 		r.Lines = append(r.Lines, l)
 	}
 	return r
@@ -155,7 +156,7 @@ func reservations(q *query) (any, error) {
 	d.Heads = []column{c("Number", "id"), c("Size", "size"), c("Short of memory", "short")}
 	d.Pager = q.pager("reservation", t.all, len(rows), next)
 	d.Oldest, d.Idle = q.held(), q.v.Size(q.v.AllFigures().HeldFree)
-	idle, _ := share(d.Idle, q.v.Size(st.Meta.Cluster))
+	idle, _ := bar.Share(d.Idle, q.v.Size(st.Meta.Cluster))
 	d.IdleShare = idle * 100
 	for cause, n := range q.v.Cancelled() { // sorted below
 		d.Cancelled, d.All = append(d.Cancelled, causeCount{cause, n}), d.All+n

@@ -10,6 +10,7 @@ import (
 
 	"rmd/api"
 	"rmd/internal/thousands"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 )
 
@@ -32,18 +33,18 @@ func TestAmountText(t *testing.T) {
 }
 
 func TestBarStaysWithinItsWhole(t *testing.T) {
-	b := newBar(10).add(6, "used", "").add(8, "reserved", "").add(3, "pending", "").add(-1, "used", "").limit(25, "most", "").done("text")
+	b := bar.New(10).Add(6, "used", "").Add(8, "reserved", "").Add(3, "pending", "").Add(-1, "used", "").Limit(25, "most", "").Done("text")
 	if len(b.Parts) != 2 || b.Parts[0].W != "600.0" || b.Parts[1].X != "600.0" || b.Parts[1].W != "400.0" || b.Marks[0].X != "1000.0" {
 		t.Errorf("bar of 6, 8 and 3 in 10 = %+v, want parts of 600 and 400 and the mark at 1000", b)
 	}
-	if b := newBar(0).add(5, "used", "").done(""); len(b.Parts) != 1 || b.Parts[0].W != "1000.0" {
+	if b := bar.New(0).Add(5, "used", "").Done(""); len(b.Parts) != 1 || b.Parts[0].W != "1000.0" {
 		t.Errorf("a whole of nothing: %+v", b)
 	}
 }
 
 // TestBarEscapesWhatItSays checks that a bar escapes its texts.
 func TestBarEscapesWhatItSays(t *testing.T) {
-	got := string(newBar(10).add(6, "used", `</title>"'&`).link(`/ui/apps/x"><b>`).add(2, "reserved", "r").limit(5, "most", "<m>").done(`a"b`).SVG())
+	got := string(bar.New(10).Add(6, "used", `</title>"'&`).Link(`/ui/apps/x"><b>`).Add(2, "reserved", "r").Limit(5, "most", "<m>").Done(`a"b`).SVG())
 	for _, bad := range []string{`</title>"'`, `"><b>`, "<m>", `a"b"`} {
 		if strings.Contains(got, bad) {
 			t.Errorf("%s is in %s", bad, got)
@@ -148,7 +149,7 @@ func TestConfigReportsAllErrors(t *testing.T) {
 func TestKindsThatNoNodeHas(t *testing.T) {
 	total := api.Resource{"yarn.io/gpu": 0, "acme.com/fpga": 2, "vcores": 0, "memory-mb": 0}
 	var kinds []string
-	for _, u := range usages(api.Figures{Total: total}) {
+	for _, u := range bar.Usages(api.Figures{Total: total}) {
 		kinds = append(kinds, format.KindName(u.Kind))
 	}
 	if got := strings.Join(kinds, " "); got != "memory vcores fpga" {

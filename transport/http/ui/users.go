@@ -10,6 +10,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/yarn"
 )
@@ -20,14 +21,14 @@ type userQueue struct {
 	Queue   string
 	MaxApps int64   // of the user in the queue
 	Percent float64 // of the user's limit, for the kind with the largest share
-	Bar     bar
+	Bar     bar.Bar
 }
 
 func newUserQueue(k *api.Queue, u api.User) userQueue {
-	part, kind := share(u.Used, u.Limit)
+	part, kind := bar.Share(u.Used, u.Limit)
 	most := format.KindValue(kind, u.Limit[kind])
-	b := newBar(u.Limit[kind]).add(u.Used[kind], "used", format.KindValue(kind, u.Used[kind])+" used").
-		done(format.KindName(kind) + " in " + k.Path + ": " + format.KindValue(kind, u.Used[kind]) + " used, limit " + most)
+	b := bar.New(u.Limit[kind]).Add(u.Used[kind], "used", format.KindValue(kind, u.Used[kind])+" used").
+		Done(format.KindName(kind) + " in " + k.Path + ": " + format.KindValue(kind, u.Used[kind]) + " used, limit " + most)
 	return userQueue{User: u, Queue: k.Path, MaxApps: k.MaxAppsUser, Percent: part * 100, Bar: b}
 }
 
@@ -104,7 +105,7 @@ func users(q *query) (any, error) {
 	cluster := q.v.Size(st.Meta.Cluster)
 	for _, u := range byName { // sorted below
 		u.Used, u.Pending = q.v.Size(u.used), q.v.Size(u.pending)
-		part, _ := share(u.Used, cluster)
+		part, _ := bar.Share(u.Used, cluster)
 		u.Share = part * 100
 		d.Rows = append(d.Rows, *u)
 	}
@@ -169,7 +170,7 @@ func user(q *query) (any, error) {
 		return nil, problem.New("NO_SUCH_USER", "no application of user "+clip(name)+" is known", "see the users of a queue, or search; applications that ended long ago are forgotten")
 	}
 	d.Used, d.Reserved, d.Pending = q.v.Size(used), q.v.Size(reserved), q.v.Size(pending)
-	part, _ := share(d.Used, q.v.Size(st.Meta.Cluster))
+	part, _ := bar.Share(d.Used, q.v.Size(st.Meta.Cluster))
 	d.Share = part * 100
 	d.Waits, d.MoreWaits = q.appRows(&waits)
 	d.Runs, d.MoreRuns = q.appRows(&runs)

@@ -1,4 +1,5 @@
-package ui
+// Package nodemap draws all nodes of the cluster, and says how many have room for containers of a size.
+package nodemap
 
 import (
 	"fmt"
@@ -7,15 +8,16 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
 
-// nodeMap draws every node as a square whose class says how full the node is. All squares of a
+// Map draws every node as a square whose class says how full the node is. All squares of a
 // class are one SVG path. Therefore ten thousand nodes are a few hundred kilobytes, and not ten
 // thousand elements.
-type nodeMap struct {
+type Map struct {
 	Width, Height int
 	Layers        []mapLayer
 	Nodes         int
@@ -60,8 +62,8 @@ func levelOf(n *state.Node) int {
 	return 1 + int(min(most/100, 2))
 }
 
-func newNodeMap(list []*state.Node) nodeMap {
-	m := nodeMap{Nodes: len(list), Live: len(list) <= mapLive}
+func New(list []*state.Node) Map {
+	m := Map{Nodes: len(list), Live: len(list) <= mapLive}
 	columns := min(max(len(list), 1), mapColumns)
 	paths := make([]strings.Builder, len(levels))
 	counts := make([]int, len(levels))
@@ -84,19 +86,19 @@ func newNodeMap(list []*state.Node) nodeMap {
 	return m
 }
 
-// shape says how many nodes could take a container of a size now, and how many could if they were
+// Shape says how many nodes could take a container of a size now, and how many could if they were
 // empty.
-type shape struct {
+type Shape struct {
 	Size      api.Resource
 	Now, Ever int
-	Bar       bar
+	Bar       bar.Bar
 }
 
 // shapeParts lists the fractions, as denominators, of the largest node for which shapes are shown.
 var shapeParts = [...]int64{1, 2, 4, 8, 16}
 
-// shapes returns the shapes for the largest total of a node and for its fractions.
-func shapes(v *view.View, list []*state.Node) []shape {
+// ShapesOf returns the shapes for the largest total of a node and for its fractions.
+func ShapesOf(v *view.View, list []*state.Node) []Shape {
 	var largest yarn.Resource
 	usable := 0
 	for _, n := range list {
@@ -109,7 +111,7 @@ func shapes(v *view.View, list []*state.Node) []shape {
 		return nil
 	}
 	var sizes [len(shapeParts)]yarn.Resource
-	var out [len(shapeParts)]shape
+	var out [len(shapeParts)]Shape
 	for k, part := range shapeParts {
 		for i, most := range largest {
 			sizes[k][i] = most / part
@@ -132,8 +134,8 @@ func shapes(v *view.View, list []*state.Node) []shape {
 	}
 	for k := range out {
 		s := &out[k]
-		s.Bar = newBar(int64(usable)).add(int64(s.Now), "free", format.Number(s.Now)+" now").add(int64(s.Ever-s.Now), "pending", format.Number(s.Ever-s.Now)+" when they are emptier").
-			done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", format.Amount(s.Size), s.Now, usable, s.Ever))
+		s.Bar = bar.New(int64(usable)).Add(int64(s.Now), "free", format.Number(s.Now)+" now").Add(int64(s.Ever-s.Now), "pending", format.Number(s.Ever-s.Now)+" when they are emptier").
+			Done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", format.Amount(s.Size), s.Now, usable, s.Ever))
 	}
 	return out[:]
 }

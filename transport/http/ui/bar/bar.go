@@ -1,4 +1,5 @@
-package ui
+// Package bar draws bars of shares.
+package bar
 
 import (
 	"html/template"
@@ -12,9 +13,9 @@ import (
 // barWidth is the width of a bar in its own units.
 const barWidth = 1000
 
-// bar is a drawn bar of shares. It is SVG with attributes only, because the Content-Security-Policy
+// Bar is a drawn bar of shares. It is SVG with attributes only, because the Content-Security-Policy
 // of the pages allows no inline styles. Text has the same content in words.
-type bar struct {
+type Bar struct {
 	Parts []part
 	Marks []mark
 	Text  string
@@ -32,16 +33,16 @@ type mark struct{ X, Class, Text string }
 
 // builder builds a bar from left to right.
 type builder struct {
-	bar
+	Bar
 	total, at float64
 }
 
-func newBar(total int64) *builder { return &builder{total: float64(max(total, 1))} }
+func New(total int64) *builder { return &builder{total: float64(max(total, 1))} }
 
 func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-// add appends a section. It cuts off what exceeds the bar.
-func (b *builder) add(v int64, class, text string) *builder {
+// Add appends a section. It cuts off what exceeds the bar.
+func (b *builder) Add(v int64, class, text string) *builder {
 	w := min(float64(max(v, 0))/b.total*barWidth, barWidth-b.at)
 	if w <= 0 {
 		return b
@@ -51,29 +52,29 @@ func (b *builder) add(v int64, class, text string) *builder {
 	return b
 }
 
-// link makes the last section a link.
-func (b *builder) link(to string) *builder {
+// Link makes the last section a link.
+func (b *builder) Link(to string) *builder {
 	if n := len(b.Parts); n > 0 {
 		b.Parts[n-1].Link = to
 	}
 	return b
 }
 
-// limit adds a mark at a value.
-func (b *builder) limit(v int64, class, text string) *builder {
+// Limit adds a mark at a value.
+func (b *builder) Limit(v int64, class, text string) *builder {
 	x := min(max(float64(v)/b.total*barWidth, 0), barWidth)
 	b.Marks = append(b.Marks, mark{X: units(x), Class: class, Text: text})
 	return b
 }
 
-func (b *builder) done(text string) bar {
+func (b *builder) Done(text string) Bar {
 	b.Text = text
-	return b.bar
+	return b.Bar
 }
 
 // SVG returns the bar as HTML. It uses no template, because a page of queues has hundreds of bars
 // and a template would take ten times as long. It escapes all texts.
-func (b bar) SVG() template.HTML {
+func (b Bar) SVG() template.HTML {
 	var w strings.Builder
 	w.Grow(256 + 160*(len(b.Parts)+len(b.Marks)))
 	text := template.HTMLEscapeString(b.Text)
@@ -107,34 +108,34 @@ func put(w *strings.Builder, parts ...string) {
 	}
 }
 
-// usage is a bar for one resource kind, with its numbers.
-type usage struct {
+// Usage is a bar for one resource kind, with its numbers.
+type Usage struct {
 	Kind                                              string
 	Used, Reserved, Pending, Free, Held, Usable, Most int64
-	Bar                                               bar
+	Bar                                               Bar
 }
 
-// usages returns a bar for each kind of resources, with the used part and the free part that is kept
+// Usages returns a bar for each kind of resources, with the used part and the free part that is kept
 // for reservations.
-func usages(f api.Figures) []usage {
-	var out []usage
+func Usages(f api.Figures) []Usage {
+	var out []Usage
 	for _, name := range format.KindsThere(f.Total) {
-		u := usage{Kind: name, Used: f.Used[name], Reserved: f.Reserved[name], Pending: f.Pending[name], Free: f.Free[name], Held: f.HeldFree[name], Usable: f.Usable[name], Most: f.Total[name]}
+		u := Usage{Kind: name, Used: f.Used[name], Reserved: f.Reserved[name], Pending: f.Pending[name], Free: f.Free[name], Held: f.HeldFree[name], Usable: f.Usable[name], Most: f.Total[name]}
 		text := format.KindName(name) + ": " + format.KindValue(name, u.Used) + " used"
-		b := newBar(u.Most).add(u.Used, "used", format.KindValue(name, u.Used)+" used")
+		b := New(u.Most).Add(u.Used, "used", format.KindValue(name, u.Used)+" used")
 		if u.Held > 0 {
 			kept := format.KindValue(name, u.Held) + " free, kept for reservations"
-			b.add(u.Held, "reserved", kept)
+			b.Add(u.Held, "reserved", kept)
 			text += ", " + kept
 		}
-		u.Bar = b.done(text + " of " + format.KindValue(name, u.Most))
+		u.Bar = b.Done(text + " of " + format.KindValue(name, u.Most))
 		out = append(out, u)
 	}
 	return out
 }
 
-// share returns the largest share of a whole that a resource has in any kind, and that kind.
-func share(r, total api.Resource) (float64, string) {
+// Share returns the largest share of a whole that a resource has in any kind, and that kind.
+func Share(r, total api.Resource) (float64, string) {
 	var most float64
 	var kind string
 	for _, name := range format.KindsOf(total) {
