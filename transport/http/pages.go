@@ -11,6 +11,7 @@ import (
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/ui"
+	"rmd/transport/http/ui/login"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -18,7 +19,7 @@ import (
 // openPages makes the login and the operator's pages.
 func (s *Server) openPages() error {
 	var err error
-	if s.login, err = ui.NewLogin(s.guard, s.problems, s.log); err != nil {
+	if s.login, err = login.New(s.guard, s.problems, s.log); err != nil {
 		return err
 	}
 	if s.pages = s.cfg.Pages; s.pages != nil || s.cfg.NoPages {
@@ -47,7 +48,7 @@ func (s *Server) isLive(r *http.Request) bool {
 // is the error of identifying the caller, or nil.
 func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity error) {
 	switch {
-	case r.URL.Path == ui.LoginPath, r.URL.Path == ui.LogoutPath:
+	case r.URL.Path == login.Path, r.URL.Path == login.OutPath:
 		s.login.ServeHTTP(w, r)
 		return
 	case strings.HasPrefix(r.URL.Path, "/ui/static/"):
@@ -71,7 +72,7 @@ func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity err
 			s.login.Ask(w, r)
 			return
 		}
-		http.Redirect(w, r, ui.LoginPath+"?next="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
+		http.Redirect(w, r, login.Path+"?next="+template.URLQueryEscaper(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
 	http.Error(w, e.Error(), e.Status)

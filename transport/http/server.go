@@ -20,7 +20,7 @@ import (
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/sampler"
-	"rmd/transport/http/ui"
+	"rmd/transport/http/ui/login"
 	v1 "rmd/transport/http/v1"
 	"rmd/transport/http/view"
 	yarnweb "rmd/transport/http/yarn"
@@ -40,7 +40,7 @@ type Server struct {
 	metrics  *metrics.Metrics
 	timings  *metrics.Timings
 	pages    http.Handler // nil if there are none
-	login    *ui.Login
+	login    *login.Handler
 	bodies   *bodies
 
 	ctx     context.Context // ends with Close

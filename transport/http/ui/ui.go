@@ -22,6 +22,7 @@ import (
 	"rmd/transport/http/auth"
 	"rmd/transport/http/ui/bookmark"
 	"rmd/transport/http/ui/formtoken"
+	"rmd/transport/http/ui/pagecache"
 	"rmd/transport/http/view"
 )
 
@@ -33,7 +34,7 @@ type UI struct {
 	tmpl     map[string]*template.Template // by page
 	assets   string                        // version of the static files
 	mark     []byte                        // stands for the browser's token in shared pages
-	shared   shared
+	shared   *pagecache.Cache
 	streams  atomic.Int64
 	replicas replicas
 	rerun    atomic.Pointer[api.Rerun] // the last rerun
@@ -48,7 +49,7 @@ func New(cfg Config) (*UI, error) {
 		cfg.Now = time.Now
 	}
 	u := &UI{cfg: cfg, log: cfg.Logger, mux: http.NewServeMux()}
-	u.shared.init(cfg.SharedPages, cfg.RenderShare)
+	u.shared = pagecache.New(cfg.SharedPages, cfg.RenderShare)
 	// Nobody can guess the mark, so nothing that a page shows can contain it.
 	u.mark = []byte(formtoken.Draw())
 	var err error
@@ -197,21 +198,21 @@ func (u *UI) page(w http.ResponseWriter, r *http.Request, p page) {
 		return
 	}
 	h := w.Header()
-	h.Set(api.HeaderIndex, strconv.FormatUint(m.index, 10))
+	h.Set(api.HeaderIndex, strconv.FormatUint(m.Index, 10))
 	if IsLive(r) {
-		h.Set("ETag", m.tag)
+		h.Set("ETag", m.Tag)
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		if r.Header.Get("If-None-Match") == m.tag {
+		if r.Header.Get("If-None-Match") == m.Tag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write(bytes.ReplaceAll(m.html, u.mark, []byte(formtoken.Of(w, r)))) // the client may be gone
+		_, _ = w.Write(bytes.ReplaceAll(m.HTML, u.mark, []byte(formtoken.Of(w, r)))) // the client may be gone
 		return
 	}
-	if m.refresh != "" {
-		h.Set("Refresh", "2; url="+m.refresh)
+	if m.Refresh != "" {
+		h.Set("Refresh", "2; url="+m.Refresh)
 	}
-	u.shell(w, r, http.StatusOK, shellData{Title: m.title, Nav: p.nav, Main: template.HTML(m.html)})
+	u.shell(w, r, http.StatusOK, shellData{Title: m.Title, Nav: p.nav, Main: template.HTML(m.HTML)})
 }
 
 // IsLive reports whether an open page makes the request to fetch itself again.
@@ -219,7 +220,7 @@ func IsLive(r *http.Request) bool { return r.Header.Get("X-Rmd-Live") != "" }
 
 // main returns the main part of a page. It renders it, or takes the one that another viewer has
 // just got.
-func (u *UI) main(r *http.Request, p page) (*rendered, error) {
+func (u *UI) main(r *http.Request, p page) (*pagecache.Page, error) {
 	v, err := u.view(r)
 	if err == nil && v.State.Meta.ClusterID == "" && !p.own {
 		err = u.memberWithoutState()
@@ -232,11 +233,11 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 	live := IsLive(r)
 	asked := r.URL.Query()
 	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a replay that plays is always rendered again
-	return u.shared.get(key, want{now: u.cfg.Now, live: live, fresh: once, stand: stand,
-		good: func(have *rendered) bool {
-			return !have.lacks && have.serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.index >= v.Index || live)
+	return u.shared.Get(key, pagecache.Want{Now: u.cfg.Now, Live: live, Fresh: once, Standing: stand,
+		Good: func(have *pagecache.Page) bool {
+			return !have.Lacks && have.Serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.Index >= v.Index || live)
 		},
-		render: func(behind bool) (*rendered, error) {
+		Render: func(behind bool) (*pagecache.Page, error) {
 			r := r
 			if behind { // the viewer's request may have ended
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), renewTimeout)
@@ -245,6 +246,12 @@ func (u *UI) main(r *http.Request, p page) (*rendered, error) {
 			}
 			return u.draw(&query{u: u, r: r, v: v, q: r.URL.Query(), title: p.title, behind: behind || live}, p, stand)
 		}})
+}
+
+// stand returns what pages show now besides the state.
+func (u *UI) stand() pagecache.Standing {
+	s := u.cfg.Status()
+	return pagecache.Standing{Role: s.Role, Leader: s.Leader, Term: s.Term, Rerun: u.rerun.Load()}
 }
 
 // memberWithoutState returns why a member has no state of its cluster. For a replica that is not a
@@ -272,7 +279,7 @@ func keyOf(r *http.Request) string {
 const renewTimeout = 10 * time.Second
 
 // draw renders the main part of a page.
-func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
+func (u *UI) draw(q *query, p page, stand pagecache.Standing) (*pagecache.Page, error) {
 	at := u.cfg.Now()
 	data, err := p.show(q)
 	if err != nil {
@@ -282,7 +289,7 @@ func (u *UI) draw(q *query, p page, stand stand) (*rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rendered{index: q.v.Index, stand: stand, at: at, html: html, title: q.title, tag: tagOf(html), refresh: q.refresh, lacks: q.lacks, waited: q.waited}, nil
+	return &pagecache.Page{Index: q.v.Index, Standing: stand, At: at, HTML: html, Title: q.title, Tag: tagOf(html), Refresh: q.refresh, Lacks: q.lacks, Waited: q.waited}, nil
 }
 
 func tagOf(b []byte) string {

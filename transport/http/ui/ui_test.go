@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"rmd/api"
 	"rmd/internal/thousands"
@@ -100,27 +99,6 @@ func TestConfigurationTextRoundTrip(t *testing.T) {
 	out, err := confProperties("# remark\r\n\n" + strings.ReplaceAll(confText(in), "\n", "\r\n"))
 	if err != nil || len(out) != 3 || out["a.b"] != "1" || out["c"] != "x = y" || out["empty"] != "" {
 		t.Errorf("confProperties(confText(%v)) = %v, %v, want the same properties", in, out, err)
-	}
-}
-
-func TestSharedKeepsABoundedNumberOfPages(t *testing.T) {
-	var s shared
-	s.init(3, 40)
-	renders := 0
-	get := func(key string) {
-		w := want{now: time.Now, good: func(*rendered) bool { return true }, render: func(bool) (*rendered, error) {
-			renders++
-			return &rendered{at: time.Now()}, nil
-		}}
-		if _, err := s.get(key, w); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, key := range []string{"a", "a", "b", "c", "d", "a"} {
-		get(key)
-	}
-	if renders != 5 || len(s.slots) != 3 || len(s.order) != 3 {
-		t.Errorf("%d renders, %d kept", renders, len(s.slots))
 	}
 }
 

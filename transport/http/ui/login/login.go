@@ -1,7 +1,9 @@
-package ui
+// Package login serves the pages on which a browser logs in and out.
+package login
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"html/template"
@@ -17,47 +19,50 @@ import (
 
 // Addresses of login and logout.
 const (
-	LoginPath  = "/ui/login"
-	LogoutPath = "/ui/logout"
+	Path    = "/ui/login"
+	OutPath = "/ui/logout"
 )
 
-const loginMax = 16 << 10 // bytes of the form
+//go:embed login.html
+var form string
 
-// Login serves login and logout. Everybody may use it.
-type Login struct {
+const maxForm = 16 << 10 // bytes of the form
+
+// Handler serves login and logout. Everybody may use it.
+type Handler struct {
 	guard    *auth.Guard
 	problems *problem.Translator
 	log      hclog.Logger
 	page     *template.Template
 }
 
-// NewLogin returns a Login. It fails if its template cannot be parsed.
-func NewLogin(guard *auth.Guard, problems *problem.Translator, log hclog.Logger) (*Login, error) {
-	page, err := template.ParseFS(Templates(), "login.html")
+// New returns a Handler. It fails if its template cannot be parsed.
+func New(guard *auth.Guard, problems *problem.Translator, log hclog.Logger) (*Handler, error) {
+	page, err := template.New("login").Parse(form)
 	if err != nil {
-		return nil, fmt.Errorf("ui: %w", err)
+		return nil, fmt.Errorf("login: %w", err)
 	}
-	return &Login{guard: guard, problems: problems, log: log, page: page}, nil
+	return &Handler{guard: guard, problems: problems, log: log, page: page}, nil
 }
 
 // ServeHTTP answers both addresses.
-func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == LogoutPath {
+func (l *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == OutPath {
 		l.serveOut(w, r)
 		return
 	}
 	l.serveIn(w, r)
 }
 
-// loginData is the data of the page.
-type loginData struct{ Who, Role, Next, Problem string }
+// data is the data of the page.
+type data struct{ Who, Role, Next, Problem string }
 
 // serveIn shows the form, or logs the browser in with the token in the form.
-func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
+func (l *Handler) serveIn(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		p := auth.Of(r)
-		d := loginData{Next: localPage(r.URL.Query().Get("next"))}
+		d := data{Next: localPage(r.URL.Query().Get("next"))}
 		if p.Known() {
 			d.Who, d.Role = p.Name, p.Role.String()
 		}
@@ -65,7 +70,7 @@ func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		if err := l.logIn(w, r); err != nil {
 			e := l.problems.Of(err, true)
-			l.show(w, e.Status, loginData{Next: localPage(r.PostFormValue("next")), Problem: e.Message + ". " + e.Remedy})
+			l.show(w, e.Status, data{Next: localPage(r.PostFormValue("next")), Problem: e.Message + ". " + e.Remedy})
 		}
 	default:
 		w.Header().Set("Allow", "GET, POST")
@@ -75,19 +80,19 @@ func (l *Login) serveIn(w http.ResponseWriter, r *http.Request) {
 
 // Ask shows the form to a browser that has no ticket for this site. One that has it answers with the
 // ticket.
-func (l *Login) Ask(w http.ResponseWriter, r *http.Request) {
-	l.show(w, http.StatusUnauthorized, loginData{Next: localPage(r.URL.RequestURI())})
+func (l *Handler) Ask(w http.ResponseWriter, r *http.Request) {
+	l.show(w, http.StatusUnauthorized, data{Next: localPage(r.URL.RequestURI())})
 }
 
 // logIn starts a session for the browser if the token is valid.
-func (l *Login) logIn(w http.ResponseWriter, r *http.Request) error {
+func (l *Handler) logIn(w http.ResponseWriter, r *http.Request) error {
 	if r.TLS == nil && !auth.Loopback(auth.LocalAddress(r)) {
 		return problem.New(api.CodeNotAllowed, "a token must not cross the network in the open", "use HTTPS (port 8090)")
 	}
 	if l.guard.Mode() == auth.Off {
 		return problem.New(api.CodeNotAvailable, "http.auth is off on this replica", "there is nothing to log in for")
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, loginMax)
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return problem.Invalid("the form could not be read", "send it as the page has it")
 	}
@@ -119,7 +124,7 @@ func ownForm(r *http.Request) bool {
 }
 
 // serveOut ends the session of the browser.
-func (l *Login) serveOut(w http.ResponseWriter, r *http.Request) {
+func (l *Handler) serveOut(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		http.Error(w, "use POST", http.StatusMethodNotAllowed)
@@ -130,21 +135,21 @@ func (l *Login) serveOut(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, e.Error(), e.Status)
 		return
 	}
-	http.Redirect(w, r, LoginPath, http.StatusSeeOther)
+	http.Redirect(w, r, Path, http.StatusSeeOther)
 }
 
 // localPage returns next if it is one of our pages, otherwise the first page.
 func localPage(next string) string {
 	path, _, _ := strings.Cut(next, "?")
-	if !strings.HasPrefix(next, "/ui/") && !strings.HasPrefix(next, "/cluster") || strings.ContainsAny(next, "\\\r\n") || strings.Contains(path, "//") || path == LoginPath {
+	if !strings.HasPrefix(next, "/ui/") && !strings.HasPrefix(next, "/cluster") || strings.ContainsAny(next, "\\\r\n") || strings.Contains(path, "//") || path == Path {
 		return "/ui/"
 	}
 	return next
 }
 
-const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-func (l *Login) show(w http.ResponseWriter, status int, d loginData) {
+func (l *Handler) show(w http.ResponseWriter, status int, d data) {
 	var b bytes.Buffer
 	if err := l.page.Execute(&b, d); err != nil {
 		l.log.Error("login page not rendered", "error", err)
@@ -152,7 +157,7 @@ func (l *Login) show(w http.ResponseWriter, status int, d loginData) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", loginPolicy)
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "same-origin") // with no-referrer, a form's Origin would be "null"
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")

@@ -1,4 +1,6 @@
-package ui
+// Package pagecache keeps rendered pages, so that all viewers of a page share one rendering. It limits
+// the share of the time in which pages are rendered again.
+package pagecache
 
 import (
 	"sync"
@@ -7,38 +9,33 @@ import (
 	"rmd/api"
 )
 
-// rendered is the main part of a page, rendered at an index.
-type rendered struct {
-	index uint64
-	stand stand
-	at    time.Time
-	cost  time.Duration // time to render it
-	html  []byte
-	title string
-	tag   string
+// Page is the main part of a page, rendered at an index.
+type Page struct {
+	Index    uint64
+	Standing Standing
+	At       time.Time
+	cost     time.Duration // time to render it
+	HTML     []byte
+	Title    string
+	Tag      string
 	// refresh is the address to which a browser without JavaScript continues by itself. It is
 	// usually empty.
-	refresh string
-	lacks   bool          // some data was not known in time
-	waited  time.Duration // time spent waiting for others
+	Refresh string
+	Lacks   bool          // some data was not known in time
+	Waited  time.Duration // time spent waiting for others
 }
 
-// stand is what a page shows besides the state: the leader and the last rerun. Neither changes the
+// Standing is what a page shows besides the state: the leader and the last rerun. Neither changes the
 // index.
-type stand struct {
-	role, leader string
-	term         uint64
-	rerun        *api.Rerun
+type Standing struct {
+	Role, Leader string
+	Term         uint64
+	Rerun        *api.Rerun
 }
 
-func (u *UI) stand() stand {
-	s := u.cfg.Status()
-	return stand{s.Role, s.Leader, s.Term, u.rerun.Load()}
-}
-
-// serves reports whether a page is current.
-func (p *rendered) serves(now time.Time, tick time.Duration, stand stand) bool {
-	return p != nil && now.Sub(p.at) >= 0 && now.Sub(p.at) < tick && p.stand == stand
+// Serves reports whether a page is current.
+func (p *Page) Serves(now time.Time, tick time.Duration, stand Standing) bool {
+	return p != nil && now.Sub(p.At) >= 0 && now.Sub(p.At) < tick && p.Standing == stand
 }
 
 // A page that costs more than cheap is rendered again in the background, and its viewers get the
@@ -55,19 +52,19 @@ const (
 )
 
 // lasts reports whether an old page may be served while a new one is rendered.
-func (p *rendered) lasts(now time.Time, live bool) bool {
+func (p *Page) lasts(now time.Time, live bool) bool {
 	most := staleOpen
 	if !live {
 		most = min(max(stale, staleCosts*p.cost), staleOpen)
 	}
-	age := now.Sub(p.at)
+	age := now.Sub(p.At)
 	return age >= 0 && age < most
 }
 
 // overdue reports whether an open page must be rendered again even if the budget is spent: after
 // overdueAfter, or after staleCosts times its cost if that is more.
-func (p *rendered) overdue(now time.Time) bool {
-	return now.Sub(p.at) >= max(overdueAfter, staleCosts*p.cost)
+func (p *Page) overdue(now time.Time) bool {
+	return now.Sub(p.At) >= max(overdueAfter, staleCosts*p.cost)
 }
 
 // budget limits the share of the time in which pages are rendered again.
@@ -104,9 +101,9 @@ func (b *budget) charge(now time.Time, cost time.Duration) {
 	}
 }
 
-// shared keeps the main parts of pages by address, so that all viewers of a page share one
+// Cache keeps the main parts of pages by address, so that all viewers of a page share one
 // rendering per tick. If two viewers ask at the same time, only one renders.
-type shared struct {
+type Cache struct {
 	mu     sync.Mutex
 	most   int
 	slots  map[string]*slot
@@ -118,14 +115,16 @@ type shared struct {
 type slot struct {
 	making sync.Mutex
 	mu     sync.Mutex
-	page   *rendered
+	page   *Page
 }
 
-func (s *shared) init(most, share int) {
-	s.most, s.slots, s.budget.share = most, map[string]*slot{}, share
+// New returns an empty cache for at most most pages. 1/share of the time may be used to render
+// pages again.
+func New(most, share int) *Cache {
+	return &Cache{most: most, slots: map[string]*slot{}, budget: budget{share: share}}
 }
 
-func (s *shared) slot(key string) *slot {
+func (s *Cache) slot(key string) *slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.slots[key]; k != nil {
@@ -141,38 +140,38 @@ func (s *shared) slot(key string) *slot {
 	return k
 }
 
-func (k *slot) have() *rendered {
+func (k *slot) have() *Page {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.page
 }
 
-// want is what a viewer wants.
-type want struct {
-	now   func() time.Time
-	live  bool
-	fresh bool                      // the viewer's own action must show
-	good  func(have *rendered) bool // reports whether a page is current
-	stand stand
+// Want is what a viewer wants.
+type Want struct {
+	Now      func() time.Time
+	Live     bool
+	Fresh    bool                  // the viewer's own action must show
+	Good     func(have *Page) bool // reports whether a page is current
+	Standing Standing
 	// render renders the page. behind says that no viewer waits for it.
-	render func(behind bool) (*rendered, error)
+	Render func(behind bool) (*Page, error)
 }
 
-// get returns a suitable page, and lets it be rendered again as the budget allows.
-func (s *shared) get(key string, w want) (*rendered, error) {
+// Get returns a suitable page, and lets it be rendered again as the budget allows.
+func (s *Cache) Get(key string, w Want) (*Page, error) {
 	k := s.slot(key)
-	if p := k.have(); p != nil && !w.fresh && p.stand == w.stand && p.lasts(w.now(), w.live) {
+	if p := k.have(); p != nil && !w.Fresh && p.Standing == w.Standing && p.lasts(w.Now(), w.Live) {
 		switch afford := s.budget.allows(time.Now()); {
-		case w.good(p):
+		case w.Good(p):
 			return p, nil
-		case !afford && !p.overdue(w.now()):
+		case !afford && !p.overdue(w.Now()):
 			return p, nil
 		case p.cost > cheap:
 			if k.making.TryLock() {
 				go s.renew(k, w)
 			}
 			return p, nil
-		case w.live: // another viewer's rendering comes with the next tick
+		case w.Live: // another viewer's rendering comes with the next tick
 			if !k.making.TryLock() {
 				return p, nil
 			}
@@ -187,22 +186,22 @@ func (s *shared) get(key string, w want) (*rendered, error) {
 
 // renew renders a page for which no request waits. The caller has locked making. renew drops an
 // error: the next request renders the page again and reports it.
-func (s *shared) renew(k *slot, w want) {
+func (s *Cache) renew(k *slot, w Want) {
 	defer k.making.Unlock()
 	defer func() { _ = recover() }() // as net/http does for a page with a waiting request
 	_, _ = s.make(k, w, true)
 }
 
 // make renders the page of a slot, unless another viewer has just done so.
-func (s *shared) make(k *slot, w want, behind bool) (*rendered, error) {
-	if p := k.have(); p != nil && w.good(p) {
+func (s *Cache) make(k *slot, w Want, behind bool) (*Page, error) {
+	if p := k.have(); p != nil && w.Good(p) {
 		return p, nil
 	}
 	began := time.Now()
-	p, err := w.render(behind)
+	p, err := w.Render(behind)
 	cost := time.Since(began)
 	if p != nil {
-		cost -= p.waited
+		cost -= p.Waited
 	}
 	s.budget.charge(time.Now(), cost)
 	if err != nil {

@@ -1,6 +1,7 @@
-package ui
+package pagecache
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,23 +11,22 @@ import (
 // render, for a minute.
 func TestCostlyPageIsServedWhileItIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared
-		s.init(8, 40)
+		s := New(8, 40)
 		const cost, tick = 100 * time.Millisecond, 500 * time.Millisecond
 		renders := 0
 		look := func(live, fresh bool) (age time.Duration, took time.Duration) {
 			began := time.Now()
-			p, err := s.get("/", want{now: time.Now, live: live, fresh: fresh, good: func(have *rendered) bool { return time.Since(have.at) < tick },
-				render: func(bool) (*rendered, error) {
+			p, err := s.Get("/", Want{Now: time.Now, Live: live, Fresh: fresh, Good: func(have *Page) bool { return time.Since(have.At) < tick },
+				Render: func(bool) (*Page, error) {
 					at := time.Now()
 					time.Sleep(cost)
 					renders++
-					return &rendered{at: at}, nil
+					return &Page{At: at}, nil
 				}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return time.Since(p.at), time.Since(began)
+			return time.Since(p.At), time.Since(began)
 		}
 		if _, took := look(true, false); took != cost {
 			t.Errorf("the first look took %s", took)
@@ -57,15 +57,14 @@ func TestCostlyPageIsServedWhileItIsRenewed(t *testing.T) {
 
 func TestCheapPageIsAlwaysNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared
-		s.init(8, 40)
+		s := New(8, 40)
 		for index := uint64(1); index < 500; index++ {
-			p, err := s.get("/", want{now: time.Now, good: func(have *rendered) bool { return have.index >= index },
-				render: func(bool) (*rendered, error) {
+			p, err := s.Get("/", Want{Now: time.Now, Good: func(have *Page) bool { return have.Index >= index },
+				Render: func(bool) (*Page, error) {
 					time.Sleep(cheap / 3)
-					return &rendered{index: index, at: time.Now()}, nil
+					return &Page{Index: index, At: time.Now()}, nil
 				}})
-			if err != nil || p.index != index {
+			if err != nil || p.Index != index {
 				t.Fatalf("index %d: %v, %v", index, p, err)
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -77,16 +76,15 @@ func TestCheapPageIsAlwaysNew(t *testing.T) {
 // some seconds old, and that viewers do not wait for them.
 func TestOpenPagesAreRenewedWhenOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared
-		s.init(64, 1_000_000) // hardly any budget
+		s := New(64, 1_000_000) // hardly any budget
 		const tick, cost = 500 * time.Millisecond, 2 * cheap
 		look := func(key string) time.Duration {
 			began := time.Now()
-			p, err := s.get(key, want{now: time.Now, live: true, good: func(have *rendered) bool { return time.Since(have.at) < tick },
-				render: func(bool) (*rendered, error) {
+			p, err := s.Get(key, Want{Now: time.Now, Live: true, Good: func(have *Page) bool { return time.Since(have.At) < tick },
+				Render: func(bool) (*Page, error) {
 					at := time.Now()
 					time.Sleep(cost)
-					return &rendered{at: at}, nil
+					return &Page{At: at}, nil
 				}})
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +92,7 @@ func TestOpenPagesAreRenewedWhenOverdue(t *testing.T) {
 			if took := time.Since(began); took > cost {
 				t.Fatalf("a look took %s", took)
 			}
-			return time.Since(p.at)
+			return time.Since(p.At)
 		}
 		keys := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
 		for _, key := range keys {
@@ -114,24 +112,43 @@ func TestOpenPagesAreRenewedWhenOverdue(t *testing.T) {
 
 func TestRenewalThatFailsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared
-		s.init(8, 40)
-		get := func(render func(bool) (*rendered, error)) (*rendered, error) {
-			return s.get("/", want{now: time.Now, good: func(*rendered) bool { return false }, render: render})
+		s := New(8, 40)
+		get := func(render func(bool) (*Page, error)) (*Page, error) {
+			return s.Get("/", Want{Now: time.Now, Good: func(*Page) bool { return false }, Render: render})
 		}
-		first, err := get(func(bool) (*rendered, error) { time.Sleep(2 * cheap); return &rendered{at: time.Now()}, nil })
+		first, err := get(func(bool) (*Page, error) { time.Sleep(2 * cheap); return &Page{At: time.Now()}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		bang := func(bool) (*rendered, error) { panic("bang") }
+		bang := func(bool) (*Page, error) { panic("bang") }
 		if p, err := get(bang); p != first || err != nil {
 			t.Fatalf("get with a panic in the renewal = page %p, %v, want the page made first, %p",
 				p, err, first)
 		}
 		synctest.Wait()
 		time.Sleep(stale)
-		if p, err := get(func(bool) (*rendered, error) { return nil, bad("what", "do") }); err == nil {
+		if p, err := get(func(bool) (*Page, error) { return nil, errors.New("what") }); err == nil {
 			t.Errorf("%v is served", p)
 		}
 	})
+}
+
+func TestSharedKeepsABoundedNumberOfPages(t *testing.T) {
+	s := New(3, 40)
+	renders := 0
+	get := func(key string) {
+		w := Want{Now: time.Now, Good: func(*Page) bool { return true }, Render: func(bool) (*Page, error) {
+			renders++
+			return &Page{At: time.Now()}, nil
+		}}
+		if _, err := s.Get(key, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"a", "a", "b", "c", "d", "a"} {
+		get(key)
+	}
+	if renders != 5 || len(s.slots) != 3 || len(s.order) != 3 {
+		t.Errorf("%d renders, %d kept", renders, len(s.slots))
+	}
 }
