@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rmd/api"
-	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -52,10 +51,6 @@ type Caller interface {
 	Call(r *http.Request, method, path string, header map[string]string, body, out any) error
 }
 
-// Pass reports whether an event belongs to a list. Its arguments are the event's kind, its subject,
-// and a function that makes the event's document.
-type Pass func(kind event.Kind, s view.Subject, d func() api.Event) bool
-
 // Status is the status of the replica that answers.
 type Status struct {
 	ID, Version     string
@@ -83,27 +78,3 @@ type About struct {
 
 // Setting is a key with the value in force.
 type Setting struct{ Name, Value, About, Origin string }
-
-// Position is a position in the log: before the event of entry Index that has Place events before
-// it in the entry. The zero value is the end of the log.
-type Position struct {
-	Index uint64
-	Place int
-}
-
-// Recent is a part of the log, newest event first. The next part ends at Next; Next is zero if
-// there is none.
-type Recent struct {
-	Events []Decision
-	Next   Position
-}
-
-// Decision is a committed event with its place in the log. If its entry does not advance the clock,
-// it has the time of the entry before.
-type Decision struct {
-	Index, Term uint64
-	Place       int // number of events before it in its entry
-	AtMillis    int64
-	Text        string // the event in words; empty if it has none
-	api.Event
-}

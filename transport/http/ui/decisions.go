@@ -1,9 +1,8 @@
 package ui
 
 import (
-	"fmt"
+	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +97,7 @@ func (q *query) decisions(f decisionFilter, before Position, limit int) (decided
 	if slot, err := q.v.FindNode(f.node); err == nil {
 		f.slot = slot
 	}
-	list, err := q.u.recent(q.r.Context(), q.v, before, limit, look, f.pass)
+	list, err := q.u.entries().recent(q.r.Context(), q.v, before, limit, look, f.pass)
 	if err != nil {
 		return decided{}, err
 	}
@@ -148,35 +147,6 @@ type decisionsData struct {
 
 // decisionRows is the number of events on a page.
 const decisionRows = 100
-
-// String formats a position for the address of a page. It is empty for the end of the log.
-func (p Position) String() string {
-	switch {
-	case p.Index == 0:
-		return ""
-	case p.Place == 0:
-		return fmt.Sprint(p.Index)
-	}
-	return fmt.Sprintf("%d.%d", p.Index, p.Place)
-}
-
-// readPosition parses the text of Position.String.
-func readPosition(text string) (p Position, err error) {
-	if text == "" {
-		return p, nil
-	}
-	index, place, within := strings.Cut(text, ".")
-	p.Index, err = strconv.ParseUint(index, 10, 64)
-	if err == nil && within {
-		var n uint64
-		n, err = strconv.ParseUint(place, 10, 31)
-		p.Place = int(n)
-	}
-	if err != nil {
-		return Position{}, bad("the address does not name a page of this list", "begin at the first page")
-	}
-	return p, nil
-}
 
 func decisions(q *query) (any, error) {
 	d := decisionsData{Index: q.v.Index, App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
@@ -246,4 +216,22 @@ func kindNames() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// fillReasons fills in the reasons of events, which must be in the order of the list. It reports
+// whether all of them were known in time.
+func (u *UI) fillReasons(ctx context.Context, list []Decision, wait time.Duration) (all bool) {
+	var indexes []uint64
+	for _, d := range list {
+		if n := len(indexes); n == 0 || indexes[n-1] != d.Index {
+			indexes = append(indexes, d.Index)
+		}
+	}
+	reasons, on := u.cfg.API.Reasons(ctx, indexes, wait)
+	for i := range list {
+		if of := reasons[list[i].Index]; list[i].Place < len(of) && of[list[i].Place].Text != "" {
+			list[i].Because = &of[list[i].Place]
+		}
+	}
+	return !on || len(reasons) == len(indexes)
 }

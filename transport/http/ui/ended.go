@@ -31,7 +31,7 @@ func (q *query) endedContainers(a *state.App) ([]endedContainer, error) {
 	if a.State.Ended() {
 		look = lookFar
 	}
-	list, err := q.u.recent(q.r.Context(), q.v, Position{}, 4*endedShown, look, f.pass)
+	list, err := q.u.entries().recent(q.r.Context(), q.v, Position{}, 4*endedShown, look, f.pass)
 	if err != nil {
 		return nil, err
 	}

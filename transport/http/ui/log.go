@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"errors"
-	"time"
 
 	"rmd/api"
 	"rmd/fsm/event"
@@ -20,8 +19,8 @@ const (
 
 // recent reads the log backwards from a position until it has limit events, or has read look
 // events.
-func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, look int, pass Pass) (Recent, error) {
-	if u.cfg.Log == nil {
+func (x Reader) recent(ctx context.Context, v *view.View, before Position, limit, look int, pass Pass) (Recent, error) {
+	if x.Log == nil {
 		return Recent{}, problem.NotAvailable("the log")
 	}
 	if before.Index == 0 || before.Index > v.Index {
@@ -34,14 +33,14 @@ func (u *UI) recent(ctx context.Context, v *view.View, before Position, limit, l
 			end++
 		}
 		from := max(end, step+1) - step
-		entries, _, first, err := view.LogBefore(ctx, u.cfg.Log, from, end)
+		entries, _, first, err := view.LogBefore(ctx, x.Log, from, end)
 		var old *problem.TooOldError
 		if errors.As(err, &old) {
 			if first = old.Oldest; first >= end {
 				r.out.Next = Position{}
 				break
 			}
-			entries, _, first, err = view.LogBefore(ctx, u.cfg.Log, first, end)
+			entries, _, first, err = view.LogBefore(ctx, x.Log, first, end)
 		}
 		if err != nil {
 			return r.out, err
@@ -105,22 +104,4 @@ func (r *recentReader) entry(e view.LogEntry) {
 		}
 	}
 	r.out.Next.Place = place
-}
-
-// fillReasons fills in the reasons of events, which must be in the order of the list. It reports
-// whether all of them were known in time.
-func (u *UI) fillReasons(ctx context.Context, list []Decision, wait time.Duration) (all bool) {
-	var indexes []uint64
-	for _, d := range list {
-		if n := len(indexes); n == 0 || indexes[n-1] != d.Index {
-			indexes = append(indexes, d.Index)
-		}
-	}
-	reasons, on := u.cfg.API.Reasons(ctx, indexes, wait)
-	for i := range list {
-		if of := reasons[list[i].Index]; list[i].Place < len(of) && of[list[i].Place].Text != "" {
-			list[i].Because = &of[list[i].Place]
-		}
-	}
-	return !on || len(reasons) == len(indexes)
 }

@@ -29,7 +29,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 		log.entries = append(log.entries, view.LogEntry{Index: index, Term: 1, Type: "events", Data: batch.Encode()})
 	}
 	slices.Reverse(want)
-	u := &UI{cfg: Config{Log: log}}
+	reader := Reader{Log: log}
 	st := state.New()
 	v := view.NewSource(nil, time.Now).At(st, log.first+6)
 	pass := func(kind event.Kind, _ view.Subject, _ func() api.Event) bool {
@@ -38,7 +38,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 	for _, limit := range []int{1, 7, 23, 24, 1000} {
 		var got []Position
 		for at := (Position{}); ; {
-			page, err := u.recent(t.Context(), v, at, limit, 1_000_000, pass)
+			page, err := reader.recent(t.Context(), v, at, limit, 1_000_000, pass)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -8,8 +9,10 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/problem"
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/view"
 )
 
 // The page Replay shows a place in the recorded log: the decisions up to there, and the cluster as
@@ -112,7 +115,7 @@ func replay(q *query) (any, error) {
 func (q *query) playback() (playback, error) {
 	f := playback{}
 	var err error
-	if f.First, f.Last, err = q.u.kept(q.r.Context(), q.v); err != nil {
+	if f.First, f.Last, err = q.u.entries().kept(q.r.Context(), q.v); err != nil {
 		return f, err
 	}
 	f.At = f.Last
@@ -137,7 +140,7 @@ func (q *query) playback() (playback, error) {
 	f.Speed, f.At = speed, clamp(uint64(from))
 	millis := min(max(q.u.cfg.Now().UnixMilli()-since, 0), 3_600_000) * speed
 	var played int64
-	f.At, played, f.Ended, err = q.u.played(q.r.Context(), q.v, f.At, millis, playbackEntries)
+	f.At, played, f.Ended, err = q.u.entries().played(q.r.Context(), q.v, f.At, millis, playbackEntries)
 	f.since = min(since+played/speed, q.u.cfg.Now().UnixMilli())
 	return f, err
 }
@@ -168,13 +171,13 @@ func (q *query) playbackControls(d *replayData) {
 	pass := (&decisionFilter{}).pass
 	if f.At > f.First {
 		d.Begin = pausedAt(f.First)
-		if list, err := q.u.recent(q.r.Context(), q.v, Position{Index: f.At}, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
+		if list, err := q.u.entries().recent(q.r.Context(), q.v, Position{Index: f.At}, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
 			d.Back = pausedAt(list.Events[0].Index)
 		}
 	}
 	if f.At < f.Last {
 		d.Now = "/ui/replay"
-		if next, err := q.u.after(q.r.Context(), q.v, f.At, playbackLook, pass); err == nil && next != 0 {
+		if next, err := q.u.entries().after(q.r.Context(), q.v, f.At, playbackLook, pass); err == nil && next != 0 {
 			d.Step = pausedAt(next)
 		}
 		for _, s := range speeds {
@@ -205,4 +208,21 @@ func (q *query) pastData() *pastData {
 	d.More = t.all - len(rows)
 	d.Waiting, d.Others, _ = q.longestWaits(playbackWaiting)
 	return d
+}
+
+// historical returns a view of the state as it was after an index.
+func (u *UI) historical(ctx context.Context, v *view.View, index uint64) (*view.View, error) {
+	if index >= v.Index {
+		return v, nil
+	}
+	if u.cfg.Past == nil {
+		return nil, problem.NotAvailable("the state at an earlier index")
+	}
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.ReadTimeout)
+	defer cancel()
+	st, err := u.cfg.Past(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	return u.cfg.Views.Historical(st, index), nil
 }

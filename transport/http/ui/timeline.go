@@ -10,27 +10,27 @@ import (
 	"rmd/transport/http/view"
 )
 
-// This file reads the log forwards, for the page Replay, from its oldest entry on.
+// This file reads the log forwards, from its oldest entry on.
 
 // kept returns the oldest and the newest index from which the log can be played.
-func (u *UI) kept(ctx context.Context, v *view.View) (first, last uint64, err error) {
-	if u.cfg.Log == nil {
+func (x Reader) kept(ctx context.Context, v *view.View) (first, last uint64, err error) {
+	if x.Log == nil {
 		return 0, 0, problem.NotAvailable("the log")
 	}
-	_, first, last, err = u.cfg.Log.Entries(ctx, 0, 1)
+	_, first, last, err = x.Log.Entries(ctx, 0, 1)
 	return max(first, 1), min(last, v.Index), err
 }
 
 // forward calls f with each decoded batch after an index, in order, until f returns false or most
 // entries were read. at is the index of the last entry that f accepted; done reports whether there
 // are no more entries.
-func (u *UI) forward(ctx context.Context, v *view.View, after uint64, most int, f func(e view.LogEntry, b *event.Batch) bool) (at uint64, done bool, err error) {
-	if u.cfg.Log == nil {
+func (x Reader) forward(ctx context.Context, v *view.View, after uint64, most int, f func(e view.LogEntry, b *event.Batch) bool) (at uint64, done bool, err error) {
+	if x.Log == nil {
 		return 0, true, problem.NotAvailable("the log")
 	}
 	at = after
 	for read, step := 0, recentFirst; read < most; step = min(2*step, recentMost) {
-		entries, _, _, err := u.cfg.Log.Entries(ctx, at+1, step)
+		entries, _, _, err := x.Log.Entries(ctx, at+1, step)
 		var old *problem.TooOldError
 		if errors.As(err, &old) {
 			at = old.Oldest - 1
@@ -63,9 +63,9 @@ func (u *UI) forward(ctx context.Context, v *view.View, after uint64, most int, 
 // played plays the log from an index for a number of milliseconds of its own time, but at most most
 // entries. It returns the index that it reaches, the time that it has played, and whether it
 // reached the end of the log.
-func (u *UI) played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
-	began := u.timeOf(ctx, v, from)
-	index, ended, err = u.forward(ctx, v, from, most, func(_ view.LogEntry, b *event.Batch) bool {
+func (x Reader) played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
+	began := x.timeOf(ctx, v, from)
+	index, ended, err = x.forward(ctx, v, from, most, func(_ view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
 		if began == 0 {
 			began = at
@@ -81,10 +81,10 @@ func (u *UI) played(ctx context.Context, v *view.View, from uint64, millis int64
 
 // timeOf returns the state's clock after an entry. It searches only the 16 entries up to it, and
 // returns 0 if none of them advances the clock.
-func (u *UI) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) {
+func (x Reader) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) {
 	const back = 16
 	after := index - min(index, back)
-	_, _, _ = u.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool { // on an error, the next entry gives the time
+	_, _, _ = x.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool { // on an error, the next entry gives the time
 		if e.Index > index {
 			return false
 		}
@@ -98,8 +98,8 @@ func (u *UI) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) 
 
 // after returns the index of the first entry after an index that has an event that passes. It reads
 // at most most entries and returns 0 if there is none.
-func (u *UI) after(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
-	_, _, err = u.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
+func (x Reader) after(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
+	_, _, err = x.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
 		for _, x := range b.Events {
 			if pass(x.Kind(), v.Subject(x, at), func() api.Event { return v.Event(x, at) }) {
@@ -120,21 +120,4 @@ func batchTime(b *event.Batch) int64 {
 		}
 	}
 	return 0
-}
-
-// historical returns a view of the state as it was after an index.
-func (u *UI) historical(ctx context.Context, v *view.View, index uint64) (*view.View, error) {
-	if index >= v.Index {
-		return v, nil
-	}
-	if u.cfg.Past == nil {
-		return nil, problem.NotAvailable("the state at an earlier index")
-	}
-	ctx, cancel := context.WithTimeout(ctx, u.cfg.ReadTimeout)
-	defer cancel()
-	st, err := u.cfg.Past(ctx, index)
-	if err != nil {
-		return nil, err
-	}
-	return u.cfg.Views.Historical(st, index), nil
 }

@@ -254,6 +254,9 @@ func (u *UI) stand() pagecache.Standing {
 	return pagecache.Standing{Role: s.Role, Leader: s.Leader, Term: s.Term, Rerun: u.rerun.Load()}
 }
 
+// entries returns the reader of the log.
+func (u *UI) entries() Reader { return Reader{Log: u.cfg.Log} }
+
 // memberWithoutState returns why a member has no state of its cluster. For a replica that is not a
 // member it returns nil: the pages then say how to create a cluster.
 func (u *UI) memberWithoutState() error {
