@@ -3,6 +3,7 @@ package ui
 import (
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
 	"rmd/yarn"
 )
@@ -74,7 +75,7 @@ func application(q *query) (any, error) {
 	}
 	d.Held = q.heldBy(a)
 	d.Lifetime, d.Life = lifetime(q.v.State, a), q.appPlots(a)
-	if events, err := q.decisions(decisionFilter{app: d.App.ID}, Position{}, overviewDecisions); err == nil {
+	if events, err := q.decisions(decisionFilter{app: d.App.ID}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}
 	return d, nil

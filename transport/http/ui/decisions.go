@@ -9,12 +9,13 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
 )
 
 // decisionRow is an event with the reason for it.
 type decisionRow struct {
-	Decision
+	eventlog.Decision
 	Why string // derived from the state just before; empty if the event itself has the reason
 }
 
@@ -45,7 +46,7 @@ func (f *decisionFilter) pass(kind event.Kind, s view.Subject, d func() api.Even
 // decided is a part of the log in words.
 type decided struct {
 	Rows []decisionRow
-	Next Position
+	Next eventlog.Position
 }
 
 // lookFar and lookNear limit the events that are read for a list: on the page of decisions, and on
@@ -79,7 +80,7 @@ func (q *query) patience() time.Duration {
 }
 
 // explained returns the part of a list within whyFar of its newest event.
-func explained(list []Decision) []Decision {
+func explained(list []eventlog.Decision) []eventlog.Decision {
 	for i := range list {
 		if list[0].Index-list[i].Index > whyFar {
 			return list[:i]
@@ -88,7 +89,7 @@ func explained(list []Decision) []Decision {
 	return list
 }
 
-func (q *query) decisions(f decisionFilter, before Position, limit int) (decided, error) {
+func (q *query) decisions(f decisionFilter, before eventlog.Position, limit int) (decided, error) {
 	look := lookNear
 	if limit > overviewDecisions {
 		look = lookFar
@@ -97,7 +98,7 @@ func (q *query) decisions(f decisionFilter, before Position, limit int) (decided
 	if slot, err := q.v.FindNode(f.node); err == nil {
 		f.slot = slot
 	}
-	list, err := q.u.entries().recent(q.r.Context(), q.v, before, limit, look, f.pass)
+	list, err := q.u.entries().Recent(q.r.Context(), q.v, before, limit, look, f.pass)
 	if err != nil {
 		return decided{}, err
 	}
@@ -176,7 +177,7 @@ func decisions(q *query) (any, error) {
 	if err := f.choose(kind); err != nil {
 		return nil, err
 	}
-	before, err := readPosition(q.q.Get("after"))
+	before, err := eventlog.ParsePosition(q.q.Get("after"))
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func kindNames() []string {
 
 // fillReasons fills in the reasons of events, which must be in the order of the list. It reports
 // whether all of them were known in time.
-func (u *UI) fillReasons(ctx context.Context, list []Decision, wait time.Duration) (all bool) {
+func (u *UI) fillReasons(ctx context.Context, list []eventlog.Decision, wait time.Duration) (all bool) {
 	var indexes []uint64
 	for _, d := range list {
 		if n := len(indexes); n == 0 || indexes[n-1] != d.Index {

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
 )
 
@@ -31,7 +32,7 @@ func (q *query) endedContainers(a *state.App) ([]endedContainer, error) {
 	if a.State.Ended() {
 		look = lookFar
 	}
-	list, err := q.u.entries().recent(q.r.Context(), q.v, Position{}, 4*endedShown, look, f.pass)
+	list, err := q.u.entries().Recent(q.r.Context(), q.v, eventlog.Position{}, 4*endedShown, look, f.pass)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/nodemap"
 	"rmd/transport/http/view"
@@ -185,7 +186,7 @@ func node(q *query) (any, error) {
 	if len(d.Containers) > nodeContainers {
 		d.More, d.Containers = len(d.Containers)-nodeContainers, d.Containers[:nodeContainers]
 	}
-	if events, err := q.decisions(decisionFilter{node: d.Node.ID}, Position{}, overviewDecisions); err == nil {
+	if events, err := q.decisions(decisionFilter{node: d.Node.ID}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}
 	d.Hour, err = q.lastHour("", d.Node.ID)

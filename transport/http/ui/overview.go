@@ -5,6 +5,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
 )
 
@@ -54,7 +55,7 @@ func overview(q *query) (any, error) {
 		}
 	}
 	d.HeldMillis = q.held()
-	if events, err := q.decisions(decisionFilter{}, Position{}, overviewDecisions); err == nil {
+	if events, err := q.decisions(decisionFilter{}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}
 	return d, nil

@@ -11,6 +11,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 )
@@ -91,7 +92,7 @@ func replay(q *query) (any, error) {
 	}
 	q.playbackControls(&d)
 	d.Live = d.Here != "" || !q.q.Has("at") && !q.q.Has("speed")
-	list, err := q.decisions(decisionFilter{}, Position{Index: f.At + 1}, playbackRows)
+	list, err := q.decisions(decisionFilter{}, eventlog.Position{Index: f.At + 1}, playbackRows)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func replay(q *query) (any, error) {
 func (q *query) playback() (playback, error) {
 	f := playback{}
 	var err error
-	if f.First, f.Last, err = q.u.entries().kept(q.r.Context(), q.v); err != nil {
+	if f.First, f.Last, err = q.u.entries().Kept(q.r.Context(), q.v); err != nil {
 		return f, err
 	}
 	f.At = f.Last
@@ -140,7 +141,7 @@ func (q *query) playback() (playback, error) {
 	f.Speed, f.At = speed, clamp(uint64(from))
 	millis := min(max(q.u.cfg.Now().UnixMilli()-since, 0), 3_600_000) * speed
 	var played int64
-	f.At, played, f.Ended, err = q.u.entries().played(q.r.Context(), q.v, f.At, millis, playbackEntries)
+	f.At, played, f.Ended, err = q.u.entries().Played(q.r.Context(), q.v, f.At, millis, playbackEntries)
 	f.since = min(since+played/speed, q.u.cfg.Now().UnixMilli())
 	return f, err
 }
@@ -171,13 +172,13 @@ func (q *query) playbackControls(d *replayData) {
 	pass := (&decisionFilter{}).pass
 	if f.At > f.First {
 		d.Begin = pausedAt(f.First)
-		if list, err := q.u.entries().recent(q.r.Context(), q.v, Position{Index: f.At}, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
+		if list, err := q.u.entries().Recent(q.r.Context(), q.v, eventlog.Position{Index: f.At}, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
 			d.Back = pausedAt(list.Events[0].Index)
 		}
 	}
 	if f.At < f.Last {
 		d.Now = "/ui/replay"
-		if next, err := q.u.entries().after(q.r.Context(), q.v, f.At, playbackLook, pass); err == nil && next != 0 {
+		if next, err := q.u.entries().After(q.r.Context(), q.v, f.At, playbackLook, pass); err == nil && next != 0 {
 			d.Step = pausedAt(next)
 		}
 		for _, s := range speeds {

@@ -8,6 +8,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/view"
 	"rmd/yarn"
@@ -164,7 +165,7 @@ func reservations(q *query) (any, error) {
 	slices.SortFunc(d.Cancelled, func(a, b causeCount) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Cause, b.Cause))
 	})
-	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, Position{}, overviewDecisions); err == nil {
+	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.History = events.Rows
 	}
 	return d, nil

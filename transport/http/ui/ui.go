@@ -21,6 +21,7 @@ import (
 	"rmd/internal/plot"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/ui/bookmark"
+	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/formtoken"
 	"rmd/transport/http/ui/pagecache"
 	"rmd/transport/http/view"
@@ -255,7 +256,7 @@ func (u *UI) stand() pagecache.Standing {
 }
 
 // entries returns the reader of the log.
-func (u *UI) entries() Reader { return Reader{Log: u.cfg.Log} }
+func (u *UI) entries() eventlog.Reader { return eventlog.Reader{Log: u.cfg.Log} }
 
 // memberWithoutState returns why a member has no state of its cluster. For a replica that is not a
 // member it returns nil: the pages then say how to create a cluster.

@@ -1,4 +1,4 @@
-package ui
+package eventlog
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 // This file reads the log forwards, from its oldest entry on.
 
-// kept returns the oldest and the newest index from which the log can be played.
-func (x Reader) kept(ctx context.Context, v *view.View) (first, last uint64, err error) {
+// Kept returns the oldest and the newest index from which the log can be played.
+func (x Reader) Kept(ctx context.Context, v *view.View) (first, last uint64, err error) {
 	if x.Log == nil {
 		return 0, 0, problem.NotAvailable("the log")
 	}
@@ -29,7 +29,7 @@ func (x Reader) forward(ctx context.Context, v *view.View, after uint64, most in
 		return 0, true, problem.NotAvailable("the log")
 	}
 	at = after
-	for read, step := 0, recentFirst; read < most; step = min(2*step, recentMost) {
+	for read, step := 0, firstStep; read < most; step = min(2*step, mostStep) {
 		entries, _, _, err := x.Log.Entries(ctx, at+1, step)
 		var old *problem.TooOldError
 		if errors.As(err, &old) {
@@ -60,10 +60,10 @@ func (x Reader) forward(ctx context.Context, v *view.View, after uint64, most in
 	return at, false, nil
 }
 
-// played plays the log from an index for a number of milliseconds of its own time, but at most most
+// Played plays the log from an index for a number of milliseconds of its own time, but at most most
 // entries. It returns the index that it reaches, the time that it has played, and whether it
 // reached the end of the log.
-func (x Reader) played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
+func (x Reader) Played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
 	began := x.timeOf(ctx, v, from)
 	index, ended, err = x.forward(ctx, v, from, most, func(_ view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
@@ -96,9 +96,9 @@ func (x Reader) timeOf(ctx context.Context, v *view.View, index uint64) (at int6
 	return at
 }
 
-// after returns the index of the first entry after an index that has an event that passes. It reads
+// After returns the index of the first entry after an index that has an event that passes. It reads
 // at most most entries and returns 0 if there is none.
-func (x Reader) after(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
+func (x Reader) After(ctx context.Context, v *view.View, index uint64, most int, pass Pass) (next uint64, err error) {
 	_, _, err = x.forward(ctx, v, index, most, func(e view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
 		for _, x := range b.Events {

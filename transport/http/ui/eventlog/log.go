@@ -1,4 +1,4 @@
-package ui
+package eventlog
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 // The numbers of entries that recent reads at once. It begins with few, because an entry of a busy
 // cluster has hundreds of events, and then reads more and more.
 const (
-	recentFirst = 4
-	recentMost  = 128
+	firstStep = 4
+	mostStep  = 128
 )
 
-// recent reads the log backwards from a position until it has limit events, or has read look
+// Recent reads the log backwards from a position until it has limit events, or has read look
 // events.
-func (x Reader) recent(ctx context.Context, v *view.View, before Position, limit, look int, pass Pass) (Recent, error) {
+func (x Reader) Recent(ctx context.Context, v *view.View, before Position, limit, look int, pass Pass) (Recent, error) {
 	if x.Log == nil {
 		return Recent{}, problem.NotAvailable("the log")
 	}
@@ -27,7 +27,7 @@ func (x Reader) recent(ctx context.Context, v *view.View, before Position, limit
 		before = Position{Index: v.Index + 1}
 	}
 	r := recentReader{v: v, limit: limit, look: look, pass: pass, out: Recent{Next: before}}
-	for step := uint64(recentFirst); !r.done(); step = min(2*step, recentMost) {
+	for step := uint64(firstStep); !r.done(); step = min(2*step, mostStep) {
 		end := r.out.Next.Index // exclusive end of what to read
 		if r.out.Next.Place > 0 {
 			end++

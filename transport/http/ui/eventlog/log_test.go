@@ -1,4 +1,4 @@
-package ui
+package eventlog
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 	for _, limit := range []int{1, 7, 23, 24, 1000} {
 		var got []Position
 		for at := (Position{}); ; {
-			page, err := reader.recent(t.Context(), v, at, limit, 1_000_000, pass)
+			page, err := reader.Recent(t.Context(), v, at, limit, 1_000_000, pass)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 			if page.Next == (Position{}) {
 				break
 			}
-			if at, err = readPosition(page.Next.String()); err != nil || at != page.Next {
+			if at, err = ParsePosition(page.Next.String()); err != nil || at != page.Next {
 				t.Fatalf("%v is read as %v: %v", page.Next, at, err)
 			}
 		}
@@ -63,7 +63,7 @@ func TestRecentPagesLargeEntries(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x", "-1", "7.", "7.-1", "7.99999999999", "7.1.2", "1e3"} {
-		if _, err := readPosition(text); err == nil {
+		if _, err := ParsePosition(text); err == nil {
 			t.Errorf("%q is read as a position", text)
 		}
 	}

@@ -1,4 +1,5 @@
-package ui
+// Package eventlog reads parts of the log as events, for the pages that list or replay decisions.
+package eventlog
 
 import (
 	"fmt"
@@ -53,8 +54,8 @@ func (p Position) String() string {
 	return fmt.Sprintf("%d.%d", p.Index, p.Place)
 }
 
-// readPosition parses the text of Position.String.
-func readPosition(text string) (p Position, err error) {
+// ParsePosition parses the text of Position.String.
+func ParsePosition(text string) (p Position, err error) {
 	if text == "" {
 		return p, nil
 	}
