@@ -5,6 +5,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/ui/plots"
 	"rmd/yarn"
 )
 
@@ -23,7 +24,7 @@ type appData struct {
 	Pager      pager
 	Held       []api.Reservation
 	Lifetime   []moment
-	Life       appPlots
+	Life       plots.App
 	Leaves     []choice
 	Decisions  []decisionRow
 	Labelled   bool // the cluster has labels
@@ -74,7 +75,7 @@ func application(q *query) (any, error) {
 		d.Past = nil // the page is whole without the log
 	}
 	d.Held = q.heldBy(a)
-	d.Lifetime, d.Life = lifetime(q.v.State, a), q.appPlots(a)
+	d.Lifetime, d.Life = lifetime(q.v.State, a), plots.OfApp(q.u.cfg.API.AppPast(a), q.u.cfg.Now())
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}

@@ -141,7 +141,7 @@ type nodeData struct {
 	Warned      warnings
 	NowMillis   int64
 	Decisions   []decisionRow
-	Hour        lastHour
+	Hour        hourData
 }
 
 var nodeContainerColumns = []sortable[containerRow]{

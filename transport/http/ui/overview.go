@@ -23,7 +23,7 @@ type overviewData struct {
 	Totals     api.Totals
 	Usages     []bar.Usage
 	Rooms      []api.LabelRoom
-	Hour       lastHour
+	Hour       hourData
 	Waiting    []appRow
 	MoreWaits  bool
 	Waits      int // number of waiting applications; Waiting has the first of them

@@ -11,6 +11,7 @@ import (
 	"rmd/transport/http/summary"
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/ui/plots"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -115,7 +116,7 @@ type queuesData struct {
 
 func queues(q *query) (any, error) {
 	doc := q.v.Queues(view.SomeQueues)
-	d := queuesData{Index: q.v.Index, Version: doc.Version, Waits: q.waits()}
+	d := queuesData{Index: q.v.Index, Version: doc.Version, Waits: plots.Waits(q.v)}
 	heads, compare, err := orderOf(q, "queue", queueColumns)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ type queueData struct {
 	Usages   []queueUsage
 	Labels   []labelShareRow
 	Labelled bool // the cluster has labels
-	Hour     lastHour
+	Hour     hourData
 	Settings []setting
 	Siblings *siblings // nil if it has no children in the configuration
 	Apps     []appRow

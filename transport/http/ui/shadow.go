@@ -7,6 +7,7 @@ import (
 	"rmd/api"
 	"rmd/internal/plot"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/ui/plots"
 )
 
 // shadowData compares the cluster with the shadow on this replica.
@@ -39,7 +40,7 @@ func shadowPage(q *query) (any, error) {
 	x := plot.Clock(float64(d.BeganMillis), float64(d.Points[len(d.Points)-1].AtMillis))
 	var marks []plot.Mark
 	if v := d.Divergence; v != nil {
-		marks = append(marks, plot.Mark{At: float64(v.AtMillis), Text: clockText(v.AtMillis) + " UTC: the first decision that differs"})
+		marks = append(marks, plot.Mark{At: float64(v.AtMillis), Text: plots.ClockText(v.AtMillis) + " UTC: the first decision that differs"})
 	}
 	for _, queue := range busiest(d.Queues) {
 		p := shadowPlots{d.Points, queue, x, marks}
@@ -82,5 +83,5 @@ func (p *shadowPlots) chart(title string, y func(most float64) plot.Axis, value 
 		shadow.Points = append(shadow.Points, plot.Point{X: float64(at.AtMillis), Y: s})
 		most = max(most, c, s)
 	}
-	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: plotWidth, Height: plotHeight}
+	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: plots.Width, Height: plots.Height}
 }

@@ -8,6 +8,7 @@ import (
 
 	"rmd/internal/thousands"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/ui/plots"
 )
 
 // parse parses the templates of each page together with the shared ones. In forms, mark stands in
@@ -33,7 +34,7 @@ func parse(mark string) (map[string]*template.Template, error) {
 var functions = template.FuncMap{
 	"n": format.Number, "whole": format.Whole, "res": format.Amount, "kind": format.KindName, "value": format.KindValue, "span": format.Span, "when": format.When, "life": lifeText, "verdict": format.VerdictWord, "short": format.ShortID, "pct": format.Percent,
 	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": format.Word, "plural": thousands.Count, "stale": staleness,
-	"dict": dict, "containerShort": format.ContainerShort, "bytes": format.Bytes, "tone": format.Tone, "kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality, "took": format.Took, "change": changeText,
+	"dict": dict, "containerShort": format.ContainerShort, "bytes": format.Bytes, "tone": format.Tone, "kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality, "took": format.Took, "change": plots.ChangeText,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 

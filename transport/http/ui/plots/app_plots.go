@@ -1,4 +1,4 @@
-package ui
+package plots
 
 import (
 	"math"
@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"rmd/api"
-	"rmd/fsm/state"
 	"rmd/internal/plot"
 	"rmd/transport/http/ui/format"
 )
 
-// appPlots has the plots of what an application used, had reserved and waited for.
-type appPlots struct {
+// App has the plots of what an application used, had reserved and waited for.
+type App struct {
 	ID      string // the replica that took the samples
 	Figures []plot.Chart
 	Rows    []useRow // the same in numbers
@@ -28,10 +27,9 @@ type useRow struct{ Kind, Used, Reserved, Pending, MostUsed, MostReserved, MostP
 // appLeast is the least time on the axis of an application's plot.
 const appLeast = 10 * time.Second
 
-// appPlots returns the plots of an application. There are none without samples.
-func (q *query) appPlots(a *state.App) appPlots {
-	h := q.u.cfg.API.AppPast(a)
-	d := appPlots{ID: h.ID, Ended: h.EndedMillis != 0, Step: h.StepMillis, Gaps: len(h.Gaps)}
+// OfApp returns the plots of an application. There are none without samples.
+func OfApp(h *api.AppHistory, now time.Time) App {
+	d := App{ID: h.ID, Ended: h.EndedMillis != 0, Step: h.StepMillis, Gaps: len(h.Gaps)}
 	if len(h.Samples) == 0 {
 		return d
 	}
@@ -40,7 +38,7 @@ func (q *query) appPlots(a *state.App) appPlots {
 	}
 	to := h.EndedMillis
 	if to == 0 {
-		to = q.u.cfg.Now().UnixMilli()
+		to = now.UnixMilli()
 	}
 	x := plot.Clock(float64(h.SubmittedMillis), float64(max(to, h.SubmittedMillis+appLeast.Milliseconds())))
 	for _, kind := range format.KindsThere(most(h.Samples)) {
@@ -83,7 +81,7 @@ var useLines = []struct {
 
 func (p usePlot) chart(x plot.Axis) plot.Chart {
 	row := p.row()
-	c := plot.Chart{Title: format.KindName(p.kind), Note: "at most " + row.MostUsed + " used", Empty: "no sample yet", X: x, Width: plotWidth, Height: plotHeight + 20}
+	c := plot.Chart{Title: format.KindName(p.kind), Note: "at most " + row.MostUsed + " used", Empty: "no sample yet", X: x, Width: Width, Height: Height + 20}
 	var highest int64
 	for i, l := range useLines {
 		highest = max(highest, p.highest(i))

@@ -1,7 +1,7 @@
-package ui
+// Package plots draws samples and waits over time.
+package plots
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,11 +12,9 @@ import (
 	"rmd/transport/http/ui/format"
 )
 
-// lastHour has the plots of a replica's last hour, day or week.
-type lastHour struct {
+// Hour has the plots of a replica's last hour, day or week.
+type Hour struct {
 	ID      string
-	Span    string   // hour, day or week
-	Spans   []choice // links to the others
 	Figures []plot.Chart
 	Whole   string         // of which percentages are
 	Changes []api.Failover // the last few, newest first
@@ -35,24 +33,17 @@ const (
 
 // The size of a plot. A wide screen has room for three side by side, a narrow one for two.
 const (
-	plotWidth  = 280
-	plotHeight = 160
+	Width  = 280
+	Height = 160
 )
 
-// lastHour returns the plots of a queue or a node, or of the cluster if both are empty.
-func (q *query) lastHour(queue, node string) (lastHour, error) {
-	d := lastHour{Span: cmp.Or(q.q.Get("span"), "hour")}
-	h, err := q.u.cfg.API.Past(q.v, queue, node, d.Span)
-	if err != nil {
-		return d, err
-	}
-	for _, span := range []string{"hour", "day", "week"} {
-		d.Spans = append(d.Spans, choice{Value: q.with("span", span) + "#hour", Text: span, Chosen: span == d.Span})
-	}
+// OfHour returns the plots of a queue or a node, or of the cluster if both are empty.
+func OfHour(h *api.History, at time.Time, queue, node string) Hour {
+	d := Hour{}
 	if len(h.Samples) == 0 {
-		return d, nil
+		return d
 	}
-	now := q.u.cfg.Now().UnixMilli()
+	now := at.UnixMilli()
 	from := now - h.SpanMillis
 	d.ID = h.ID
 	if h.BeginsMillis > from {
@@ -62,7 +53,7 @@ func (q *query) lastHour(queue, node string) (lastHour, error) {
 	p := hourPlots{h: h, x: plot.Clock(float64(from), float64(now))}
 	for i := len(h.LeaderChanges) - 1; i >= 0; i-- {
 		f := h.LeaderChanges[i]
-		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis), Text: clockText(f.AtMillis) + " UTC: " + changeText(f)})
+		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis), Text: ClockText(f.AtMillis) + " UTC: " + ChangeText(f)})
 		if len(d.Changes) < changesTold {
 			d.Changes = append(d.Changes, f)
 		}
@@ -85,11 +76,11 @@ func (q *query) lastHour(queue, node string) (lastHour, error) {
 			return *s.Decisions
 		}), p.rooms(), p.counts("Empty nodes", plot.Yellow, func(s *api.HistorySample) float64 { return float64(*s.EmptyNodes) }))
 	}
-	return d, nil
+	return d
 }
 
-// changeText describes a change of the leader.
-func changeText(f api.Failover) string {
+// ChangeText describes a change of the leader.
+func ChangeText(f api.Failover) string {
 	text := f.NewLeader + " leads in place of " + f.OldLeader
 	if f.NewLeader == f.OldLeader {
 		text = f.NewLeader + " leads again"
@@ -97,7 +88,7 @@ func changeText(f api.Failover) string {
 	return fmt.Sprintf("%s, %.0f ms without a leader", text, f.Millis)
 }
 
-func clockText(millis int64) string { return time.UnixMilli(millis).UTC().Format("15:04:05") }
+func ClockText(millis int64) string { return time.UnixMilli(millis).UTC().Format("15:04:05") }
 
 // hourPlots makes the plots of one history, which share the time axis.
 type hourPlots struct {
@@ -131,7 +122,7 @@ var roomInks = []plot.Ink{plot.Blue, plot.Orange, plot.Violet, plot.Green, plot.
 func (p *hourPlots) rooms() plot.Chart {
 	of := p.h.LargestNode
 	last := &p.h.Samples[len(p.h.Samples)-1]
-	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1), Marks: p.marks, Width: plotWidth, Height: plotHeight}
+	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1), Marks: p.marks, Width: Width, Height: Height}
 	if p.current() {
 		c.Note = format.Amount(last.LargestFree) + " now"
 	}
@@ -154,7 +145,7 @@ func (p *hourPlots) current() bool {
 }
 
 func (p *hourPlots) chart(title string, ink plot.Ink, y plot.Axis, most float64, value func(*api.HistorySample) float64, text func(float64) string) plot.Chart {
-	c := plot.Chart{Title: title, Note: "at most " + text(most), Empty: "no sample yet", X: p.x, Y: y, Marks: p.marks, Width: plotWidth, Height: plotHeight}
+	c := plot.Chart{Title: title, Note: "at most " + text(most), Empty: "no sample yet", X: p.x, Y: y, Marks: p.marks, Width: Width, Height: Height}
 	c.Lines = []plot.Line{{Ink: ink, Points: p.points(value), Fill: true}}
 	if v := value(&p.h.Samples[len(p.h.Samples)-1]); !math.IsNaN(v) && p.current() {
 		c.Note = text(v) + " now, " + c.Note

@@ -1,4 +1,4 @@
-package ui
+package plots
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"rmd/internal/thousands"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/ui/format"
+	"rmd/transport/http/view"
 )
 
 // waitsShown is the number of queues in the plot of waits, those with the longest waits.
@@ -25,26 +26,26 @@ const (
 // queueWaits has the waits of a queue's applications for their ApplicationMasters.
 type queueWaits struct {
 	path   string
-	waits  []int64
+	Waits  []int64
 	within int // how many of them wait still
 }
 
-// waits draws how long the applications of each leaf queue waited until their ApplicationMasters
+// Waits draws how long the applications of each leaf queue waited until their ApplicationMasters
 // registered: those that were submitted in the last hour, and those that wait still.
-func (q *query) waits() template.HTML {
-	now := q.v.State.Meta.NowMillis
+func Waits(v *view.View) template.HTML {
+	now := v.State.Meta.NowMillis
 	byQueue := map[state.QueueSlot]*queueWaits{}
-	q.v.Summary().Each(true, func(a *summary.App) bool {
+	v.Summary().Each(true, func(a *summary.App) bool {
 		if !a.ForAM() && (a.SubmittedMillis < now-api.HistoryHour.Milliseconds() || a.Unmanaged) {
 			return true
 		}
 		w := byQueue[a.Queue]
 		if w == nil {
-			w = &queueWaits{path: q.v.QueuePath(a.Queue)}
+			w = &queueWaits{path: v.QueuePath(a.Queue)}
 			byQueue[a.Queue] = w
 		}
-		if len(w.waits) < waitsCounted && w.path != "" {
-			w.waits = append(w.waits, a.Waited(now))
+		if len(w.Waits) < waitsCounted && w.path != "" {
+			w.Waits = append(w.Waits, a.Waited(now))
 			if a.ForAM() {
 				w.within++
 			}
@@ -53,8 +54,8 @@ func (q *query) waits() template.HTML {
 	})
 	var all []*queueWaits
 	for _, w := range byQueue { // sorted below
-		if len(w.waits) > 0 {
-			slices.Sort(w.waits)
+		if len(w.Waits) > 0 {
+			slices.Sort(w.Waits)
 			all = append(all, w)
 		}
 	}
@@ -62,7 +63,7 @@ func (q *query) waits() template.HTML {
 		return ""
 	}
 	slices.SortFunc(all, func(a, b *queueWaits) int {
-		return cmp.Or(cmp.Compare(quantile.Of(b.waits, .95), quantile.Of(a.waits, .95)), strings.Compare(a.path, b.path))
+		return cmp.Or(cmp.Compare(quantile.Of(b.Waits, .95), quantile.Of(a.Waits, .95)), strings.Compare(a.path, b.path))
 	})
 	return waitsOf(all[:min(len(all), waitsShown)]).SVG()
 }
@@ -72,11 +73,11 @@ func waitsOf(all []*queueWaits) plot.Ranges {
 	r := plot.Ranges{Title: "Waits for the ApplicationMaster", Note: "dot: half waited at most so long; thick: 95 of 100; thin: the longest", Heading: "half, 95 %"}
 	var most int64
 	for _, w := range all {
-		mid, high, longest := quantile.Of(w.waits, .5), quantile.Of(w.waits, .95), w.waits[len(w.waits)-1]
+		mid, high, longest := quantile.Of(w.Waits, .5), quantile.Of(w.Waits, .95), w.Waits[len(w.Waits)-1]
 		most = max(most, longest)
-		note := thousands.Count(len(w.waits), "application")
+		note := thousands.Count(len(w.Waits), "application")
 		if w.within > 0 {
-			note = thousands.Format(len(w.waits)) + ", " + thousands.Format(w.within) + " wait still"
+			note = thousands.Format(len(w.Waits)) + ", " + thousands.Format(w.within) + " wait still"
 		}
 		r.Rows = append(r.Rows, plot.Row{Label: w.path, Note: note, Bars: []plot.Bar{{Ink: plot.Violet, Mid: float64(mid), High: float64(high), Max: float64(longest), Text: format.Span(mid) + ", " + format.Span(high)}}})
 	}
