@@ -160,6 +160,7 @@ var places = map[string]place{
 	"transport/http/ui/login":      {ours: []string{"api", "transport/http/auth", "transport/http/problem"}, outside: []string{hclog}, why: "it knows sessions and no page of the cluster"},
 	"transport/http/ui/eventlog":   {ours: []string{"api", "fsm/event", "transport/http/problem", "transport/http/view"}, why: "it reads the log and knows no page"},
 	"transport/http/ui/plots":      {ours: []string{"api", "fsm/state", "internal/plot", "internal/quantile", "internal/thousands", "transport/http/summary", "transport/http/view", "transport/http/ui/format"}, why: "it draws samples and knows no page"},
+	"transport/http/ui/format":     {ours: []string{"yarn", "api", "internal/thousands"}, why: "it writes texts and knows no page"},
 	"transport/http/ui/bookmark":   {ours: []string{"yarn"}, why: "it knows addresses and nothing that they show"},
 	"transport/http/ui/bar":        {ours: []string{"api", "transport/http/ui/format"}, why: "it draws amounts and knows no page"},
 	"transport/http/ui/nodemap":    {ours: []string{"yarn", "api", "fsm/state", "transport/http/view", "transport/http/ui/bar", "transport/http/ui/format"}, why: "it draws nodes and knows no page"},

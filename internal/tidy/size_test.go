@@ -18,9 +18,7 @@ const (
 
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
-var above = map[string]int{
-	"transport/http/ui": 6050,
-}
+var above = map[string]int{}
 
 // sizes are the lines of files and packages, and the methods of types.
 type sizes struct{ files, packages, methods map[string]int }

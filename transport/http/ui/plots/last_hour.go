@@ -53,7 +53,7 @@ func OfHour(h *api.History, at time.Time, queue, node string) Hour {
 	p := hourPlots{h: h, x: plot.Clock(float64(from), float64(now))}
 	for i := len(h.LeaderChanges) - 1; i >= 0; i-- {
 		f := h.LeaderChanges[i]
-		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis), Text: ClockText(f.AtMillis) + " UTC: " + ChangeText(f)})
+		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis), Text: clockText(f.AtMillis) + " UTC: " + ChangeText(f)})
 		if len(d.Changes) < changesTold {
 			d.Changes = append(d.Changes, f)
 		}
@@ -88,7 +88,7 @@ func ChangeText(f api.Failover) string {
 	return fmt.Sprintf("%s, %.0f ms without a leader", text, f.Millis)
 }
 
-func ClockText(millis int64) string { return time.UnixMilli(millis).UTC().Format("15:04:05") }
+func clockText(millis int64) string { return time.UnixMilli(millis).UTC().Format("15:04:05") }
 
 // hourPlots makes the plots of one history, which share the time axis.
 type hourPlots struct {
