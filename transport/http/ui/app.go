@@ -75,7 +75,7 @@ func application(q *query) (any, error) {
 		d.Past = nil // the page is whole without the log
 	}
 	d.Held = q.heldBy(a)
-	d.Lifetime, d.Life = lifetime(q.v.State, a), plots.OfApp(q.u.cfg.API.AppPast(a), q.u.cfg.Now())
+	d.Lifetime, d.Life = lifetime(q.v.NowMillis, a), plots.OfApp(q.u.cfg.API.AppPast(a), q.u.cfg.Now())
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}
@@ -145,8 +145,8 @@ func (q *query) heldBy(a *state.App) []api.Reservation {
 	return out
 }
 
-// lifetime returns the moments of an application's life in order.
-func lifetime(st *state.State, a *state.App) []moment {
+// lifetime returns the moments of an application's life in order, up to a time.
+func lifetime(now int64, a *state.App) []moment {
 	list := []moment{{What: "submitted", AtMillis: a.SubmittedMillis}}
 	put := func(what string, at int64) {
 		if at != 0 {
@@ -165,6 +165,6 @@ func lifetime(st *state.State, a *state.App) []moment {
 		put("ended: "+format.Word(a.State.String()), a.EndedMillis)
 		return list
 	}
-	list = append(list, moment{What: "now", AtMillis: st.Meta.NowMillis, Since: max(st.Meta.NowMillis-list[len(list)-1].AtMillis, 0), Now: true})
+	list = append(list, moment{What: "now", AtMillis: now, Since: max(now-list[len(list)-1].AtMillis, 0), Now: true})
 	return list
 }

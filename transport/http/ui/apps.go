@@ -33,9 +33,9 @@ func (q *query) appRow(slot state.AppSlot) appRow {
 		why = q.u.cfg.API.Reason(q.v, slot, a, q.behind)
 	}
 	r := appRow{App: q.v.App(a), Why: why, Progress: float64(a.Progress) / 100, Ended: a.State.Ended()}
-	r.WaitsMs = q.v.Summary().App(slot).Waiting(st.Meta.NowMillis)
+	r.WaitsMs = q.v.Summary().App(slot).Waiting(q.v.NowMillis)
 	if a.StartedMillis != 0 {
-		until := st.Meta.NowMillis
+		until := q.v.NowMillis
 		if a.EndedMillis != 0 {
 			until = a.EndedMillis
 		}
@@ -162,7 +162,7 @@ func applications(q *query) (any, error) {
 		}
 		byState[a.State]++
 		if wanted[a.State] {
-			t.add(position{key: appKey(st.Meta.NowMillis, sorted, a), id: uint64(a.Seq)}, a.Slot, after)
+			t.add(position{key: appKey(q.v.NowMillis, sorted, a), id: uint64(a.Seq)}, a.Slot, after)
 		}
 		return true
 	})

@@ -163,7 +163,7 @@ func node(q *query) (any, error) {
 		return nil, err
 	}
 	st := q.v.State
-	d := nodeData{Index: q.v.Index, Node: q.nodeRow(n), NowMillis: st.Meta.NowMillis}
+	d := nodeData{Index: q.v.Index, Node: q.nodeRow(n), NowMillis: q.v.NowMillis}
 	q.title = d.Node.ID
 	if d.Unknown = n.NeverRegistered(); d.Unknown {
 		return d, nil

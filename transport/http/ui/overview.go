@@ -34,7 +34,7 @@ type overviewData struct {
 
 func overview(q *query) (any, error) {
 	st := q.v.State
-	d := overviewData{Index: q.v.Index, NowMillis: st.Meta.NowMillis, Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
+	d := overviewData{Index: q.v.Index, NowMillis: q.v.NowMillis, Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
 	d.Usages = bar.Usages(d.Totals.Figures)
 	d.Rooms = q.v.LabelRooms()
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
@@ -63,11 +63,10 @@ func overview(q *query) (any, error) {
 
 // longestWaits returns the applications with the longest waits, and the number of all that wait.
 func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
-	st := q.v.State
 	t := top[state.AppSlot]{most: limit, desc: true}
 	q.v.Summary().Each(false, func(a *summary.App) bool {
 		if a.ForAM() || a.Reserving > 0 {
-			t.add(position{key: a.Waiting(st.Meta.NowMillis), id: uint64(a.Seq)}, a.Slot, cursor{})
+			t.add(position{key: a.Waiting(q.v.NowMillis), id: uint64(a.Seq)}, a.Slot, cursor{})
 		}
 		return true
 	})
@@ -80,7 +79,7 @@ func (q *query) held() int64 {
 	st := q.v.State
 	var age int64
 	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
-		age = max(age, st.Meta.NowMillis-r.MadeMillis)
+		age = max(age, q.v.NowMillis-r.MadeMillis)
 		return true
 	})
 	return age

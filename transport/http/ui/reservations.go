@@ -225,7 +225,7 @@ func reservation(q *query) (any, error) {
 	}
 	st := q.v.State
 	r := st.Reservations.Get(slot)
-	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: st.Meta.NowMillis}
+	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: q.v.NowMillis}
 	q.title = "Reservation " + d.Reservation.ID
 	for _, c := range st.Containers.On(st.Nodes.Get(r.Node)) {
 		d.Ahead = append(d.Ahead, q.v.Container(c))

@@ -98,7 +98,7 @@ func users(q *query) (any, error) {
 		a := st.Apps.Get(s.Slot)
 		u.used, u.pending = u.used.Add(a.Used), u.pending.Add(a.Pending)
 		u.Containers += int64(a.Live)
-		u.LongestMs = max(u.LongestMs, s.Waiting(st.Meta.NowMillis))
+		u.LongestMs = max(u.LongestMs, s.Waiting(q.v.NowMillis))
 		return true
 	})
 	d := usersData{Index: q.v.Index, All: len(byName)}
@@ -159,7 +159,7 @@ func user(q *query) (any, error) {
 			used, reserved, pending = used.Add(a.Used), reserved.Add(a.Reserved), pending.Add(a.Pending)
 			d.Containers += int64(a.Live)
 			if s.Waits() {
-				waits.add(position{key: s.Waiting(st.Meta.NowMillis), id: uint64(s.Seq)}, s.Slot, cursor{})
+				waits.add(position{key: s.Waiting(q.v.NowMillis), id: uint64(s.Seq)}, s.Slot, cursor{})
 			} else {
 				runs.add(position{id: uint64(s.Seq)}, s.Slot, cursor{})
 			}

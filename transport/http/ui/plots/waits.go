@@ -33,7 +33,7 @@ type queueWaits struct {
 // Waits draws how long the applications of each leaf queue waited until their ApplicationMasters
 // registered: those that were submitted in the last hour, and those that wait still.
 func Waits(v *view.View) template.HTML {
-	now := v.State.Meta.NowMillis
+	now := v.NowMillis
 	byQueue := map[state.QueueSlot]*queueWaits{}
 	v.Summary().Each(true, func(a *summary.App) bool {
 		if !a.ForAM() && (a.SubmittedMillis < now-api.HistoryHour.Milliseconds() || a.Unmanaged) {
