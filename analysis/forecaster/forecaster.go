@@ -24,6 +24,7 @@ import (
 	"rmd/cluster"
 	"rmd/fsm"
 	"rmd/fsm/state"
+	"rmd/internal/atomicfile"
 	"rmd/internal/job"
 	"rmd/transport/frontend"
 	"rmd/yarn"
@@ -270,26 +271,13 @@ func (f *Forecaster) save() {
 	if f.keeper == nil || f.path() == "" {
 		return
 	}
-	if err := f.Job.Done(replaceFile(f.path(), f.keeper.Record)); err != nil {
+	data, err := json.Marshal(f.keeper.Record)
+	if err == nil {
+		err = atomicfile.Write(f.path(), data)
+	}
+	if err = f.Job.Done(err); err != nil {
 		f.Logger.Warn("the record of forecasts is not saved", "error", err)
 	}
-}
-
-// replaceFile writes a document as JSON. After a crash the file has the old or the new content.
-func replaceFile(path string, document any) error {
-	data, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	tmp, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // Of returns the forecast for an application, or a recent one.
