@@ -19,6 +19,7 @@ import (
 	"rmd/server/hadoop"
 	httpserver "rmd/transport/http"
 	"rmd/transport/http/auth"
+	"rmd/transport/http/sampler"
 	v1 "rmd/transport/http/v1"
 )
 
@@ -43,6 +44,9 @@ func (r *Replica) openREST() error {
 	c.Auth.OwnToken = r.opt.OwnToken
 	if r.certs != nil {
 		c.Auth.Revoked = r.certs.Revoked
+	}
+	if c.Samples = sampler.New(c.PrefetchPause); r.opt.Config.Data != "" {
+		r.samples = r.newSamples(c.Samples)
 	}
 	c.Profiles = r.opt.Config.HTTP.Pprof
 	if r.opt.Config.HTTP.PublicWrites {

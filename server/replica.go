@@ -46,6 +46,7 @@ type Replica struct {
 	jobs        *job.Registry
 	ready       *readiness
 	analyses    analyses
+	samples     *samples         // nil if they are not saved
 	hadoop      *hadoop.Frontend // nil if no directory with Hadoop's files is configured
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
@@ -100,6 +101,9 @@ func (r *Replica) open() error {
 	r.wg.Go(func() { _ = r.seq.Run(r.ctx, r.leaderships) }) // returns when the context ends
 	r.wg.Go(func() { r.follow(leadership) })
 	r.wg.Go(func() { r.analyses.forecasts.Run(r.ctx) })
+	if r.samples != nil {
+		r.wg.Go(func() { r.samples.run(r.ctx) })
+	}
 	r.wg.Go(r.watchClocks)
 	if r.certs != nil {
 		r.wg.Go(r.watchCertificates)

@@ -43,6 +43,7 @@ const (
 	Membership   Name = "membership"
 	Racks        Name = "racks"
 	Reload       Name = "reload"
+	Samples      Name = "samples"
 	Shadow       Name = "shadow"
 	Snapshot     Name = "snapshot"
 	Tokens       Name = "tokens"
@@ -63,6 +64,7 @@ var Table = []Kind{
 	{Membership, "take part in the membership", 1, 0},
 	{Racks, "find the racks of hosts", 3, time.Hour},
 	{Reload, "read the configuration again", 1, 0},
+	{Samples, "save the samples for the plots", 1, 0},
 	{Shadow, "run the shadow", 1, 0},
 	{Snapshot, "write snapshots", 1, 0},
 	{Tokens, "renew the tokens of applications", 5, time.Hour},

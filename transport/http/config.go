@@ -15,6 +15,7 @@ import (
 	"rmd/transport/http/auth"
 	"rmd/transport/http/metrics"
 	"rmd/transport/http/route"
+	"rmd/transport/http/sampler"
 	v1 "rmd/transport/http/v1"
 	"rmd/transport/http/view"
 	yarnweb "rmd/transport/http/yarn"
@@ -47,6 +48,7 @@ type Config struct {
 	Own     []OwnSetting
 	Logger  hclog.Logger
 	Metrics *metrics.Metrics // nil: New makes one
+	Samples *sampler.Sampler // nil: New makes one
 	Jobs    *job.Registry    // has the records of the background jobs; nil records nothing
 	// RefusalOf turns an error of another package into an answer. It returns nil for an error that
 	// it does not know.

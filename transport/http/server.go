@@ -62,8 +62,11 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = metrics.New(cfg.Version)
 	}
+	if cfg.Samples == nil {
+		cfg.Samples = sampler.New(cfg.PrefetchPause)
+	}
 	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader, cfg.Now),
-		sampler: sampler.New(cfg.PrefetchPause), bodies: newBodies(cfg.MaxBodiesBytes, cfg.MaxBodyBytes)}
+		sampler: cfg.Samples, bodies: newBodies(cfg.MaxBodiesBytes, cfg.MaxBodyBytes)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState, Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,

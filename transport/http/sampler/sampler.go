@@ -3,8 +3,8 @@
 // whole the free resources are. A longer time has samples that are further apart. It also keeps samples
 // of each application, from its submission to its end.
 //
-// Each replica has its own samples. They are neither replicated nor stored, so a restart of the
-// replica loses them. A sample that could not be taken is missing and is not replaced.
+// Each replica has its own samples, which are not replicated. Save and Restore carry them over a restart
+// of the replica. A sample that could not be taken is missing and is not replaced.
 //
 //	sample       at, used, reserved, waiting, decided, room  136 bytes, every step
 //	  └─ detail  queues by slot, 8 bytes each                every step, or every so many
