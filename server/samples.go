@@ -15,6 +15,7 @@ import (
 
 	"rmd/internal/atomicfile"
 	"rmd/internal/job"
+	"rmd/internal/sleep"
 	"rmd/transport/http/sampler"
 )
 
@@ -52,27 +53,15 @@ func (s *samples) run(ctx context.Context) {
 	}()
 	cluster := s.cluster()
 	for ; cluster == ""; cluster = s.cluster() {
-		if !pause(ctx, time.Second) {
+		if !sleep.For(ctx, time.Second) {
 			return // the file may be of the cluster that this replica does not know yet
 		}
 	}
 	s.restore(cluster)
-	for pause(ctx, samplesEvery) {
+	for sleep.For(ctx, samplesEvery) {
 		s.save(cluster)
 	}
 	s.save(cluster)
-}
-
-// pause waits. It returns false if the context ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // restore reads the file. A replica without a usable one begins with no samples.

@@ -62,7 +62,7 @@ var background = map[string]string{
 	"server/leadership.go: AwaitLeader":                       waits,
 	"server/ready.go: search":                                 "no job: /v1/ready shows that it goes on",
 	"analysis/reasons/reasons.go: wake":                       idle,
-	"server/samples.go: pause":                                "samples",
+	"server/samples.go: run":                                  "samples",
 	"server/tls.go: watchCertificates":                        "certificates",
 	"transport/forward/forwarder.go: awaitLeader":             waits,
 	"transport/hadoop/access/groups.go: Of":                   "groups",
