@@ -38,7 +38,7 @@ var pagePaths = []struct {
 	{"/ui/apps?find=waits", []string{"…_0003", "1 application"}},
 	{"/ui/apps?user=nobody", []string{"No application matches.", "Show all"}},
 	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_TOO_SMALL_FREE", "is reserved for it (r1)", "What if", "it asked for 2 gpu", "What must end", "at its limit", "behind", "Kill the application", "Timeline", "64 GiB · 16 vc · 4 gpu"}},
-	{"/ui/apps/application_1780000000000_0004", []string{"It has ended and waits for nothing."}},
+	{"/ui/apps/application_1780000000000_0004", []string{"How it ended"}},
 	{"/ui/queues", []string{"Share of the cluster", "online", "Configuration version", "Waits for the ApplicationMaster"}},
 	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice", "Stop the queue"}},
 	{"/ui/search?q=waits", []string{"…_0003", `placeholder="Search ( / )"`}},
