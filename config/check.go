@@ -69,7 +69,11 @@ func (l *loader) checkTimers() {
 	if r.Lease <= 0 || r.Lease > r.Heartbeat {
 		l.invalid("raft.lease", "", "%s must be above 0 and at most raft.heartbeat (%s)", r.Lease, r.Heartbeat)
 	}
-	if r.Election < r.Heartbeat {
+	if _, set := l.origin["raft.election"]; r.Election >= r.Heartbeat {
+		return
+	} else if !set { // the file has no line to show for a default
+		l.invalid("raft.heartbeat", "", "%s must be at most raft.election (%s)", r.Heartbeat, r.Election)
+	} else {
 		l.invalid("raft.election", "", "%s must be at least raft.heartbeat (%s)", r.Election, r.Heartbeat)
 	}
 }

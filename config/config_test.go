@@ -73,6 +73,7 @@ func TestBounds(t *testing.T) {
 		{"raft: {heartbeat: 99ms, lease: 90ms}", "99ms is below 100ms"},
 		{"raft: {lease: 600ms}", "at most raft.heartbeat"},
 		{"raft: {election: 400ms}", "must be at least raft.heartbeat"},
+		{"raft: {heartbeat: 5s}", "2:8: raft.heartbeat: 5s must be at most raft.election (500ms)"},
 		{"raft: {bootstrap_expect: 2, join: ['127.0.0.1:1', '127.0.0.1:2']}", "2 is even"},
 		{"raft: {bootstrap_expect: 9}", "above 7 voters"},
 		{"raft: {bootstrap_expect: 3, join: ['127.0.0.1:1']}", "it expects 3 replicas, but raft.join lists 1"},
