@@ -148,7 +148,7 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 	if cfg.CACert != "" {
 		pem, err := os.ReadFile(cfg.CACert)
 		if err != nil {
-			return nil, fmt.Errorf("read --cacert: %w", err)
+			return nil, fmt.Errorf("read --cacert or $RMD_CACERT: %w", err)
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
@@ -158,7 +158,7 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 	if cfg.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key)
 		if err != nil {
-			return nil, fmt.Errorf("read --cert and --key: %w", err)
+			return nil, fmt.Errorf("read --cert and --key or $RMD_CERT and $RMD_KEY: %w", err)
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}
