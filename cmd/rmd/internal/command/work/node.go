@@ -160,8 +160,10 @@ func nodeDrain() verb.Verb {
 			switch {
 			case c.IsSet("choose"):
 				return drainChosen(c)
-			case c.Arg(0) == "" || c.Bool("dry-run"):
-				return clierr.Usagef("see rmd node drain --help", "give the ID of a node, or --choose N, also with --dry-run")
+			case c.Bool("dry-run"):
+				return clierr.Usagef("write --choose N --dry-run", "--dry-run works only with --choose")
+			case c.Arg(0) == "":
+				return clierr.Usagef("see rmd node drain --help", "give the ID of a node, or --choose N")
 			case c.Bool("undo"):
 				return undrain(c)
 			}
