@@ -124,13 +124,15 @@ func codeOf(err error) int {
 	return exitcode.Failure
 }
 
-const appHelp = `{{.Name}}: {{.Usage}}
+// appHelp lists the groups in the order of the alphabet, but those that run something first.
+const appHelp = `{{define "group"}}{{if .Name}}
+  {{.Name}}{{end}}{{range .VisibleCommands}}
+    {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}{{end}}{{.Name}}: {{.Usage}}
 
 Usage: rmd COMMAND [ARGUMENTS] [FLAGS]     (flags may come anywhere)
 
-Commands:{{range .VisibleCategories}}{{if .Name}}
-  {{.Name}}{{end}}{{range .VisibleCommands}}
-    {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}{{end}}
+Commands:{{range .VisibleCategories}}{{if eq .Name "Run"}}{{template "group" .}}{{end}}{{end -}}
+{{range .VisibleCategories}}{{if ne .Name "Run"}}{{template "group" .}}{{end}}{{end}}
 
 Flags of every command:
    {{range .VisibleFlags}}{{.}}
