@@ -103,6 +103,7 @@ func runDev(c *verb.Call) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	d.fail = fail
+	c.PrintMessage("starting %d replicas…", c.Int("replicas"))
 	if err := d.start(ctx); err != nil {
 		return errors.Join(err, d.close())
 	}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,11 +65,11 @@ func (d *devCluster) killLeader(ctx context.Context, tell func(devKill)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	tell(devKill{victim: k.victim, reserved: k.reserved, running: k.running}) // follow tells the rest
 	at := time.Now()
 	k.at.Store(&at)
 	victim.kill()
 	d.work.Control.Submit(d.probe())
-	tell(devKill{victim: k.victim, reserved: k.reserved, running: k.running}) // follow writes the rest meanwhile
 	if k.err = <-over; errors.Is(k.err, context.DeadlineExceeded) {
 		k.err = fmt.Errorf("no container within %s", killPatience)
 	}
@@ -145,6 +146,7 @@ func (k *killed) entry(ctx context.Context, b api.EventBatch) error {
 	}
 	if at != nil && b.Term > k.term && k.led == 0 {
 		k.led = time.Since(*at)
+		k.tell(k.devKill) // without a name: a call would lengthen the gap that is measured
 	}
 	switch {
 	case k.gap == 0:
@@ -191,13 +193,23 @@ func (k devKill) lines() []string {
 	switch {
 	case k.err != nil:
 		next = k.err.Error()
+	case k.gap == 0 && k.led > 0:
+		next = fmt.Sprintf("%s leads after %s; waiting for the next container", cmp.Or(k.leader, "the next leader"), millis(k.led))
 	case k.gap > 0:
 		next = fmt.Sprintf("%s leads after %s, next container after %s", dash(k.leader), millis(k.led), millis(k.gap))
 	}
 	if k.gap == 0 {
 		return []string{head + next, ""}
 	}
-	return []string{head + next, fmt.Sprintf("%*sreservations kept %d of %d, containers lost %d of %d", len(head), "", k.kept, k.reserved, k.lost, k.running)}
+	return []string{head + next, fmt.Sprintf("%*s%s, containers lost %d of %d", len(head), "", k.keptText(), k.lost, k.running)}
+}
+
+// keptText says how many reservations were kept. Without any it names the key that makes one.
+func (k devKill) keptText() string {
+	if k.reserved == 0 {
+		return "reservations: none to keep (j makes one)"
+	}
+	return fmt.Sprintf("reservations kept %d of %d", k.kept, k.reserved)
 }
 
 func millis(d time.Duration) string {

@@ -90,10 +90,18 @@ func TestDevKillLines(t *testing.T) {
 	if got := strings.Join(k.lines(), "|"); got != "kill -9 rm1: no leader yet|" {
 		t.Errorf("before there is a leader: %q", got)
 	}
+	k.leader, k.led = "rm2", 12*time.Millisecond
+	if got := strings.Join(k.lines(), "|"); got != "kill -9 rm1: rm2 leads after 12 ms; waiting for the next container|" {
+		t.Errorf("with a leader, before its first container: %q", got)
+	}
 	k.leader, k.led, k.gap, k.kept, k.lost = "rm2", 12*time.Millisecond, 1500*time.Millisecond, 1, 3
 	want := "kill -9 rm1: rm2 leads after 12 ms, next container after 1500 ms|             reservations kept 1 of 2, containers lost 3 of 29"
 	if got := strings.Join(k.lines(), "|"); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	k.reserved, k.kept = 0, 0
+	if got := k.lines()[1]; got != "             reservations: none to keep (j makes one), containers lost 3 of 29" {
+		t.Errorf("without reservations: %q", got)
 	}
 }
 
@@ -208,7 +216,8 @@ func TestDevKillCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &killed{cl: cl, term: 2, before: map[string]bool{"r1": true, "r2": true, "r3": true, "r4": true}}
+	var told []devKill
+	k := &killed{tell: func(k devKill) { told = append(told, k) }, cl: cl, term: 2, before: map[string]bool{"r1": true, "r2": true, "r3": true, "r4": true}}
 	allocated, fulfilled, cancelled := api.Event{Kind: "ContainerAllocated"}, api.Event{Kind: "ReservationFulfilled", Reservation: "r1"}, api.Event{Kind: "ReservationCancelled", Reservation: "r3"}
 	entry := func(at, term uint64, e ...api.Event) error {
 		return k.entry(t.Context(), api.EventBatch{Index: at, Term: term, Events: e})
@@ -224,6 +233,9 @@ func TestDevKillCounts(t *testing.T) {
 	}
 	if err := entry(12, 3, api.Event{Kind: "NodeHeard"}); err != nil || k.led < time.Second || k.gap != 0 {
 		t.Errorf("the first entry of the next leader: gap %s, led %s, %v", k.gap, k.led, err)
+	}
+	if len(told) != 1 || told[0].led != k.led || told[0].gap != 0 {
+		t.Errorf("told of the next leader: %+v; want one after %s, without a gap", told, k.led)
 	}
 	if err := entry(13, 3, allocated); err != nil || k.gap < k.led || k.leader != "rm2" {
 		t.Errorf("its first container: gap %s, led %s by %q, %v", k.gap, k.led, k.leader, err)

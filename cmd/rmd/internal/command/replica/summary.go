@@ -165,6 +165,9 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 	p.work, p.note = s.work, s.note
 	if s.kill != nil {
 		k := *s.kill
+		if k.leader == "" && k.led > 0 && p.cluster.Leader != k.victim { // until the kill has asked for its name
+			k.leader = p.cluster.Leader
+		}
 		p.kill = &k
 	}
 	if s.pages {
@@ -217,7 +220,7 @@ func (s *summary) picture(p picture) []string {
 	} else {
 		foot = append(foot, "",
 			"reservations  "+reservationLine(p.reservations),
-			fmt.Sprintf("containers    %s on %d of %d nodes, %s started, %.0f/s", output.Count(t.Containers), t.UsableNodes, t.Nodes, output.Count(p.work.Granted), p.work.PerSecond),
+			fmt.Sprintf("containers    %s, %d of %d nodes alive, %s started, %.0f/s", output.Count(t.Containers), t.UsableNodes, t.Nodes, output.Count(p.work.Granted), p.work.PerSecond),
 			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
 			"workload      "+workLine(p))
 	}
