@@ -4,9 +4,6 @@ import (
 	"context"
 	"strings"
 	"time"
-
-	"rmd/workload"
-	"rmd/workload/trace"
 )
 
 // key does what a key of the screen asks for. It returns true if the command must end.
@@ -22,7 +19,7 @@ func (s *summary) key(ctx context.Context, k byte) (end bool) {
 		s.switchNode()
 	case 'j':
 		s.d.work.Control.Submit(s.d.largeJob())
-		s.say("job whole-node is submitted to %s: it gets a node, or reserves one", s.d.largeQueue)
+		s.job = &devJob{queue: s.d.largeQueue, since: s.began.UnixMilli()}
 	case 'w':
 		s.pages = !s.pages
 	}
@@ -85,12 +82,4 @@ func (s *summary) switchNode() {
 	s.down = nodes[len(nodes)-1].Name
 	s.d.work.Control.StopNode(s.down)
 	s.say("%s has no power: lost after %s without a heartbeat; n: power on", s.down, devNodeExpiry)
-}
-
-// largeJob is an application with one container that needs a node which is almost empty. It leaves
-// room for AMs.
-func (d *devCluster) largeJob() trace.Job {
-	size := workload.Largest(d.work.Nodes)
-	return trace.Job{Name: "whole-node", User: "you", Queue: d.largeQueue, Tasks: []trace.TaskGroup{
-		{Count: 1, MemoryMB: size.MemoryMB * 5 / 6, VCores: max(size.VCores*11/12, 1), GPUs: size.GPUs, Duration: time.Duration(10 * float64(time.Second) * d.work.Speed), Priority: 1, After: -1}}}
 }

@@ -66,6 +66,7 @@ func TestDevFitsTerminal(t *testing.T) {
 	large.kill = &devKill{victim: "rm7", leader: "rm7", led: 59_999 * time.Millisecond, gap: 59_999 * time.Millisecond, reserved: 1000, kept: 1000, lost: 99_999, running: 99_999}
 	large.cluster.Term, large.up, large.cluster.Totals.Containers, large.work.Granted = 12345, 99*time.Hour, 123_456, 123_456_789
 	large.cluster.Totals.Ended, large.note = 12_345_678, "sim-04 has no power: lost after 10s without a heartbeat; n: power on"
+	large.job = &devJob{queue: "root.train", id: "application_1_1", began: true, ended: true, waited: 99 * time.Hour}
 	large.cluster.Verdict.Status = "not-initialized"
 	page.pages = []string{"http://127.0.0.1:28088/ui/", "http://127.0.0.1:28188/ui/", "http://127.0.0.1:28288/ui/",
 		"bin/rmd cluster status --addr 127.0.0.1:28088", "bin/rmd app list --addr 127.0.0.1:28088",
@@ -103,6 +104,32 @@ func TestDevKillLines(t *testing.T) {
 	if got := k.lines()[1]; got != "             reservations: none to keep (j makes one), containers lost 3 of 29" {
 		t.Errorf("without reservations: %q", got)
 	}
+}
+
+// TestDevJobFollows checks what the line of a job says from its submission to its end.
+func TestDevJobFollows(t *testing.T) {
+	j := devJob{queue: "root.train"}
+	says := func(want string) {
+		t.Helper()
+		if got := j.line(); got != "job whole-node in root.train: "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	says("is submitted")
+	j.id = "a2"
+	j.reserved([]api.Reservation{{ID: "r11", App: "a1", Node: "sim-01:45454"}, {ID: "r13", App: "a2", Node: "sim-02:45454", AM: true}})
+	says("waits for a node, or to reserve one")
+	j.reserved([]api.Reservation{{ID: "r12", App: "a2", Node: "sim-04:45454"}})
+	says("reserved sim-04 (r12)")
+	j.reserved(nil)
+	j.allocated(api.App{SubmittedMillis: 1000}, []api.Container{{AM: true, AllocatedMillis: 1500}})
+	says("waits for a node, or to reserve one")
+	j.allocated(api.App{SubmittedMillis: 1000}, []api.Container{{AM: true, AllocatedMillis: 1500}, {AllocatedMillis: 4100}})
+	says("started after 3.1 s")
+	j.ended = true
+	says("started after 3.1 s, has ended")
+	j.began = false
+	says("has ended")
 }
 
 // TestDevPictureIsCurrent checks that docs/dev.svg is a picture of the screen as it is now. With

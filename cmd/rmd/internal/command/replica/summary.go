@@ -20,9 +20,11 @@ import (
 type summary struct {
 	d     *devCluster
 	began time.Time
-	drawn int    // lines on the terminal
-	pages bool   // show the addresses of the pages
-	down  string // a node without power
+	drawn int             // lines on the terminal
+	pages bool            // show the addresses of the pages
+	down  string          // a node without power
+	job   *devJob         // the last one that the key j submitted, or nil
+	jobs  map[string]bool // applications of such jobs
 
 	mu   sync.Mutex // the fields below are set by the workload and by keys in progress
 	work workload.Progress
@@ -37,7 +39,9 @@ type summary struct {
 // ApplicationMasters call several times.
 const lostWithin = 10 * devHeartbeat
 
-func newSummary(d *devCluster) *summary { return &summary{d: d, began: time.Now()} }
+func newSummary(d *devCluster) *summary {
+	return &summary{d: d, began: time.Now(), jobs: map[string]bool{}}
+}
 
 // progress records the progress of the workload, which calls it.
 func (s *summary) progress(p workload.Progress) {
@@ -143,6 +147,7 @@ type picture struct {
 	work         workload.Progress
 	note         string
 	kill         *devKill
+	job          *devJob
 	pages        []string // addresses and hints; nil: not shown
 	up           time.Duration
 	speed        float64
@@ -159,6 +164,13 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 		if err := json.Unmarshal(a.Body, doc); err != nil {
 			return p, err
 		}
+	}
+	if s.job != nil {
+		if err := s.d.follow(ctx, s.job, s.jobs); err != nil {
+			return p, err
+		}
+		s.job.reserved(p.reservations.Reservations)
+		p.job = s.job
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,11 +236,14 @@ func (s *summary) picture(p picture) []string {
 			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
 			"workload      "+workLine(p))
 	}
-	if p.kill != nil || p.note != "" {
+	if p.kill != nil || p.job != nil || p.note != "" {
 		foot = append(foot, "")
 	}
 	if p.kill != nil {
 		foot = append(foot, p.kill.lines()...)
+	}
+	if p.job != nil {
+		foot = append(foot, p.job.line())
 	}
 	if p.note != "" {
 		foot = append(foot, p.note)
