@@ -33,15 +33,17 @@ func (s *summary) killLeader(ctx context.Context) {
 	if s.busy {
 		return
 	}
-	s.busy, s.kill, s.note, s.lost = true, nil, "", s.work.Lost
+	s.busy, s.note = true, "" // the last kill stays until the next one happens: this one may be refused
 	go func() {
 		err := s.d.killLeader(ctx, s.told)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.busy, s.due = false, time.Now().Add(lostWithin)
+		s.busy = false
 		if err != nil {
 			s.note = "not killed: " + err.Error()
+			return
 		}
+		s.due = time.Now().Add(lostWithin)
 	}()
 }
 
@@ -49,6 +51,9 @@ func (s *summary) killLeader(ctx context.Context) {
 func (s *summary) told(k devKill) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if k.led == 0 && k.gap == 0 && k.err == nil { // the kill itself
+		s.killed, s.lost, s.due = time.Now(), s.work.Lost, time.Now().Add(killPatience)
+	}
 	k.lost = s.work.Lost - s.lost
 	s.kill = &k
 }

@@ -11,6 +11,7 @@ import (
 
 	"rmd/api"
 	"rmd/client"
+	"rmd/cmd/internal/output"
 	"rmd/workload/trace"
 )
 
@@ -28,7 +29,11 @@ type devKill struct {
 	running        int64 // containers before the kill
 	lost           int64 // containers that ended without their application's doing since then
 	err            error
+	ago            time.Duration
 }
+
+// slowGap is a gap that is longer than what an idle machine with a fast disk needs.
+const slowGap = 200 * time.Millisecond
 
 // killed is a kill that is being measured.
 type killed struct {
@@ -201,7 +206,12 @@ func (k devKill) lines() []string {
 	if k.gap == 0 {
 		return []string{head + next, ""}
 	}
-	return []string{head + next, fmt.Sprintf("%*s%s, containers lost %d of %d", len(head), "", k.keptText(), k.lost, k.running)}
+	out := []string{head + next, fmt.Sprintf("%*s%s, containers lost %d of %d", len(head), "", k.keptText(), k.lost, k.running)}
+	last := output.Span(k.ago) + " ago"
+	if k.gap > slowGap {
+		last += "; a busy machine or a slow disk takes longer"
+	}
+	return append(out, fmt.Sprintf("%*s%s", len(head), "", last))
 }
 
 // keptText says how many reservations were kept. Without any it names the key that makes one.

@@ -44,7 +44,7 @@ func devPicture() picture {
 	}
 	p := picture{height: 24, speed: 300, up: 71 * time.Second, keys: true,
 		work: workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214, PerSecond: 4},
-		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1, kept: 1, running: 29}}
+		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1, kept: 1, running: 29, ago: 4 * time.Second}}
 	p.cluster.Verdict = api.Verdict{Status: "degraded", InStep: 2, CanLose: 0}
 	p.cluster.Leader, p.cluster.Term, p.cluster.Members = "rm3", 3, make([]api.Member, 3)
 	p.cluster.Totals = api.Totals{Running: 11, Waiting: 2, Ended: 85, Nodes: 4, UsableNodes: 4, Containers: 29, Reservations: 1, Figures: api.Figures{Total: resource(32)}}
@@ -96,13 +96,32 @@ func TestDevKillLines(t *testing.T) {
 		t.Errorf("with a leader, before its first container: %q", got)
 	}
 	k.leader, k.led, k.gap, k.kept, k.lost = "rm2", 12*time.Millisecond, 1500*time.Millisecond, 1, 3
-	want := "kill -9 rm1: rm2 leads after 12 ms, next container after 1500 ms|             reservations kept 1 of 2, containers lost 3 of 29"
+	want := "kill -9 rm1: rm2 leads after 12 ms, next container after 1500 ms|             reservations kept 1 of 2, containers lost 3 of 29|             12s ago; a busy machine or a slow disk takes longer"
+	k.ago = 12 * time.Second
 	if got := strings.Join(k.lines(), "|"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	k.reserved, k.kept = 0, 0
 	if got := k.lines()[1]; got != "             reservations: none to keep (j makes one), containers lost 3 of 29" {
 		t.Errorf("without reservations: %q", got)
+	}
+}
+
+// TestDevKillStays checks that a refused kill takes neither the line of the last one nor its losses.
+func TestDevKillStays(t *testing.T) {
+	s := newSummary(&devCluster{})
+	s.work.Lost = 5
+	s.told(devKill{victim: "rm1"})
+	s.work.Lost = 7
+	s.told(devKill{victim: "rm1", led: 1, gap: 2})
+	s.killLeader(t.Context()) // refused: there are no replicas
+	for over := false; !over; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		over = !s.busy
+		s.mu.Unlock()
+	}
+	if s.kill == nil || s.kill.lost != 2 || s.kill.gap != 2 || !strings.HasPrefix(s.note, "not killed: ") {
+		t.Errorf("kill %+v, note %q; want the last kill with 2 lost containers, and a refusal", s.kill, s.note)
 	}
 }
 

@@ -26,13 +26,14 @@ type summary struct {
 	job   *devJob         // the last one that the key j submitted, or nil
 	jobs  map[string]bool // applications of such jobs
 
-	mu   sync.Mutex // the fields below are set by the workload and by keys in progress
-	work workload.Progress
-	note string
-	kill *devKill
-	lost int64     // containers that the workload had lost before the kill
-	due  time.Time // until then lost containers are counted
-	busy bool      // a kill is being measured
+	mu     sync.Mutex // the fields below are set by the workload and by keys in progress
+	work   workload.Progress
+	note   string
+	kill   *devKill
+	killed time.Time // when that happened
+	lost   int64     // containers that the workload had lost before the kill
+	due    time.Time // until then lost containers are counted
+	busy   bool      // a kill is being measured
 }
 
 // lostWithin is the time after a kill in which lost containers belong to it: nodes and
@@ -48,7 +49,7 @@ func (s *summary) progress(p workload.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.work = p
-	if s.kill != nil && (s.busy || time.Now().Before(s.due)) {
+	if s.kill != nil && time.Now().Before(s.due) {
 		s.kill.lost = p.Lost - s.lost
 	}
 }
@@ -177,6 +178,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 	p.work, p.note = s.work, s.note
 	if s.kill != nil {
 		k := *s.kill
+		k.ago = time.Since(s.killed).Truncate(time.Second)
 		if k.leader == "" && k.led > 0 && p.cluster.Leader != k.victim { // until the kill has asked for its name
 			k.leader = p.cluster.Leader
 		}
