@@ -199,7 +199,7 @@ func (d *devCluster) start(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		r.died = func(r *devReplica, err error) { d.fail(r.replicaError(err)) }
+		r.died = func(r *devReplica, err error) { d.fail(r.replicaError(err, d.c.Int("port"), d.c.String("data") != "")) }
 		if err := r.start(); err != nil {
 			return err
 		}

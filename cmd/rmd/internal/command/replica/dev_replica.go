@@ -218,14 +218,23 @@ func (devReplicas) clientOf(rs ...*devReplica) (*client.Client, error) {
 	return client.New(cfg)
 }
 
-// replicaError returns the error of a replica that ended by itself, with its last line.
-func (r *devReplica) replicaError(err error) error {
+// replicaError returns the error of a replica that ended by itself, with its last line. The log
+// file remains only if the directory is kept.
+func (r *devReplica) replicaError(err error, port int, kept bool) error {
 	code := exitcode.Failure
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
 		code = exit.ExitCode()
 	}
-	return &clierr.Error{Code: "REPLICA_STOPPED", What: "replica " + r.id + " ended: " + r.said.line(), Do: "see rmd.log below --data DIR", Exit: code, Err: err}
+	said, do := r.said.line(), "use --data DIR to keep its log, DIR/rmd.log"
+	switch {
+	case strings.Contains(said, "address already in use"):
+		do = fmt.Sprintf("choose another --port: replica i uses %d + %d·(i − 1) for REST and %d + %d·(i − 1) for Raft",
+			port, DevStep, port+PeerPort-HTTPPort, DevStep)
+	case kept:
+		do = "see rmd.log below --data DIR"
+	}
+	return &clierr.Error{Code: "REPLICA_STOPPED", What: "replica " + r.id + " ended: " + said, Do: do, Exit: code, Err: err}
 }
 
 // lastWords keeps the end of what a process has printed.

@@ -21,6 +21,7 @@ import (
 
 	"rmd/api"
 	"rmd/client"
+	"rmd/cmd/internal/clierr"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/scheduler/planner"
@@ -122,6 +123,19 @@ func TestDevKillStays(t *testing.T) {
 	}
 	if s.kill == nil || s.kill.lost != 2 || s.kill.gap != 2 || !strings.HasPrefix(s.note, "not killed: ") {
 		t.Errorf("kill %+v, note %q; want the last kill with 2 lost containers, and a refusal", s.kill, s.note)
+	}
+}
+
+// TestDevPortsTaken checks that the error of a taken port names the ports that must be free, and that
+// no other error points to a log that is removed.
+func TestDevPortsTaken(t *testing.T) {
+	r := &devReplica{id: "rm2"}
+	if got := r.replicaError(nil, 21000, false).(*clierr.Error).Do; strings.Contains(got, "see rmd.log") {
+		t.Errorf("without --data: %q", got)
+	}
+	_, _ = r.said.Write([]byte("rmd: listen tcp 127.0.0.1:21100: bind: address already in use\n"))
+	if got := r.replicaError(nil, 21000, false).(*clierr.Error).Do; !strings.Contains(got, "uses 21000 + 100·(i − 1)") {
+		t.Errorf("with a taken port: %q", got)
 	}
 }
 
