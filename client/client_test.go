@@ -267,8 +267,24 @@ func TestWrongTLS(t *testing.T) {
 	plain := httptest.NewServer(hello)
 	defer secure.Close()
 	defer plain.Close()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	go func() { // as a port of YARN
+		for {
+			conn, err := other.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("\x00\x00\x00\x7cno handshake"))
+			_ = conn.Close()
+		}
+	}()
 	for addr, want := range map[string]string{
-		secure.URL: "certificate is not trusted",
+		"https://" + other.Addr().String():          "speaks neither TLS nor HTTP",
+		secure.URL:                                  "certificate is not trusted",
 		"https://" + plain.Listener.Addr().String(): "does not speak TLS",
 		"http://" + secure.Listener.Addr().String(): "does not speak plain HTTP",
 	} {

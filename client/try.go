@@ -226,6 +226,7 @@ func mayRetry(e *api.Error) bool {
 func (c *Client) tlsError(err error) error {
 	var cert *tls.CertificateVerificationError
 	e := &Error{Code: CodeUntrusted, Err: err}
+	var record tls.RecordHeaderError
 	switch {
 	case err == nil:
 		return nil
@@ -233,6 +234,8 @@ func (c *Client) tlsError(err error) error {
 		e.What, e.Do = "the replica's certificate is not trusted: "+cert.Err.Error(), "name the cluster's CA with --cacert, and in --addr a host that the certificate names"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "), "use its TLS port, or write http://HOST:PORT"
+	case errors.As(err, &record): // a port of YARN, for instance
+		e.What, e.Do = "what listens at "+strings.Join(c.bases, ", ")+" speaks neither TLS nor HTTP", "use the port of http.listen_tls, 8090 by default"
 	case strings.Contains(err.Error(), "malformed HTTP response"):
 		return plainAtTLS(strings.Join(c.bases, ", "), err)
 	default:
