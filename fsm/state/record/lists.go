@@ -7,7 +7,8 @@ import (
 )
 
 // Lists are linked through the records. The owner has the slot of the first record, each record
-// the slot of the next, and of the previous one where records leave from the middle:
+// the slot of the next, and of the previous one where records leave from the middle. Files of package
+// state keep them, where events are applied:
 //
 //	owner    first record      next, order                    kept by
 //	App      Asks              Ask.Next, AskBefore            ask.go, resize.go
