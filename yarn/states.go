@@ -172,10 +172,10 @@ func known[T ~uint8](names []string) []T {
 
 // Exit statuses of containers that the ResourceManager ends (YARN's ContainerExitStatus).
 const (
-	ExitSuccess         int32 = 0
-	ExitAborted         int32 = -100 // released by the AM, or its node was lost
-	ExitPreempted       int32 = -102
-	ExitKilledByRM      int32 = -106 // KILLED_AFTER_APP_COMPLETION
+	ExitSuccess    int32 = 0
+	ExitAborted    int32 = -100 // released by the AM, or its node was lost
+	ExitPreempted  int32 = -102
+	ExitKilledByRM int32 = -106 // KILLED_AFTER_APP_COMPLETION
 	ExitKilledByAM int32 = -105 // KILLED_BY_APPMASTER
 )
 

@@ -192,11 +192,12 @@ func (s *Running) WaitsSince(a *App) int64 {
 	return since
 }
 
-// WaitingMillis returns for how long an application has been waiting, or 0 if WaitsSince is 0.
-func (s *Running) WaitingMillis(a *App) int64 {
+// WaitingMillis returns for how long an application has been waiting at a time in Unix milliseconds,
+// or 0 if WaitsSince is 0.
+func (s *Running) WaitingMillis(a *App, nowMillis int64) int64 {
 	since := s.WaitsSince(a)
 	if since == 0 {
 		return 0
 	}
-	return max(s.Meta.NowMillis-since, 0)
+	return max(nowMillis-since, 0)
 }

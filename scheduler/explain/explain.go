@@ -95,7 +95,7 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 		x.Text = fmt.Sprintf("it has ended: %s", a.State)
 		return x, nil
 	}
-	x.WaitingMillis = v.st.WaitingMillis(a)
+	x.WaitingMillis = v.st.WaitingMillis(a, v.st.Meta.NowMillis)
 	v.explainAsks(x, a)
 	v.explainReservations(x, a)
 	v.explainWaiting(x, slot, a)

@@ -41,7 +41,7 @@ type Reply interface {
 type Done struct{ Refusal *Refusal }
 
 // Refused implements Reply.
-func (d *Done) Refused() *Refusal   { return d.Refusal }
+func (d *Done) Refused() *Refusal     { return d.Refusal }
 func (d *Done) setRefusal(f *Refusal) { d.Refusal = f }
 
 func (d *Done) code(c *codec.Coder) {

@@ -20,18 +20,18 @@ import (
 
 // Client sends inputs to a cluster. It is safe for concurrent use.
 type Client struct {
-	cfg    Config
-	log    hclog.Logger
-	urls   []string
-	http   *http.Client
-	client string // name of the client in idempotency keys
-	serial atomic.Uint64
-	queue  chan *call
-	ctx    context.Context
-	stop   context.CancelFunc
-	senders  sync.WaitGroup
-	counts counters
-	broken error // error of the configuration, for New
+	cfg     Config
+	log     hclog.Logger
+	urls    []string
+	http    *http.Client
+	client  string // name of the client in idempotency keys
+	serial  atomic.Uint64
+	queue   chan *call
+	ctx     context.Context
+	stop    context.CancelFunc
+	senders sync.WaitGroup
+	counts  counters
+	broken  error // error of the configuration, for New
 }
 
 // Stats are the counts of a client since it was opened.

@@ -44,13 +44,7 @@ func (v *View) App(a *state.App) api.App {
 
 // Waiting returns for how long an application has been waiting, or 0 if it waits for nothing of which
 // the state knows since when.
-func (v *View) Waiting(a *state.App) int64 {
-	since := v.State.WaitsSince(a)
-	if since == 0 {
-		return 0
-	}
-	return max(v.NowMillis-since, 0)
-}
+func (v *View) Waiting(a *state.App) int64 { return v.State.WaitingMillis(a, v.NowMillis) }
 
 // waited returns how long an application waited for its AM to register: until it did, or else until
 // the application ended, or else until now.
