@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/tls"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -52,9 +54,27 @@ func hostileCrowds() []hostile {
 	}
 }
 
-// newcomerPeer connects to the peer port as another replica that is not a member.
+// newcomerPeer connects to the peer port as another replica that is not a member, and returns the
+// answer to its hello.
 func newcomerPeer(a *attack) string {
-	return answerText(exchange(a.dialer(), a.at.peer, nil, time.Second, peerHello(3, "", "test", "rm8", "0000000000000000", "")))
+	nc, err := dialHostile(a.dialer(), a.at.peer, nil)
+	if err != nil {
+		return "no connection: " + err.Error()
+	}
+	defer nc.Close()
+	_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := nc.Write(peerHello(3, "", "test", "rm8", "0000000000000000", "")); err != nil {
+		return "the hello was not taken: " + err.Error()
+	}
+	head := make([]byte, len("RMDP")+3) // with the version and the length of the body
+	if _, err := io.ReadFull(nc, head); err != nil {
+		return "no answer: " + err.Error()
+	}
+	body := make([]byte, binary.BigEndian.Uint16(head[5:]))
+	if _, err := io.ReadFull(nc, body); err != nil {
+		return "half an answer: " + err.Error()
+	}
+	return answerText(string(head) + string(body) + endOpen)
 }
 
 // unknownCall is a call with a method that the peer port does not have.
