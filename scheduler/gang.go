@@ -6,6 +6,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity/limits"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -154,12 +155,7 @@ func (v *pass) gangFitsIn(queue int32, d *gangDemand) bool {
 // gangFitsQueue reports whether all members together fit into the maxima of the queues if nothing
 // else runs there.
 func (v *pass) gangFitsQueue(d *gangDemand) bool {
-	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
-		if !v.Config.Calculator.FitsIn(d.size, v.At.Tree.Capacities[i].EffMax) {
-			return false
-		}
-	}
-	return true
+	return v.FullQueue(d.leaf, d.size, views.Nothing) < 0
 }
 
 // gangMayReserve reports whether the queues have room for a gang in addition to the gangs that hold
@@ -179,16 +175,13 @@ func (v *pass) gangMayReserve(d *gangDemand) bool {
 		}
 		return true
 	})
-	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
-		charged := held[v.Config.Queues[i].Depth].Add(d.size)
+	return v.FullQueue(d.leaf, d.size, func(i int32) yarn.Resource {
+		charged := held[v.Config.Queues[i].Depth]
 		if !v.MayUseAllNodes(i) {
 			charged = charged.Add(*v.Used(i))
 		}
-		if !v.Config.Calculator.FitsIn(charged, v.At.Tree.Capacities[i].EffMax) {
-			return false
-		}
-	}
-	return true
+		return charged
+	}) < 0
 }
 
 // commitGang turns a decision about a gang into events.

@@ -6,10 +6,10 @@ import (
 	"rmd/yarn"
 )
 
-// The limits of queues and users are asked in four places: a pass hands them down from root, accept
-// asks limitOn once more before a decision is carried out, a gang asks gangLimit for all its members,
-// and an explanation asks ReachedMaximum. The sums behind the answers are those of package views. A
-// round of preemption asks what its containers leave: preemption/reserve.go, withinMaxima.
+// A pass hands the limits of queues and users down from root. Whether a maximum has room for one more
+// container, or for a whole gang, is one question: views.FullQueue. Accept asks it once more before a
+// decision is carried out, a gang for all its members, an explanation to name the queue, and a round
+// of preemption for what its containers leave.
 
 // Limits has the limits that a pass gives to a queue, and results for this queue.
 type Limits struct {
@@ -31,14 +31,14 @@ func (p *pass) limitOn(d *decision, released *state.Reservation) Reason {
 	if calc.Compare(p.State.Meta.Cluster, used, p.UserLimit(leaf, a.UserSlot)) > 0 {
 		return UserLimit
 	}
-	for i := leaf; i >= 0; i = p.Queues[i].Parent {
-		used := p.Used(i).Sub(views.SizeOf(released))
+	full := p.FullQueue(leaf, d.size, func(i int32) yarn.Resource {
 		if d.state == stateAllocated {
-			used = p.UsedNow(i, released)
+			return p.UsedNow(i, released)
 		}
-		if !calc.FitsIn(used.Add(d.size), *p.Maximum(i)) {
-			return QueueMaxCapacity
-		}
+		return p.Used(i).Sub(views.SizeOf(released))
+	})
+	if full >= 0 {
+		return QueueMaxCapacity
 	}
 	return NoReason
 }
@@ -86,20 +86,17 @@ func (v *pass) handDown(i int32, a *state.App) (l Limits, stopped bool) {
 // ReachedMaximum returns the first queue, from a leaf up, whose maximum has no room for a size, and
 // the reason; NoReason if there is none.
 func ReachedMaximum(v *views.View, leaf int32, size yarn.Resource) (queue int32, why Reason) {
-	calc := v.Config.Calculator
-	for i := leaf; i >= 0; i = v.Queues[i].Parent {
-		used, most := v.UsedNow(i, nil), *v.Maximum(i)
-		switch {
-		case calc.FitsIn(used.Add(size), most):
-		case v.MayUseAllNodes(i) && calc.FitsIn(used.Sub(v.ReservedOf(i)).Add(size), most):
-			return i, ReservedElsewhere
-		case i == leaf:
-			return i, QueueMaxCapacity
-		default:
-			return i, ParentMaxCapacity
-		}
+	queue = v.FullQueue(leaf, size, func(i int32) yarn.Resource { return v.UsedNow(i, nil) })
+	switch {
+	case queue < 0:
+		return queue, NoReason
+	case v.MayUseAllNodes(queue) && v.Config.Calculator.FitsIn(v.UsedNow(queue, nil).Sub(v.ReservedOf(queue)).Add(size), *v.Maximum(queue)):
+		return queue, ReservedElsewhere
+	case queue == leaf:
+		return queue, QueueMaxCapacity
+	default:
+		return queue, ParentMaxCapacity
 	}
-	return -1, NoReason
 }
 
 // gangLimit returns which limit, of the user or of a queue, prevents all members of a gang from

@@ -184,12 +184,8 @@ func (s *rules) NeverWithin(leaf int32, label state.LabelSlot, size yarn.Resourc
 		returns = n.Label == label && MayReturn(n)
 		return !returns
 	})
-	for i := leaf; i >= 0 && !returns; i = s.Queues[i].Parent {
-		if !s.Config.Calculator.FitsIn(size, s.Partitions[label].Tree.Capacities[i].EffMax) {
-			return true
-		}
-	}
-	return false
+	v := s.In(label, false)
+	return !returns && v.FullQueue(leaf, size, views.Nothing) >= 0
 }
 
 // Before returns what a pass serves before the ask on a node on which Refusal is NoReason: another

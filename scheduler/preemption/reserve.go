@@ -68,12 +68,7 @@ func (r *round) within(w beneficiary, size yarn.Resource, set *victimSet, droppe
 // withinMaxima reports whether a leaf and its ancestors stay within their maxima with an additional
 // size, after all warned containers have ended.
 func (e *entitlements) withinMaxima(leaf int32, size yarn.Resource) bool {
-	for i := leaf; i >= 0; i = e.s.Queues[i].Parent {
-		if !e.s.Config.Calculator.FitsIn(e.s.Used(i).Add(size).Sub(e.asked[i]), e.s.At.Tree.Capacities[i].EffMax) {
-			return false
-		}
-	}
-	return true
+	return e.s.FullQueue(leaf, size, func(i int32) yarn.Resource { return e.s.Used(i).Sub(e.asked[i]) }) < 0
 }
 
 // ask adds (sign 1) or subtracts (sign −1) a size to or from the warned containers of a leaf and

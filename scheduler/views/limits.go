@@ -65,6 +65,21 @@ func (v *View) Maximum(i int32) *yarn.Resource {
 	return &v.At.Tree.Capacities[i].EffMax
 }
 
+// FullQueue returns the first queue, from a leaf up, whose maximum has no room for a size beside what
+// used says is in use there; -1 if each has. Every question about the maxima of queues comes here;
+// who asks it says what counts as used.
+func (v *View) FullQueue(leaf int32, size yarn.Resource, used func(i int32) yarn.Resource) int32 {
+	for i := leaf; i >= 0; i = v.Queues[i].Parent {
+		if !v.Config.Calculator.FitsIn(used(i).Add(size), *v.Maximum(i)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Nothing counts nothing as used: FullQueue then asks what a queue could ever have.
+func Nothing(int32) (none yarn.Resource) { return none }
+
 // MayUseAllNodes reports whether the maximum of a queue is the whole partition, as root's is. Then
 // only the room on the nodes limits it.
 func (v *View) MayUseAllNodes(i int32) bool {
