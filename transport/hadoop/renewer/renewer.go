@@ -236,17 +236,20 @@ func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
 	return next.Sub(now)
 }
 
-// due returns the tokens for which a call is due, the most urgent ones first. It lowers next to the
-// time when the first of the others is.
+// due returns the tokens for which a call is due and whose service may be called now, the most urgent
+// ones first. It lowers next to the time when the first of the others is, or its service may be called.
 func (r *Renewer) due(st *state.State, now time.Time, next *time.Time) (due []*apptoken.Token) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for t := range st.AppTokens.Tokens() {
-		switch at := r.at(t); {
-		case !r.callable(t, now) || t.Phase == apptoken.Lost && !needed(st, t):
-		case at.After(now):
-			*next = earlier(*next, at)
-		default:
-			due = append(due, t)
+		if !r.callable(t, now) || t.Phase == apptoken.Lost && !needed(st, t) {
+			continue
 		}
+		if at := later(r.at(t), r.next[t.Service]); at.After(now) {
+			*next = earlier(*next, at)
+			continue
+		}
+		due = append(due, t)
 	}
 	slices.SortStableFunc(due, func(a, b *apptoken.Token) int {
 		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.NextMillis, b.NextMillis))
@@ -255,11 +258,9 @@ func (r *Renewer) due(st *state.State, now time.Time, next *time.Time) (due []*a
 }
 
 // at returns when to make the next call for a token. The state has no time for a lost one, which only
-// a leader with proxy privileges has a use for.
+// a leader with proxy privileges has a use for. The caller holds the lock.
 func (r *Renewer) at(t *apptoken.Token) time.Time {
 	if t.Phase == apptoken.Lost {
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		return r.lost[t.Number].again
 	}
 	return time.UnixMilli(t.NextMillis)
