@@ -36,7 +36,7 @@ type machine struct {
 	now    int64
 	log    []event.Event
 	inputs []string
-	dirty  int  // inputs since the last comparison with a rebuilt planner
+	count  int  // inputs so far
 	quick  bool // inputs are not checked: the test checks something else
 
 	kinds    int
@@ -142,6 +142,12 @@ func newMachine(t *rapid.T, labels bool) *machine {
 	return m
 }
 
+// Two checks cost more than the input. What they look for lasts, so they find it later as well.
+const (
+	rebuiltEvery = 12 // inputs, for a comparison with a rebuilt planner
+	sumsEvery    = 4  // inputs, for all sums of the state
+)
+
 // plan sends one input to the planner and checks the result.
 func (m *machine) plan(in input.Input) input.Reply { return m.request(input.Request{Input: in}) }
 
@@ -154,10 +160,10 @@ func (m *machine) request(req input.Request) input.Reply {
 		m.log = append(m.log, events...)
 		return reply
 	}
+	m.count++
 	before := m.p.st.Fork()
 	var twin *Planner
-	if m.dirty++; m.dirty >= 6 { // to build one costs more than the input
-		m.dirty = 0
+	if m.count%rebuiltEvery == 0 {
 		twin = must(New(m.p.st.Fork(), m.opt))
 		twin.apps.ids = m.p.apps.ids // the state does not contain it
 	}
@@ -230,6 +236,9 @@ func kindsOf(events []event.Event) []string {
 // replay decodes the log from its bytes, applies it to an empty state, and compares the result with
 // the planner's state.
 func (m *machine) replay() {
+	if err := m.p.st.Check(); err != nil {
+		m.fail("%v", err)
+	}
 	b, err := event.Decode((&event.Batch{Level: 1, Events: m.log}).Encode())
 	if err != nil {
 		m.fail("decode the log: %v", err)
