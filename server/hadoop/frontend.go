@@ -36,6 +36,7 @@ import (
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/hadoop/tracker"
+	"rmd/transport/http/webapp"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
@@ -95,6 +96,7 @@ type Frontend struct {
 	front    atomic.Pointer[ports.Front] // nil until the ports are open: other replicas ask before
 	leads    chan leadership.Leadership
 	tokens   *tokens // nil without Kerberos
+	webApps  []*webapp.App
 }
 
 // Open reads Hadoop's files and creates the services. The caller calls Listen when the rest of the
@@ -121,7 +123,7 @@ func Open(cfg Config) (*Frontend, error) {
 	if err := f.files.loadServices(); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	for _, step := range []func() error{f.openTracker, f.openMaster, f.openTokens, f.openClient, f.openAdmin, f.openWeb, f.openLauncher} {
+	for _, step := range []func() error{f.openTracker, f.openMaster, f.openTokens, f.openClient, f.openAdmin, f.openWeb, f.openWebApps, f.openLauncher} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("hadoop: %w", errors.Join(err, f.Close()))
 		}
@@ -466,6 +468,9 @@ func (f *Frontend) Close() error {
 	}
 	if f.web != nil {
 		f.web.Close()
+	}
+	for _, a := range f.webApps {
+		errs = append(errs, a.Close())
 	}
 	return errors.Join(errs...)
 }

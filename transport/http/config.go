@@ -18,6 +18,7 @@ import (
 	"rmd/transport/http/sampler"
 	v1 "rmd/transport/http/v1"
 	"rmd/transport/http/view"
+	"rmd/transport/http/webapp"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
@@ -107,6 +108,8 @@ type Hadoop struct {
 	Admin    func(user string) bool
 	Groups   func(user string) []string
 	Settings func() []yarnweb.Setting
+	// WebApps are served to callers that may read. Their pages may use the session of the caller.
+	WebApps []*webapp.App
 	// ShortName is described at v1.Config.
 	ShortName func(principal string) (short string, rule int, text string, err error)
 }

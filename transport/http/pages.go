@@ -13,6 +13,7 @@ import (
 	"rmd/transport/http/ui"
 	"rmd/transport/http/ui/login"
 	"rmd/transport/http/view"
+	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
 
@@ -39,6 +40,25 @@ func isPage(path string) bool {
 	return path == "/ui" || strings.HasPrefix(path, "/ui/") || path == "/cluster" || strings.HasPrefix(path, "/cluster/")
 }
 
+// page returns what answers the path of a page, or nil.
+func (s *Server) page(path string) http.Handler {
+	if isPage(path) {
+		return s.pages
+	}
+	for _, a := range s.cfg.Hadoop.WebApps {
+		if a.Has(path) {
+			return a
+		}
+	}
+	return nil
+}
+
+// takesSession reports whether a request may have a session instead of credentials: one for a page,
+// and one that the page of a web application makes.
+func (s *Server) takesSession(r *http.Request) bool {
+	return s.page(r.URL.Path) != nil || len(s.cfg.Hadoop.WebApps) > 0 && yarnweb.ForWebApps(r.URL.Path) && auth.FromOwnPage(r)
+}
+
 // isLive reports whether the request is one that an open page repeats by itself.
 func (s *Server) isLive(r *http.Request) bool {
 	return r.Method == http.MethodGet && isPage(r.URL.Path) && ui.IsLive(r)
@@ -63,7 +83,7 @@ func (s *Server) servePages(w http.ResponseWriter, r *http.Request, identity err
 		identity = auth.OtherSite()
 	}
 	if identity == nil {
-		s.pages.ServeHTTP(w, r)
+		s.page(r.URL.Path).ServeHTTP(w, r)
 		return
 	}
 	e := s.problems.Of(identity, !read)

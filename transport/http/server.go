@@ -228,11 +228,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
 		s.fail(c, err)
 		return "none"
 	}
-	r, identity := s.guard.Identify(w.Header(), r, isPage(r.URL.Path)) // identity is an error: why the caller cannot be identified
+	r, identity := s.guard.Identify(w.Header(), r, s.takesSession(r)) // identity is an error: why the caller cannot be identified
 	c.R = r
 	var err error
 	switch {
-	case s.pages != nil && isPage(r.URL.Path):
+	case s.page(r.URL.Path) != nil:
 		if err = s.mux.SameSite(r); err == nil {
 			s.servePages(w, r, identity)
 			return "web"

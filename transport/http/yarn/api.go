@@ -63,6 +63,9 @@ func (s *API) nowMillis(v *docs) int64 { return max(s.cfg.Now().UnixMilli(), v.S
 // Owns reports whether a path belongs to Hadoop's API.
 func Owns(path string) bool { return strings.HasPrefix(path, wsRoot) }
 
+// ForWebApps reports whether the web applications of Hadoop call a path.
+func ForWebApps(path string) bool { return Owns(path) || path == "/conf" }
+
 // ForService reports whether a Service must answer a request.
 func ForService(r *http.Request) bool {
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead

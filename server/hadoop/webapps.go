@@ -1,0 +1,36 @@
+package hadoop
+
+import "rmd/transport/http/webapp"
+
+// webApps are the web applications of Hadoop: where each is served, the key that asks for it, and the
+// key of its war file or folder. The paths are those of a Java ResourceManager.
+var webApps = []struct{ path, enable, file string }{
+	{"/ui2", "yarn.webapp.ui2.enable", "yarn.webapp.ui2.war-file-path"},
+	{"/scheduler-ui", "yarn.webapp.scheduler-ui.enable", "yarn.webapp.scheduler-ui.war-file-path"},
+}
+
+// openWebApps opens the web applications for which the site asks. As in YARN, the replica starts
+// without one that cannot be opened.
+func (f *Frontend) openWebApps() error {
+	log := f.logger("web")
+	for _, w := range webApps {
+		if f.conf.Value(w.enable, "false") != "true" {
+			continue
+		}
+		file := f.conf.Value(w.file, "")
+		if file == "" {
+			log.Error("a web application is not served: rmd has no war file of its own", "key", w.enable, "do", "set "+w.file+" to that of the site's Hadoop")
+			continue
+		}
+		app, err := webapp.Open(w.path, file)
+		if err != nil {
+			log.Error("a web application is not served", "key", w.file, "error", err)
+			continue
+		}
+		f.webApps = append(f.webApps, app)
+	}
+	return nil
+}
+
+// WebApps returns the web applications to serve.
+func (f *Frontend) WebApps() []*webapp.App { return f.webApps }
