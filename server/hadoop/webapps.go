@@ -1,6 +1,9 @@
 package hadoop
 
-import "rmd/transport/http/webapp"
+import (
+	"rmd/transport/http/webapp"
+	yarnweb "rmd/transport/http/yarn"
+)
 
 // webApps are the web applications of Hadoop: where each is served, the key that asks for it, and the
 // key of its war file or folder. The paths are those of a Java ResourceManager.
@@ -34,3 +37,10 @@ func (f *Frontend) openWebApps() error {
 
 // WebApps returns the web applications to serve.
 func (f *Frontend) WebApps() []*webapp.App { return f.webApps }
+
+// webAppDefaults are the keys that the web applications read from /conf, with the values of Hadoop's
+// own default files, which a site does not have beside its own.
+var webAppDefaults = []yarnweb.Setting{
+	{Name: webType, Value: "simple", File: "core-default.xml"},
+	{Name: "yarn.webapp.scheduler-ui.read-only.enable", Value: "false", File: "yarn-default.xml"},
+}

@@ -43,3 +43,21 @@ func TestWebApps(t *testing.T) {
 		}
 	}
 }
+
+// TestWebAppsReadTheirKeys asks /conf for what the applications need to know: Hadoop's default, or the
+// value of the site.
+func TestWebAppsReadTheirKeys(t *testing.T) {
+	const key = "yarn.webapp.scheduler-ui.read-only.enable"
+	for want, keys := range map[string][]string{"false": nil, "true": {key, "true"}} {
+		f := &files{conf: parse(t, keys)}
+		var got []string
+		for _, s := range f.settings() {
+			if s.Name == key {
+				got = append(got, s.Value)
+			}
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %q, want %s once", keys, got, want)
+		}
+	}
+}
