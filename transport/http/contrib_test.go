@@ -98,6 +98,39 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
+// TestEveryAlertHasARunbook checks that each alert leads to the page for the person on call, and that
+// the page has the alerts that there are.
+func TestEveryAlertHasARunbook(t *testing.T) {
+	read := func(name ...string) string {
+		text, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, name...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	const page = "docs/operations/on-call.md"
+	rules, runbook := read("contrib", "prometheus", "rules.yml"), read(page)
+	alerts := map[string]bool{}
+	for _, rule := range strings.Split(rules, "- alert: ")[1:] {
+		name, _, _ := strings.Cut(rule, "\n")
+		alerts[name] = true
+		if !strings.Contains(rule, "\n          runbook: "+page+"\n") {
+			t.Errorf("%s has no runbook %s", name, page)
+		}
+		if !strings.Contains(runbook, "`"+name+"`") {
+			t.Errorf("%s does not say what to do about %s", page, name)
+		}
+	}
+	for _, name := range regexp.MustCompile("`(Rmd[A-Za-z]+)`").FindAllStringSubmatch(runbook, -1) {
+		if !alerts[name[1]] {
+			t.Errorf("%s has the alert %s, which does not exist", page, name[1])
+		}
+	}
+	if len(alerts) < 10 {
+		t.Errorf("only %d alerts found", len(alerts))
+	}
+}
+
 // TestAlertRules runs the tests of the alert rules.
 func TestAlertRules(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")

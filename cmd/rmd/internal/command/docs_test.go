@@ -87,6 +87,31 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestOnCallCommands checks that a person who is called at night can run each command of the page for
+// the person on call.
+func TestOnCallCommands(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(manDir, "..", "operations", "on-call.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := newApp(&verb.Program{})
+	lines := regexp.MustCompile("(?m)`(rmd [^`]+)`|^(rmd .+)$").FindAllStringSubmatch(string(text), -1)
+	for _, m := range lines {
+		given := strings.Fields(m[1] + m[2])
+		if _, err := argparse.Arrange(app, given); err != nil {
+			t.Errorf("%q would not be understood: %v", given, err)
+		}
+		if path := strings.Join(given[:min(len(given), 3)], " "); !slices.ContainsFunc(leaves(app.Commands, nil), func(l leaf) bool {
+			return strings.HasPrefix(path+" ", "rmd "+strings.Join(l.path, " ")+" ")
+		}) {
+			t.Errorf("%q is no command", path)
+		}
+	}
+	if len(lines) < 10 {
+		t.Errorf("only %d commands found", len(lines))
+	}
+}
+
 func hidden(commands []*cli.Command, path []string) bool {
 	i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == path[0] })
 	return commands[i].Hidden || len(path) > 1 && hidden(commands[i].Subcommands, path[1:])
