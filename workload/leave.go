@@ -20,7 +20,7 @@ func (x *live) finish(ctx context.Context, cancel context.CancelFunc) {
 	}
 	x.w.sample()
 	if x.w.cfg.OnProgress != nil {
-		x.w.cfg.OnProgress(x.w.progress(&x.told, x.clock.Now()))
+		x.w.cfg.OnProgress(x.w.progress(x.begun, x.clock.Now()))
 	}
 	if x.w.cfg.Leave {
 		x.leave(late)

@@ -24,10 +24,9 @@ type Progress struct {
 	Waiting   int64 // containers requested and not allocated
 	Granted   int64
 	Completed int64
-	Lost      int64   // containers ended by the cluster and requested again
-	Surplus   int64   // containers that were no longer needed, and released
-	Repeated  int64   // containers that were allocated twice; 0 if the cluster is correct
-	PerSecond float64 // containers allocated per second of real time, since the previous Progress
+	Lost      int64 // containers ended by the cluster and requested again
+	Surplus   int64 // containers that were no longer needed, and released
+	Repeated  int64 // containers that were allocated twice; 0 if the cluster is correct
 
 	Nodes   int   // registered nodes
 	Resyncs int64 // orders to a node to register again
@@ -49,23 +48,13 @@ type counts struct {
 	lastSubmit                                                 int64 // virtual milliseconds
 }
 
-// progress computes rates since its last call.
-type progress struct {
-	start   time.Time
-	last    time.Time
-	granted int64
-}
-
-func (w *world) progress(p *progress, now time.Time) Progress {
+// progress returns how far a run is that began at start.
+func (w *world) progress(start, now time.Time) Progress {
 	c := &w.counts
-	out := Progress{Virtual: w.virtual(), Elapsed: now.Sub(p.start),
+	out := Progress{Virtual: w.virtual(), Elapsed: now.Sub(start),
 		Submitted: c.submitted, Refused: c.refused, Running: int64(len(w.live)), Finished: c.finished, Failed: c.failed,
 		Restarts: c.restarts, Waiting: int64(c.waiting), Granted: c.granted, Completed: c.completed, Lost: c.lost,
 		Surplus: c.surplus, Repeated: c.repeated, Resyncs: c.resyncs, Calls: w.answered, Errors: c.errors}
-	if d := now.Sub(p.last).Seconds(); d > 0 {
-		out.PerSecond = float64(c.granted-p.granted) / d
-	}
-	p.last, p.granted = now, c.granted
 	for _, n := range w.nodes {
 		if n.up {
 			out.Nodes++

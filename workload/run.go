@@ -38,7 +38,6 @@ func Run(ctx context.Context, cfg Config) (*report.Summary, error) {
 	w := newWorld(calls, cfg, cfg.Speed)
 	defer w.stop()
 	x := &live{w: w, ctx: calls, clock: cfg.Clock, begun: cfg.Clock.Now(), done: make(chan func(), cfg.MaxCalls+1)}
-	x.told = progress{start: x.begun, last: x.begun}
 	w.exec, w.pace = x, x
 	w.registerNodes()
 	x.observe()
@@ -55,7 +54,6 @@ type live struct {
 	ctx   context.Context
 	clock Clock
 	begun time.Time
-	told  progress
 
 	registers int           // the first node that has not registered yet
 	pulled    bool          // the first job was taken
@@ -179,7 +177,7 @@ func (x *live) reportProgress() {
 		return
 	}
 	x.w.loop.after(x.w.cfg.ProgressEvery, func() {
-		x.w.cfg.OnProgress(x.w.progress(&x.told, x.clock.Now()))
+		x.w.cfg.OnProgress(x.w.progress(x.begun, x.clock.Now()))
 		x.reportProgress()
 	})
 }

@@ -38,7 +38,7 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 	defer w.stop()
 	w.exact = true
 	begun := cfg.Clock.Now()
-	s := &simulation{w: w, turns: turnsOf(w.nodes, cfg.Phases), lastRound: -1, told: progress{start: begun, last: begun}, mark: int64(cfg.ProgressEvery)}
+	s := &simulation{w: w, turns: turnsOf(w.nodes, cfg.Phases), lastRound: -1, begun: begun, mark: int64(cfg.ProgressEvery)}
 	w.exec, w.pace = s, s
 	if cfg.Granted != nil {
 		s.base = cfg.Granted()
@@ -55,9 +55,9 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 
 // simulation is the executor and pace of Simulate.
 type simulation struct {
-	w    *world
-	told progress
-	mark int64 // virtual time of the next OnProgress call
+	w     *world
+	begun time.Time
+	mark  int64 // virtual time of the next OnProgress call
 
 	turns     []turn // in order of time
 	round     *timer
@@ -296,7 +296,7 @@ func (s *simulation) observe() {
 
 func (s *simulation) tell() {
 	if s.w.cfg.OnProgress != nil {
-		s.w.cfg.OnProgress(s.w.progress(&s.told, s.w.cfg.Clock.Now()))
+		s.w.cfg.OnProgress(s.w.progress(s.begun, s.w.cfg.Clock.Now()))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rmd/api"
@@ -44,7 +45,7 @@ func devPicture() picture {
 		return q
 	}
 	p := picture{height: 24, speed: 300, up: 71 * time.Second, keys: true,
-		work: workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214, PerSecond: 4},
+		work: workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214}, started: "214 started, 41 in 10 s",
 		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1, kept: 1, running: 29, ago: 4 * time.Second}}
 	p.cluster.Verdict = api.Verdict{Status: "degraded", InStep: 2, CanLose: 0}
 	p.cluster.Leader, p.cluster.Term, p.cluster.Members = "rm3", 3, make([]api.Member, 3)
@@ -65,7 +66,7 @@ func TestDevFitsTerminal(t *testing.T) {
 		many.queues.Root.Children = append(many.queues.Root.Children, api.Queue{Name: fmt.Sprint("a-queue-with-a-long-name-", i)})
 	}
 	large.kill = &devKill{victim: "rm7", leader: "rm7", led: 59_999 * time.Millisecond, gap: 59_999 * time.Millisecond, reserved: 1000, kept: 1000, lost: 99_999, running: 99_999}
-	large.cluster.Term, large.up, large.cluster.Totals.Containers, large.work.Granted = 12345, 99*time.Hour, 123_456, 123_456_789
+	large.cluster.Term, large.up, large.cluster.Totals.Containers, large.started = 12345, 99*time.Hour, 123_456, "123,456,789 started, 99,999 in 10 s"
 	large.cluster.Totals.Ended, large.note = 12_345_678, "sim-04 has no power: lost after 10s without a heartbeat; n: power on"
 	large.job = &devJob{queue: "root.train", id: "application_1_1", began: true, ended: true, waited: 99 * time.Hour}
 	large.cluster.Verdict.Status = "not-initialized"
@@ -84,6 +85,39 @@ func TestDevFitsTerminal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDevStarted checks what the screen says of started containers: at the beginning, while they start,
+// and when none has started for longer than it counts.
+func TestDevStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSummary(&devCluster{})
+		says := func(want string) {
+			t.Helper()
+			if got := s.started(time.Now()); got != want {
+				t.Errorf("after %s: %q, want %q", time.Since(s.began), got, want)
+			}
+		}
+		told := func(after time.Duration, granted int64) {
+			time.Sleep(after)
+			s.progress(workload.Progress{Granted: granted})
+		}
+		says("none started yet")
+		told(time.Second, 0)
+		says("none started yet")
+		told(2*time.Second, 3)
+		says("3 started, 3 in 3 s")
+		for i := range int64(20) {
+			told(time.Second, 3+i)
+		}
+		says("22 started, 10 in 10 s")
+		for range 30 {
+			told(time.Second, 22)
+		}
+		says("22 started, the last 30s ago")
+		told(time.Second, 23)
+		says("23 started, 1 in 10 s")
+	})
 }
 
 // TestDevKillLines checks what a kill says as long as it is not complete, and when something is lost.

@@ -28,6 +28,8 @@ type summary struct {
 
 	mu     sync.Mutex // the fields below are set by the workload and by keys in progress
 	work   workload.Progress
+	starts []starts  // of the last startsWithin, oldest first
+	latest time.Time // when a container was seen to have started
 	note   string
 	kill   *devKill
 	killed time.Time // when that happened
@@ -40,6 +42,16 @@ type summary struct {
 // ApplicationMasters call several times.
 const lostWithin = 10 * devHeartbeat
 
+// starts is the number of containers that had started at a time.
+type starts struct {
+	at    time.Time
+	count int64
+}
+
+// startsWithin is the time in which the screen counts the containers that started. A slow workload
+// starts none for seconds, so it says when the last one was.
+const startsWithin = 10 * time.Second
+
 func newSummary(d *devCluster) *summary {
 	return &summary{d: d, began: time.Now(), jobs: map[string]bool{}}
 }
@@ -48,10 +60,37 @@ func newSummary(d *devCluster) *summary {
 func (s *summary) progress(p workload.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := time.Now()
+	if p.Granted > s.work.Granted {
+		s.latest = now
+	}
 	s.work = p
+	s.starts = append(s.starts, starts{now, p.Granted})
+	for len(s.starts) > 1 && now.Sub(s.starts[1].at) >= startsWithin {
+		s.starts = s.starts[1:]
+	}
 	if s.kill != nil && time.Now().Before(s.due) {
 		s.kill.lost = p.Lost - s.lost
 	}
+}
+
+// started says how many containers have started, and how many of them lately or when the last one did.
+func (s *summary) started(now time.Time) string {
+	all := s.work.Granted
+	if all == 0 {
+		return "none started yet"
+	}
+	within, before := min(now.Sub(s.began), startsWithin), int64(0)
+	for _, t := range s.starts {
+		if now.Sub(t.at) >= within {
+			before = t.count
+		}
+	}
+	text := output.Count(all) + " started, "
+	if n := all - before; n > 0 {
+		return fmt.Sprintf("%s%s in %d s", text, output.Count(n), max(int(within.Seconds()), 1))
+	}
+	return text + "the last " + output.Span(now.Sub(s.latest).Truncate(time.Second)) + " ago"
 }
 
 // workEnded records that a trace has ended. The cluster continues to run.
@@ -146,6 +185,7 @@ type picture struct {
 	queues       api.Queues
 	reservations api.Reservations
 	work         workload.Progress
+	started      string
 	note         string
 	kill         *devKill
 	job          *devJob
@@ -175,7 +215,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.work, p.note = s.work, s.note
+	p.work, p.started, p.note = s.work, s.started(time.Now()), s.note
 	if s.kill != nil {
 		k := *s.kill
 		k.ago = time.Since(s.killed).Truncate(time.Second)
@@ -234,7 +274,7 @@ func (s *summary) picture(p picture) []string {
 	} else {
 		foot = append(foot, "",
 			"reservations  "+reservationLine(p.reservations),
-			fmt.Sprintf("containers    %s, %d of %d nodes alive, %s started, %.0f/s", output.Count(t.Containers), t.UsableNodes, t.Nodes, output.Count(p.work.Granted), p.work.PerSecond),
+			fmt.Sprintf("containers    %s, %d of %d nodes alive, %s", output.Count(t.Containers), t.UsableNodes, t.Nodes, p.started),
 			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
 			"workload      "+workLine(p))
 	}
