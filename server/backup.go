@@ -15,7 +15,10 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/internal/sleep"
+	"rmd/scheduler/input"
+	"rmd/scheduler/planner/audit"
 	"rmd/snapshot"
+	v1 "rmd/transport/http/v1"
 )
 
 // snapshots saves and restores the whole state for the REST API.
@@ -82,7 +85,7 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 // Restore implements v1.Snapshots. It first decodes the whole file. Then it closes the sequencer,
 // so that no decision is planned on the old state, raises the epoch and passes the state to the
 // cluster. If the snapshot has no access tokens, the cluster's tokens remain valid.
-func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool) (api.Restored, error) {
+func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool, by input.Caller) (api.Restored, error) {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
 	if errors.Is(err, snapshot.ErrFormat) {
 		return api.Restored{}, versionTooOld(err)
@@ -116,11 +119,25 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 		return api.Restored{}, err
 	}
 	out.Epoch = st.Meta.Epoch
+	if err := s.record(h, st, now.Meta.NowMillis, by); err != nil {
+		return api.Restored{}, err
+	}
 	if err := s.install(h, st); err != nil {
 		return api.Restored{}, err
 	}
 	out.Digest = fmt.Sprintf("%016x", st.Digest())
 	return out, ctx.Err()
+}
+
+// record writes into the restored state who restored what, so that every replica that has the state
+// has the entry. lastMillis is the time of the replaced state.
+func (s snapshots) record(h snapshot.Header, st *state.State, lastMillis int64, by input.Caller) error {
+	now := max(s.r.parts.Now().UnixMilli(), lastMillis, st.Meta.NowMillis)
+	if err := st.Apply(&event.TimeAdvanced{NowMillis: now}); err != nil {
+		return err
+	}
+	return st.Apply(audit.Entry(&input.Audit{Who: by.Who, From: by.From, Action: v1.ActionRestore,
+		Target: fmt.Sprintf("snapshot of cluster %s at index %d, term %d", h.ClusterID, h.Index, h.Term), Result: event.AuditDone}))
 }
 
 // lastState closes the sequencer until resume is called, and waits until everything that the

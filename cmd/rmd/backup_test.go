@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"rmd/api"
 	"rmd/scheduler/input"
@@ -127,6 +130,7 @@ func TestBackup(t *testing.T) {
 	contains(t, "dry run", c.done("snapshot", "restore", under, "--dry-run"), "can be restored")
 	contains(t, "restore", c.done("snapshot", "restore", file), fmt.Sprintf(": %d applications", len(was.apps)))
 	c.awaitInStep()
+	c.restored(info.ClusterID, info.Index)
 	for _, p := range c.all {
 		was.same(t, c.picture(p))
 		facts := c.facts(p)
@@ -139,8 +143,10 @@ func TestBackup(t *testing.T) {
 
 	// Restore into this cluster, which has a state. The command needs its id.
 	id := c.facts(c.all[0]).ClusterID
+	earlier := inspect(c, under)
 	c.done("snapshot", "restore", under, "--replace-state", id, "--yes")
 	c.awaitInStep()
+	c.restored(earlier.ClusterID, earlier.Index)
 	c.done("cluster", "verify")
 	for _, p := range c.all { // the replicas can also start with the restored state
 		c.kill(p)
@@ -149,6 +155,28 @@ func TestBackup(t *testing.T) {
 	c.awaitReady(c.all...)
 	c.awaitInStep()
 	c.done("cluster", "verify")
+}
+
+// restored checks that the audit of every replica says the same of the last restore: who restored
+// which snapshot, and when.
+func (c *processes) restored(cluster string, index uint64) {
+	c.t.Helper()
+	var first api.AuditEntry
+	for i, p := range c.all {
+		var doc api.Audit
+		if !c.get(p, "/v1/audit?action="+url.QueryEscape("snapshot restore"), &doc) || len(doc.Entries) == 0 {
+			c.t.Errorf("%s: its audit has no restore", p.id)
+			continue
+		}
+		e := doc.Entries[len(doc.Entries)-1]
+		if i == 0 {
+			first = e
+		}
+		want := fmt.Sprintf("snapshot of cluster %s at index %d", cluster, index)
+		if e != first || !strings.HasPrefix(e.Target, want) || e.Who == "" || e.Result != "done" || time.Since(time.UnixMilli(e.AtMillis)).Abs() > time.Hour {
+			c.t.Errorf("%s: %+v; on the first replica %+v; want a target that begins with %q", p.id, e, first, want)
+		}
+	}
 }
 
 // goesOnAfter checks that scheduling continues after a restore: the reservation becomes its

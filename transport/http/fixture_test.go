@@ -523,6 +523,7 @@ func (b *bench) fails(status int, code, method, path, body string, header ...str
 // snapshots is a fake snapshot store.
 type snapshots struct {
 	restored string
+	by       input.Caller // who restored it
 	err      error
 }
 
@@ -534,11 +535,12 @@ func (s *snapshots) Save(_ context.Context, stale bool) (api.Snapshot, io.ReadCl
 	return api.Snapshot{ID: "s1", Index: 18, Term: 7, ClusterID: "c1", Bytes: int64(len(body))}, io.NopCloser(strings.NewReader(body)), s.err
 }
 
-func (s *snapshots) Restore(_ context.Context, r io.Reader, replace string, dry bool) (api.Restored, error) {
+func (s *snapshots) Restore(_ context.Context, r io.Reader, replace string, dry bool, by input.Caller) (api.Restored, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return api.Restored{}, err
 	}
+	s.by = by
 	s.restored = string(b) + "|" + replace
 	return api.Restored{ClusterID: "c1", Index: 18, Epoch: 1, DryRun: dry}, s.err
 }

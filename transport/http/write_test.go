@@ -423,8 +423,8 @@ func TestSnapshots(t *testing.T) {
 	}
 	var d api.Restored
 	b.into(200, &d, "PUT", "/v1/snapshot?replace_state=c1", "BYTES", "Content-Type", "application/octet-stream")
-	if b.snap.restored != "BYTES|c1" || d.Epoch != 1 {
-		t.Errorf("restored %q, answered %+v, want BYTES|c1 and epoch 1", b.snap.restored, d)
+	if b.snap.restored != "BYTES|c1" || d.Epoch != 1 || b.snap.by.From == "" {
+		t.Errorf("restored %q by %+v, answered %+v, want BYTES|c1 by the caller and epoch 1", b.snap.restored, b.snap.by, d)
 	}
 	b.into(200, nil, "POST", "/v1/snapshot:take", "")
 	b.snap.err = refusal{"SNAPSHOT_DAMAGED"}

@@ -163,8 +163,8 @@ type Snapshots interface {
 	Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadCloser, error)
 	// Restore replaces the state by the snapshot in r. It verifies the whole snapshot first.
 	// replaceState is the id of the running cluster whose state may be replaced; it may be empty
-	// only for a new cluster.
-	Restore(ctx context.Context, r io.Reader, replaceState string, dryRun bool) (api.Restored, error)
+	// only for a new cluster. The audit of the new state says that by did it.
+	Restore(ctx context.Context, r io.Reader, replaceState string, dryRun bool, by input.Caller) (api.Restored, error)
 	Take(ctx context.Context) (api.Snapshot, error)
 	List(ctx context.Context) ([]api.Snapshot, error)
 }

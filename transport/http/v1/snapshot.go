@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"rmd/api"
+	"rmd/scheduler/input"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 )
+
+// ActionRestore is the audit's action of a restore.
+const ActionRestore = "snapshot restore"
 
 // snapshots serves snapshots of the state.
 type snapshots struct{ *shared }
@@ -90,12 +94,12 @@ func (s *snapshots) restoreSnapshot(c *route.Call) error {
 	}
 	replace := c.Query.Get("replace_state")
 	body := slowBody{c.R.Body, http.NewResponseController(c.W)}
-	d, err := snaps.Restore(context.WithoutCancel(c.R.Context()), body, replace, c.Flag("dry_run"))
+	d, err := snaps.Restore(context.WithoutCancel(c.R.Context()), body, replace, c.Flag("dry_run"), input.Caller{Who: c.Who(), From: c.R.RemoteAddr})
 	_ = body.rc.SetReadDeadline(time.Time{})
-	if !c.Flag("dry_run") {
-		c.Audit("snapshot restore", replace, err)
-	}
 	if err != nil {
+		if !c.Flag("dry_run") { // the restored state has the entry of a restore that was done
+			c.Audit(ActionRestore, replace, err)
+		}
 		return err
 	}
 	return c.JSON(http.StatusOK, d)
