@@ -60,7 +60,7 @@ func TestPagesShowWarnings(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	at := "2026-05-28 20:28:55" // the deadline
+	at := "2026-05-28 20:28:55 UTC" // the deadline
 	for path, want := range map[string]string{
 		"/ui/nodes/sim-01:8041":  "1 container of this node must end to make room, by " + at + ".",
 		"/ui/nodes/sim-02:8041":  "",

@@ -26,6 +26,9 @@ func TestAmountText(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	if got := string(format.When(1_780_000_135_000)); !strings.HasSuffix(got, `<span class="date">2026-05-28 </span>20:28:55<span class="zone"> UTC</span></time>`) {
+		t.Errorf("the time %s, want its date and its zone", got)
+	}
 	if format.WebURL("javascript:alert(1)") != "" || format.WebURL("//host/x") != "" || format.WebURL("http://am:1/x") == "" {
 		t.Error("which addresses may be followed")
 	}

@@ -94,13 +94,14 @@ func Took(d time.Duration) string {
 	return Span(d.Milliseconds())
 }
 
-// When formats a time. The script of the page may show it in local time.
+// When formats a time with its zone. The script of the page may show it in local time. A table whose
+// head has the zone shows it there only.
 func When(millis int64) template.HTML {
 	if millis == 0 {
 		return "–"
 	}
 	t := time.UnixMilli(millis).UTC()
-	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `</time>`)
+	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `<span class="zone"> UTC</span></time>`)
 }
 
 // ShortID returns an application's id without the cluster timestamp.

@@ -10,21 +10,23 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const two = (n) => String(n).padStart(2, "0");
 const day = (t) => `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())}`;
 const clock = (t) => `${two(t.getHours())}:${two(t.getMinutes())}`;
-const zone = () => new Date().toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").pop();
+const zone = (t) => t.toLocaleTimeString("en-GB", { timeZoneName: "short" }).split(" ").pop();
 
 function localize(root) {
   for (const el of all("time[datetime]", root)) {
     const t = new Date(el.dateTime);
     el.title = el.dateTime.replace("T", " ").replace(/\.\d+Z/, " UTC");
-    if (el.firstChild) el.firstChild.textContent = day(t) + " ";
-    if (el.lastChild) el.lastChild.textContent = `${clock(t)}:${two(t.getSeconds())}`;
+    const [date, time, its] = el.childNodes;
+    date.textContent = day(t) + " ";
+    time.textContent = `${clock(t)}:${two(t.getSeconds())}`;
+    its.textContent = " " + zone(t); // of that day: summer time may have ended since
   }
   for (const el of all("text[data-at]", root)) {
     const t = new Date(Number(el.dataset.at));
     if (el.textContent.includes("-")) el.textContent = day(t).slice(5);
     else el.textContent = clock(t) + (el.textContent.length > 5 ? ":" + two(t.getSeconds()) : "");
   }
-  for (const el of all(".zone", root)) el.textContent = zone();
+  for (const el of all(".zone:not(time .zone)", root)) el.textContent = zone(new Date());
 }
 
 localize(document);
