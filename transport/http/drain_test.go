@@ -43,6 +43,12 @@ func TestDrainIsShown(t *testing.T) {
 			t.Errorf("the page does not say %q", part)
 		}
 	}
+	page = b.ask("GET", "/ui/", "").Body.String()
+	for _, part := range []string{"<b>2</b> of 3 nodes take containers, 1 draining", ">1 node</a>. The total has only what containers still use there"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the overview does not say %q", part)
+		}
+	}
 	b.h.apply(t, &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}})
 	hold(api.NodeDrain{Status: "WAIT_APP", Applications: 1, Apps: []string{app1}, ExpectedMillis: clusterTime + 300_000})
 	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 900_000})

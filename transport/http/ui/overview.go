@@ -7,6 +7,7 @@ import (
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
+	"rmd/yarn"
 )
 
 // Rows of the overview's short lists.
@@ -21,6 +22,8 @@ type overviewData struct {
 	Ready      bool
 	Cluster    *api.Cluster // nil if the replicas could not be asked
 	Totals     api.Totals
+	Serving    int // nodes that take containers
+	Draining   int // nodes that drain
 	Usages     []bar.Usage
 	Rooms      []api.LabelRoom
 	Hour       hourData
@@ -37,6 +40,15 @@ func overview(q *query) (any, error) {
 	d := overviewData{Index: q.v.Index, NowMillis: q.v.NowMillis, Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
 	d.Usages = bar.Usages(d.Totals.Figures)
 	d.Rooms = q.v.LabelRooms()
+	for _, room := range d.Rooms {
+		d.Serving += room.ServingNodes
+	}
+	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
+		if n.State == yarn.NodeDecommissioning {
+			d.Draining++
+		}
+		return true
+	})
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
 	}
