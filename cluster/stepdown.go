@@ -266,5 +266,5 @@ func (s *stepDowns) stepDownText() string {
 	if d == nil || time.Since(d.At) > stepDownShown {
 		return ""
 	}
-	return fmt.Sprintf("gave up leadership of term %d at %s: %s", d.Term, d.At.Format(time.TimeOnly), d.Why)
+	return fmt.Sprintf("gave up leadership of term %d at %s: %s", d.Term, d.At.Format("15:04:05 MST"), d.Why)
 }
