@@ -2,32 +2,28 @@ package shadow
 
 import (
 	"cmp"
-	"container/heap"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	"rmd/analysis/forecast"
+	"rmd/analysis/runner"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
-	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
-// divergedRun runs the shadow after its first different decision. It is a planner in virtual time.
+// divergedRun runs the shadow after its first different decision.
 type divergedRun struct {
-	p      *planner.Planner
+	*runner.Runner
 	record *record
 	meter  *meter
 	random *rand.Rand
 
-	now     int64
 	beat    int64 // time of the next heartbeats of all nodes
 	idle    bool  // the last heartbeats had no effect, and nothing has changed since
 	round   int64 // time of the next round of preemption
-	alarms  alarms
 	running map[event.ContainerRef]*ownRun
 	dirty   map[uint32]bool // applications whose AMs must be run
 	left    uint64          // inputs and events that the shadow refused
@@ -64,21 +60,18 @@ type ownRun struct {
 	job   *job
 	place place
 	from  int64
-	end   int64 // time of its current alarm
+	end   int64 // time of its current timer
 	sure  bool  // its run time is known
 }
 
-const (
-	beatMillis  = 1000
-	neverMillis = math.MaxInt64
-)
+const beatMillis = 1000
 
-func newDivergedRun(p *planner.Planner, r *record, m *meter, random *rand.Rand) *divergedRun {
-	now := p.State().Meta.NowMillis
+func newDivergedRun(own *runner.Runner, r *record, m *meter, random *rand.Rand) *divergedRun {
 	r.apart = true
-	c := &divergedRun{p: p, record: r, meter: m, random: random, now: now, beat: now, round: now, running: map[event.ContainerRef]*ownRun{},
+	c := &divergedRun{Runner: own, record: r, meter: m, random: random, beat: own.Now, round: own.Now, running: map[event.ContainerRef]*ownRun{},
 		dirty: map[uint32]bool{}}
-	st := p.State()
+	c.After = c.planned
+	st := c.State()
 	for _, seq := range sorted(r.jobs) {
 		c.adopt(st, r.jobs[seq])
 	}
@@ -86,7 +79,7 @@ func newDivergedRun(p *planner.Planner, r *record, m *meter, random *rand.Rand) 
 	for ref := range r.running { // the order does not matter: they are sorted
 		refs = append(refs, ref)
 	}
-	slices.SortFunc(refs, compareRefs)
+	slices.SortFunc(refs, runner.CompareRefs)
 	for _, ref := range refs {
 		j, at := r.jobs[ref.App], r.running[ref]
 		if j != nil {
@@ -95,10 +88,6 @@ func newDivergedRun(p *planner.Planner, r *record, m *meter, random *rand.Rand) 
 		}
 	}
 	return c
-}
-
-func compareRefs(a, b event.ContainerRef) int {
-	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Number, b.Number))
 }
 
 // adopt copies what an application has in the cluster. Until now both sides were equal.
@@ -133,26 +122,6 @@ func (o *shadowApp) key(k yarn.SchedulerKey) *ownKey {
 	return o.keys[k]
 }
 
-// alarm is a time at which a container ends or an application's AM runs.
-type alarm struct {
-	at  int64
-	ref event.ContainerRef // only App is set if the alarm is for an application
-}
-
-type alarms []alarm
-
-func (h alarms) Len() int { return len(h) }
-func (h alarms) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[i].at, h[j].at), compareRefs(h[i].ref, h[j].ref)) < 0
-}
-func (h alarms) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *alarms) Push(v any)   { *h = append(*h, v.(alarm)) }
-func (h *alarms) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
 // advance advances the run to a time.
 func (c *divergedRun) advance(to int64) {
 	for {
@@ -162,63 +131,61 @@ func (c *divergedRun) advance(to int64) {
 			break
 		}
 		c.meter.sample(at)
-		c.now = max(c.now, at)
-		if len(c.alarms) > 0 && c.alarms[0].at <= c.now {
-			c.ring(heap.Pop(&c.alarms).(alarm))
+		c.Now = max(c.Now, at)
+		if c.NextTimer() <= c.Now {
+			c.fire(c.PopTimer())
 			continue
 		}
 		c.tick()
 	}
-	c.now = max(c.now, to)
+	c.Now = max(c.Now, to)
 }
 
-// next returns the time of the next action, or neverMillis.
+// next returns the time of the next action, or runner.Never.
 func (c *divergedRun) next() int64 {
-	at := int64(neverMillis)
-	if len(c.alarms) > 0 {
-		at = c.alarms[0].at
-	}
+	at := c.NextTimer()
 	if c.wants() {
 		if !c.idle {
 			at = min(at, c.beat)
 		}
-		if c.p.Config().Preemption.Enabled {
+		if c.Config().Preemption.Enabled {
 			at = min(at, c.round)
 		}
 	}
-	return max(at, c.now)
+	return max(at, c.Now)
 }
 
 // wants reports whether a container waits or a preemption is in progress.
 func (c *divergedRun) wants() bool {
-	st := c.p.State()
+	st := c.State()
 	return !st.Queues.Get(st.Queues.Root()).Pending.IsZero() || st.Preemptions.Len() > 0
 }
 
 // tick sends the heartbeats of all nodes, or runs a round of preemption.
 func (c *divergedRun) tick() {
-	if set := &c.p.Config().Preemption; set.Enabled && c.round <= c.now {
-		c.round = c.now + max(set.IntervalMillis, beatMillis)
-		c.plan(&input.PreemptionRound{})
+	if set := &c.Config().Preemption; set.Enabled && c.round <= c.Now {
+		c.round = c.Now + max(set.IntervalMillis, beatMillis)
+		c.Plan(&input.PreemptionRound{})
 	}
-	if c.beat <= c.now && !c.idle {
-		c.beat = c.now + beatMillis
-		c.idle = !c.plan(&input.NodesHeard{Nodes: serving(c.p.Scheduler())})
+	if c.beat <= c.Now && !c.idle {
+		c.beat = c.Now + beatMillis
+		reply, events := c.Plan(&input.NodesHeard{Nodes: serving(c.Scheduler())})
+		c.idle = len(events) == 0 || reply.Refused() != nil
 	}
 }
 
-// ring handles an alarm.
-func (c *divergedRun) ring(a alarm) {
-	if a.ref.Number == 0 {
-		c.dirty[a.ref.App] = true
+// fire handles a timer that has fired.
+func (c *divergedRun) fire(t runner.Timer) {
+	if t.Of.Number == 0 {
+		c.dirty[t.Of.App] = true
 		return
 	}
-	run := c.running[a.ref]
-	if run == nil || run.end != a.at {
-		return // the container has ended or has a later alarm
+	run := c.running[t.Of]
+	if run == nil || run.end != t.At {
+		return // the container has ended or has a later timer
 	}
 	if k := run.job.keys[run.place.key]; !run.sure && k != nil && run.place.index < len(k.list) {
-		run.end = neverMillis // it still runs in the cluster, where its end will set the alarm
+		run.end = runner.Never // it still runs in the cluster, where its end will set the timer
 		return
 	}
 	if run.sure {
@@ -227,9 +194,9 @@ func (c *divergedRun) ring(a alarm) {
 		c.guessed++
 	}
 	run.job.own.ended++
-	run.job.own.lastEnd = c.now
-	c.forget(a.ref, run)
-	c.complete(a.ref)
+	run.job.own.lastEnd = c.Now
+	c.forget(t.Of, run)
+	c.complete(t.Of)
 }
 
 // forget removes a container from the running ones.
@@ -242,8 +209,8 @@ func (c *divergedRun) forget(ref event.ContainerRef, run *ownRun) {
 
 // complete reports the end of a container to the planner.
 func (c *divergedRun) complete(ref event.ContainerRef) {
-	if in := forecast.Completion(c.p.State(), ref); in != nil {
-		c.plan(in)
+	if in := runner.Completion(c.State(), ref); in != nil {
+		c.Plan(in)
 	}
 }
 
@@ -262,14 +229,14 @@ func (c *divergedRun) runs(ref event.ContainerRef, run *ownRun) {
 }
 
 func (c *divergedRun) endAt(ref event.ContainerRef, run *ownRun, at int64) {
-	run.end = max(at, c.now)
-	heap.Push(&c.alarms, alarm{run.end, ref})
+	run.end = max(at, c.Now)
+	c.SetTimer(run.end, ref)
 }
 
 // guess estimates the run time of a container: that of another container of the same application
 // and key, otherwise one from the history.
 func (c *divergedRun) guess(run *ownRun) int64 {
-	age := c.now - run.from
+	age := c.Now - run.from
 	if k := run.job.keys[run.place.key]; k != nil {
 		var lengths []int64
 		for _, r := range k.list {
@@ -281,7 +248,7 @@ func (c *divergedRun) guess(run *ownRun) int64 {
 			return lengths[c.random.IntN(len(lengths))]
 		}
 	}
-	st := c.p.State()
+	st := c.State()
 	slot := st.Apps.Find(run.job.seq)
 	if slot == 0 {
 		return age
@@ -289,21 +256,18 @@ func (c *divergedRun) guess(run *ownRun) int64 {
 	return forecast.Draw(c.random, st.LengthsOf(st.Apps.Get(slot)), age)
 }
 
-// plan plans an input at the current time. It reports whether the input was accepted and changed
-// anything.
-func (c *divergedRun) plan(in input.Input) bool {
-	reply, events := c.p.Plan(c.now, input.Request{Input: in})
+// planned updates the run after the planner has planned an input.
+func (c *divergedRun) planned(_ input.Input, reply input.Reply, events []event.Event) {
 	if reply.Refused() != nil {
 		c.left++
 	}
-	c.took(events, c.p.Changes())
-	return len(events) > 0 && reply.Refused() == nil
+	c.took(events, c.Changes())
 }
 
 // emit lets f make decisions without an input.
 func (c *divergedRun) emit(f func()) {
-	sched := c.p.Scheduler()
-	sched.Begin(c.now)
+	sched := c.Scheduler()
+	sched.Begin(c.Now)
 	f()
 	sched.RunEagerPasses()
 	c.took(sched.Events(), sched.Changes())
@@ -312,7 +276,7 @@ func (c *divergedRun) emit(f func()) {
 // took updates the run after decisions of the planner and what they have changed. Only the time
 // and the replies to AMs have no effect on the next heartbeats.
 func (c *divergedRun) took(events []event.Event, changes []change.Change) {
-	st := c.p.State()
+	st := c.State()
 	c.idle = c.idle && !slices.ContainsFunc(events, func(e event.Event) bool {
 		return e.Kind() != event.KindTimeAdvanced && e.Kind() != event.KindResponseRecorded
 	})
@@ -330,7 +294,7 @@ func (c *divergedRun) follow(x *change.Change) {
 	case change.ContainerEnded:
 		c.lost(x.Ref, x.Restored)
 		if !x.Left {
-			heap.Push(&c.alarms, alarm{c.now + beatMillis, event.ContainerRef{App: app}})
+			c.SetTimer(c.Now+beatMillis, event.ContainerRef{App: app})
 		}
 	case change.AttemptPhase:
 		switch x.Attempt {
@@ -349,7 +313,7 @@ func (c *divergedRun) starts(x *change.Change) {
 	}
 	c.dirty[j.seq] = true
 	if x.AM {
-		j.own.amStarted, j.own.am = c.now, x.Ref
+		j.own.amStarted, j.own.am = c.Now, x.Ref
 		return
 	}
 	k := j.own.key(x.Key)
@@ -361,7 +325,7 @@ func (c *divergedRun) starts(x *change.Change) {
 	}
 	k.left = max(k.left-1, 0)
 	j.own.live++
-	c.runs(x.Ref, &ownRun{job: j, place: place{x.Key, i}, from: c.now})
+	c.runs(x.Ref, &ownRun{job: j, place: place{x.Key, i}, from: c.Now})
 }
 
 // lost handles a container that the shadow's planner has ended. The AM asks for another one, unless

@@ -16,7 +16,7 @@ func (s *Shadow) Report() *api.Shadow {
 	d.Text = "In step: it has decided what the cluster has decided. The figures of both sides are the same, and none is an estimate."
 	if s.diverged != nil {
 		d.State, d.Divergence = api.ShadowApart, s.apart
-		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.diverged.known, s.diverged.guessed, s.diverged.left, max(s.ahead.Meta.NowMillis-s.diverged.now, 0)
+		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.diverged.known, s.diverged.guessed, s.diverged.left, max(s.ahead.Meta.NowMillis-s.diverged.Now, 0)
 		d.Text = "Apart: it goes its own way since its first decision that differs. The figures of the shadow are estimates from then on."
 	}
 	paths := append(sorted(s.realMeter.queues), sorted(s.ownMeter.queues)...)

@@ -1,8 +1,6 @@
 package shadow
 
 import (
-	"container/heap"
-
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/fsm/state/change"
@@ -25,12 +23,12 @@ func (c *divergedRun) poll() {
 
 // later makes an application's AM run again at a time.
 func (c *divergedRun) later(j *job, at int64) {
-	heap.Push(&c.alarms, alarm{at, event.ContainerRef{App: j.seq}})
+	c.SetTimer(at, event.ContainerRef{App: j.seq})
 }
 
 // act does what an application's AM does at the current time.
 func (c *divergedRun) act(j *job) {
-	st := c.p.State()
+	st := c.State()
 	slot := st.Apps.Find(j.seq)
 	if slot != 0 {
 		c.clearAway(slot)
@@ -43,10 +41,10 @@ func (c *divergedRun) act(j *job) {
 	}
 	a := st.Apps.Get(slot)
 	switch {
-	case j.over == overKilled && j.overAt > c.now:
+	case j.over == overKilled && j.overAt > c.Now:
 		c.later(j, j.overAt)
 	case j.over == overKilled:
-		c.plan(&input.KillApplication{ID: a.ID, Diagnostics: "ended in the cluster"})
+		c.Plan(&input.KillApplication{ID: a.ID, Diagnostics: "ended in the cluster"})
 		c.dirty[j.seq] = true
 		return
 	}
@@ -62,14 +60,14 @@ func (c *divergedRun) act(j *job) {
 // leaveApp removes an application that has ended on both sides.
 func (c *divergedRun) leaveApp(j *job, slot state.AppSlot) {
 	if slot != 0 && j.forgotten {
-		c.emit(func() { c.p.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
+		c.emit(func() { c.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
 	}
 	c.record.drop(j)
 }
 
 // clearAway reports the ends of containers that the shadow has released.
 func (c *divergedRun) clearAway(slot state.AppSlot) {
-	st := c.p.State()
+	st := c.State()
 	var refs []event.ContainerRef
 	for _, k := range st.Containers.Of(st.Apps.Get(slot)) {
 		if k.State == yarn.ContainerReleasing && k.OnNode {
@@ -94,15 +92,15 @@ func (c *divergedRun) register(j *job, a *state.App) bool {
 	if !j.unmanaged {
 		due = j.own.amStarted + max(j.registered-j.amStarted, 0)
 	}
-	if due > c.now {
+	if due > c.Now {
 		c.later(j, due)
 		return false
 	}
-	c.plan(&input.RegisterAttempt{Attempt: a.AttemptID()})
+	c.Plan(&input.RegisterAttempt{Attempt: a.AttemptID()})
 	if j.own.registered == 0 {
-		j.own.registered = c.now
+		j.own.registered = c.Now
 	}
-	return c.p.State().Apps.Get(c.p.State().Apps.Find(j.seq)).AttemptState == state.AttemptRegistered
+	return c.State().Apps.Get(c.State().Apps.Find(j.seq)).AttemptState == state.AttemptRegistered
 }
 
 // ask takes the granted containers and sends the asks that are due.
@@ -111,7 +109,7 @@ func (c *divergedRun) ask(j *job) {
 	j.own.asks = nil
 	for len(j.ops) > 0 {
 		o := j.ops[0]
-		if due := j.own.registered + o.after; due > c.now {
+		if due := j.own.registered + o.after; due > c.Now {
 			c.later(j, due)
 			break
 		}
@@ -132,7 +130,7 @@ func (c *divergedRun) ask(j *job) {
 	if j.over == overDone && len(j.ops) == 0 {
 		asks = append(asks, c.trim(j)...)
 	}
-	st := c.p.State()
+	st := c.State()
 	a := st.Apps.Get(st.Apps.Find(j.seq))
 	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Progress: a.Progress}
 	for _, o := range asks {
@@ -150,7 +148,7 @@ func (c *divergedRun) ask(j *job) {
 		in.Asks = append(in.Asks, x)
 	}
 	if len(in.Asks) > 0 || len(in.BlacklistAdd)+len(in.BlacklistRemove) > 0 || a.Undelivered != 0 {
-		c.plan(in)
+		c.Plan(in)
 	}
 }
 
@@ -184,12 +182,12 @@ func (c *divergedRun) finish(j *job) {
 	if j.own.live > 0 || c.outstanding(j) > 0 {
 		return
 	}
-	if due := max(j.own.lastEnd, j.own.registered) + j.overAt - max(j.lastEnd, j.registered); due > c.now {
+	if due := max(j.own.lastEnd, j.own.registered) + j.overAt - max(j.lastEnd, j.registered); due > c.Now {
 		c.later(j, due)
 		return
 	}
-	st, am := c.p.State(), j.own.am
-	c.plan(&input.FinishAttempt{Attempt: st.Apps.Get(st.Apps.Find(j.seq)).AttemptID(), Final: yarn.FinalSucceeded})
+	st, am := c.State(), j.own.am
+	c.Plan(&input.FinishAttempt{Attempt: st.Apps.Get(st.Apps.Find(j.seq)).AttemptID(), Final: yarn.FinalSucceeded})
 	c.complete(am)
 	c.dirty[j.seq] = true
 }
@@ -197,10 +195,10 @@ func (c *divergedRun) finish(j *job) {
 // applyExternal applies an event of the cluster that is not a decision, such as a submission or the
 // loss of a node.
 func (c *divergedRun) applyExternal(real *state.State, e event.Event) {
-	if now := real.Meta.NowMillis; now > c.now {
+	if now := real.Meta.NowMillis; now > c.Now {
 		c.advance(now)
 	}
-	st := c.p.State()
+	st := c.State()
 	nodeID := func(slot state.NodeSlot) yarn.NodeID { return real.Nodes.Get(slot).ID }
 	app := func(seq uint32) (yarn.ApplicationID, bool) {
 		slot := st.Apps.Find(seq)
@@ -222,37 +220,37 @@ func (c *divergedRun) applyExternal(real *state.State, e event.Event) {
 		c.start(e.App)
 	case *event.ApplicationMoved:
 		if id, ok := app(e.App); ok {
-			c.plan(&input.MoveApplication{ID: id, Queue: e.Queue})
+			c.Plan(&input.MoveApplication{ID: id, Queue: e.Queue})
 		}
 	case *event.ApplicationReprioritized:
 		if id, ok := app(e.App); ok {
-			c.plan(&input.SetPriority{ID: id, Priority: e.Priority})
+			c.Plan(&input.SetPriority{ID: id, Priority: e.Priority})
 		}
 	case *event.GangDeclared:
 		if id, ok := app(e.App); ok {
-			c.plan(&input.SetGang{ID: id, Gang: e.Gang.String()})
+			c.Plan(&input.SetGang{ID: id, Gang: e.Gang.String()})
 		}
 	case *event.GangEnded:
 		if slot := st.Apps.Find(e.App); slot != 0 && st.Gangs.Has(slot) && st.Gangs.Get(slot).HoldsBack() {
-			c.emit(func() { c.p.Scheduler().EndGang(slot, e.Cause) })
+			c.emit(func() { c.Scheduler().EndGang(slot, e.Cause) })
 		}
 	case *event.NodeRegistered:
-		c.plan(c.registration(e))
+		c.Plan(c.registration(e))
 	case *event.NodeStateChanged:
 		if in := nodeChange(nodeID(e.Node), e, st); in != nil {
-			c.plan(in)
+			c.Plan(in)
 		}
 	case *event.NodeSilenceChanged:
 		if in := silence(st.Nodes.Find(nodeID(e.Node)), e); in != nil {
-			c.plan(in)
+			c.Plan(in)
 		}
 	case *event.NodeResourceChanged:
 		if real.Nodes.Get(e.Node).State == yarn.NodeRunning {
-			c.plan(&input.SetNodeResource{ID: nodeID(e.Node), Total: e.Total})
+			c.Plan(&input.SetNodeResource{ID: nodeID(e.Node), Total: e.Total})
 		}
 	case *event.NodeForgotten:
 		if slot := st.Nodes.Find(e.ID); slot != 0 && st.Nodes.Get(slot).Containers == 0 {
-			c.plan(&input.ForgetNode{ID: e.ID})
+			c.Plan(&input.ForgetNode{ID: e.ID})
 		}
 	case *event.QueueStateChanged:
 		c.applyUnchanged(e)
@@ -292,8 +290,8 @@ func (c *divergedRun) runMasters(changes []change.Change) {
 // applyUnchanged applies an event of the cluster unchanged, and counts it in left if the shadow's
 // state refuses it.
 func (c *divergedRun) applyUnchanged(e event.Event) {
-	sched := c.p.Scheduler()
-	sched.Begin(c.now)
+	sched := c.Scheduler()
+	sched.Begin(c.Now)
 	sched.Stamp()
 	if sched.Apply(e) != nil {
 		c.left++
@@ -304,19 +302,19 @@ func (c *divergedRun) applyUnchanged(e event.Event) {
 
 // start starts the first attempt of an application. The shadow starts later attempts by itself.
 func (c *divergedRun) start(seq uint32) {
-	slot, j := c.p.State().Apps.Find(seq), c.record.jobs[seq]
+	slot, j := c.State().Apps.Find(seq), c.record.jobs[seq]
 	if slot == 0 || j == nil || j.own.started {
 		return
 	}
 	j.own.started = true
-	c.emit(func() { c.p.Scheduler().StartAttempt(slot) })
+	c.emit(func() { c.Scheduler().StartAttempt(slot) })
 	c.dirty[seq] = true
 }
 
 // registration returns the input that registers a node with the containers that the shadow has
 // there.
 func (c *divergedRun) registration(e *event.NodeRegistered) input.Input {
-	st := c.p.State()
+	st := c.State()
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
 	if slot := st.Nodes.Find(e.ID); slot != 0 {
 		for _, k := range st.Containers.On(st.Nodes.Get(slot)) {

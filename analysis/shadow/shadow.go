@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"rmd/analysis/runner"
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
@@ -246,11 +247,11 @@ func (s *Shadow) Same() bool { return len(s.changes) == 0 }
 
 // leave makes the shadow decide by itself, starting with its current state.
 func (s *Shadow) leave() error {
-	own, err := planner.New(s.own.State(), planner.Options{Eager: s.o.Eager})
+	own, err := runner.New(s.own.State(), s.o.Eager)
 	if err != nil {
 		return err
 	}
-	s.own = own
+	s.own = own.Planner
 	s.ownMeter.sched = own.Scheduler()
 	s.ahead = s.real.State.Fork()
 	s.diverged = newDivergedRun(own, s.record, s.ownMeter, rand.New(rand.NewPCG(s.o.Seed, s.index)))
@@ -282,7 +283,7 @@ func (s *Shadow) restore(before *state.State) error {
 func (s *Shadow) sample() {
 	now := s.Now()
 	if s.diverged != nil {
-		now = max(now, s.diverged.now)
+		now = max(now, s.diverged.Now)
 	}
 	s.realMeter.sample(now)
 	s.ownMeter.sample(now)
