@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"rmd/analysis/runner"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
@@ -35,7 +36,7 @@ func TestForkOfPlanner(t *testing.T) {
 	for _, ref := range refs {
 		c.now += 1_000
 		for i, p := range sides {
-			in := Completion(p.State(), ref)
+			in := runner.Completion(p.State(), ref)
 			if in == nil {
 				t.Fatalf("side %d has no container %+v", i, ref)
 			}
@@ -54,7 +55,7 @@ func TestForkOfPlanner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Completion(st, refs[0])
+	in := runner.Completion(st, refs[0])
 	_, want := again.Plan(c.now, input.Request{Input: in})
 	if _, got := c.p.Plan(c.now, input.Request{Input: in}); !reflect.DeepEqual(got, want) {
 		t.Errorf("the planner decides %+v after its forks, want %+v", got, want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rmd/analysis/runner"
 	"rmd/fsm/state"
 	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
@@ -90,7 +91,7 @@ func TestKeeperFollowsDuringForecast(t *testing.T) {
 	asks := k.Begin(st)
 	c.now += 10_000
 	n := c.p.State().Nodes.Get(1)
-	c.p.Plan(c.now, input.Request{Input: Completion(c.p.State(), c.p.State().Apps.Ref(c.p.State().Containers.Get(n.Containers)))})
+	c.p.Plan(c.now, input.Request{Input: runner.Completion(c.p.State(), c.p.State().Apps.Ref(c.p.State().Containers.Get(n.Containers)))})
 	k.Apply(8, c.now, c.p.Changes())
 	starts, err := Run(st, now, asks, k.Options)
 	if err != nil {

@@ -2,16 +2,15 @@ package forecast
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"rmd/analysis/runner"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/fsm/state/change"
 	"rmd/scheduler/input"
-	"rmd/scheduler/planner"
 	"rmd/yarn"
 )
 
@@ -100,11 +99,12 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	for i, k := range asks {
 		out[i] = Start{Ask: k, After: map[event.ContainerRef]int{}}
 	}
-	base, err := planner.New(st.Fork(), planner.Options{Eager: true})
+	base, err := runner.New(st.Fork(), true)
 	if err != nil {
 		return nil, err
 	}
-	f := &future{base: base, options: o, began: max(now, st.Meta.NowMillis), asks: asks}
+	base.Now = max(now, base.Now)
+	f := &future{base: base, options: o, asks: asks}
 	if o.Limit == nil {
 		f.demands = newDemands(st)
 	}
@@ -136,9 +136,8 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 
 // future is what all runs of a forecast share.
 type future struct {
-	base    *planner.Planner // of the state from which the runs begin
+	base    *runner.Runner // from which the runs begin
 	options Options
-	began   int64 // Unix milliseconds
 	asks    []Ask
 	demands *demands // nil: AMs ask for nothing
 }
@@ -146,10 +145,9 @@ type future struct {
 // run is one possible future of the cluster.
 type run struct {
 	*future
-	p       *planner.Planner
+	*runner.Runner
 	random  *rand.Rand
-	now     int64
-	ends    ends
+	after   event.ContainerRef // the container whose end the planner handles; zero: none
 	waiting map[Ask]bool
 	limited bool // some wait for their AM because of a limit
 	started map[Ask]start
@@ -162,9 +160,9 @@ type start struct {
 }
 
 func (f *future) newRun(n uint64) *run {
-	r := &run{future: f, p: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), now: f.began,
-		waiting: map[Ask]bool{}, started: map[Ask]start{}}
-	st := r.p.State()
+	r := &run{future: f, Runner: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), waiting: map[Ask]bool{}, started: map[Ask]start{}}
+	r.After = r.follow
+	st := r.State()
 	for _, k := range f.asks {
 		r.waiting[k] = true
 		slot := st.Apps.Find(k.App)
@@ -172,14 +170,13 @@ func (f *future) newRun(n uint64) *run {
 	}
 	st.Containers.Each(func(_ state.ContainerSlot, c *state.Container) bool {
 		if c.OnNode && (!c.AM || idle(st, st.Apps.Get(c.App))) {
-			r.ends = append(r.ends, r.endOf(c, st.Apps.Ref(c)))
+			r.willEnd(c, st.Apps.Ref(c))
 		}
 		if c.OnNode && c.GrantedIn == 0 {
 			r.granted = append(r.granted, c.App)
 		}
 		return true
 	})
-	heap.Init(&r.ends)
 	return r
 }
 
@@ -192,18 +189,15 @@ func (r *run) play() (n int, stopped bool) {
 		r.plan(in, event.ContainerRef{})
 	}
 	r.serveAll()
-	for ; len(r.waiting) > 0 && len(r.ends) > 0 && n < r.options.MaxEnds; n++ {
+	for horizon := r.Now + r.options.HorizonMillis; len(r.waiting) > 0 && r.NextTimer() <= horizon && n < r.options.MaxEnds; n++ {
 		if n%64 == 0 && r.options.Stop != nil && r.options.Stop() {
 			return n, true
 		}
-		e := heap.Pop(&r.ends).(end)
-		if e.at > r.began+r.options.HorizonMillis {
-			break
-		}
-		r.now = e.at
-		r.complete(e.container)
-		if r.limited && r.p.Scheduler().MayStart() { // the leader sees it within a second
-			r.plan(&input.Tick{}, e.container)
+		end := r.PopTimer()
+		r.Now = end.At
+		r.complete(end.Of)
+		if r.limited && r.Scheduler().MayStart() { // the leader sees it within a second
+			r.plan(&input.Tick{}, end.Of)
 		}
 	}
 	return n, false
@@ -211,7 +205,7 @@ func (r *run) play() (n int, stopped bool) {
 
 // serveAll offers the nodes that have room for one of the asks, as their heartbeats would.
 func (r *run) serveAll() {
-	st := r.p.State()
+	st := r.State()
 	least := leastAsked(st)
 	var nodes []state.NodeSlot
 	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
@@ -243,13 +237,13 @@ func leastAsked(st *state.State) yarn.Resource {
 // complete ends a container as its node's report would. If the application then has nothing left
 // but its AM, complete ends the application too.
 func (r *run) complete(ref event.ContainerRef) {
-	st := r.p.State()
+	st := r.State()
 	slot := st.Container(ref)
 	if slot == 0 {
 		return
 	}
 	if !st.Containers.Get(slot).AM {
-		r.plan(Completion(st, ref), ref)
+		r.plan(runner.Completion(st, ref), ref)
 	}
 	if app := st.Apps.Find(ref.App); app != 0 && idle(st, st.Apps.Get(app)) {
 		r.finish(app, ref)
@@ -274,48 +268,40 @@ func masterOf(a *state.App) event.ContainerRef {
 // finish ends an application and its AM. An AM that has not registered yet does so first: an AM
 // that ends unregistered would be started again.
 func (r *run) finish(app state.AppSlot, after event.ContainerRef) {
-	st := r.p.State()
+	st := r.State()
 	a := st.Apps.Get(app)
 	attempt, master := a.AttemptID(), masterOf(a)
 	if a.AttemptState != state.AttemptRegistered {
 		r.plan(&input.RegisterAttempt{Attempt: attempt}, after)
 	}
 	r.plan(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded}, after)
-	r.plan(Completion(st, master), after)
+	r.plan(runner.Completion(st, master), after)
 }
 
-// Completion returns the report by which a node ends a container, or nil if the container is on no
-// node.
-func Completion(st *state.State, ref event.ContainerRef) input.Input {
-	slot := st.Container(ref)
-	if slot == 0 || !st.Containers.Get(slot).OnNode {
-		return nil
-	}
-	c := st.Containers.Get(slot)
-	return &input.NodeHeartbeat{ID: st.Nodes.Get(c.Node).ID,
-		Statuses: []input.ContainerStatus{{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted}}}
-}
-
-// plan lets the planner process an input at the current time, and follows what it starts. after is
-// the container that has ended, or zero. Without an input it does nothing.
+// plan lets the planner process an input and what AMs then have to send. after is the container that
+// has ended, or zero. Without an input it does nothing.
 func (r *run) plan(in input.Input, after event.ContainerRef) {
-	for ; in != nil; in = r.fetch() {
-		r.p.Plan(r.now, input.Request{Input: in})
-		for _, c := range r.p.Changes() {
-			if c.Kind == change.ContainerStarted {
-				r.starts(Ask{c.Ref.App, c.Key}, c.Ref, after)
-			}
+	for r.after = after; in != nil; in = r.fetch() {
+		r.Plan(in)
+	}
+}
+
+// follow follows what the planner has started.
+func (r *run) follow(input.Input, input.Reply, []event.Event) {
+	for _, c := range r.Changes() {
+		if c.Kind == change.ContainerStarted {
+			r.starts(Ask{c.Ref.App, c.Key}, c.Ref)
 		}
 	}
 }
 
 // starts records that a container has started.
-func (r *run) starts(ask Ask, ref, after event.ContainerRef) {
+func (r *run) starts(ask Ask, ref event.ContainerRef) {
 	if r.waiting[ask] {
 		delete(r.waiting, ask)
-		r.started[ask] = start{r.now - r.began, after}
+		r.started[ask] = start{r.Now - r.base.Now, r.after}
 	}
-	st := r.p.State()
+	st := r.State()
 	if slot := st.Container(ref); slot != 0 {
 		c := st.Containers.Get(slot)
 		r.willEnd(c, ref)
@@ -327,7 +313,7 @@ func (r *run) starts(ask Ask, ref, after event.ContainerRef) {
 // registers and asks as others did; nobody knows for what it will really ask. The others fetch their
 // new containers: the end of a container that was not fetched would put its ask back into the line.
 func (r *run) fetch() input.Input {
-	st := r.p.State()
+	st := r.State()
 	for len(r.granted) > 0 {
 		last := len(r.granted) - 1
 		a := st.Apps.Get(r.granted[last])
@@ -348,23 +334,18 @@ func (r *run) fetch() input.Input {
 	return nil
 }
 
-// willEnd schedules the end of a container.
-func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
-	heap.Push(&r.ends, r.endOf(c, ref))
-}
-
-// endOf draws the end of a container, not after the end of its application's lifetime. The end of
+// willEnd draws the end of a container, not after the end of its application's lifetime. The end of
 // an AM counts only if the application has nothing else then; see complete.
-func (r *run) endOf(c *state.Container, ref event.ContainerRef) end {
-	a := r.p.State().Apps.Get(c.App)
-	at := c.AllocatedMillis + r.length(a, r.now-c.AllocatedMillis)
+func (r *run) willEnd(c *state.Container, ref event.ContainerRef) {
+	a := r.State().Apps.Get(c.App)
+	at := c.AllocatedMillis + r.length(a, r.Now-c.AllocatedMillis)
 	if !c.State.Live() {
-		at = r.now
+		at = r.Now
 	}
 	if a.LifetimeMillis > 0 {
 		at = min(at, a.SubmittedMillis+a.LifetimeMillis)
 	}
-	return end{max(at, r.now), ref}
+	r.SetTimer(max(at, r.Now), ref)
 }
 
 // length returns how long a container runs in total if it has already run for age.
@@ -372,33 +353,5 @@ func (r *run) length(a *state.App, age int64) int64 {
 	if r.options.Limit != nil {
 		return r.options.Limit(a)
 	}
-	return Draw(r.random, r.p.State().LengthsOf(a), age)
-}
-
-// end is the scheduled end of a container.
-type end struct {
-	at        int64
-	container event.ContainerRef
-}
-
-// ends is a heap of ends, the earliest first. Equal times are ordered by container.
-type ends []end
-
-func (h ends) Len() int { return len(h) }
-func (h ends) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	if a.at != b.at {
-		return a.at < b.at
-	}
-	if a.container.App != b.container.App {
-		return a.container.App < b.container.App
-	}
-	return a.container.Number < b.container.Number
-}
-func (h ends) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *ends) Push(v any)   { *h = append(*h, v.(end)) }
-func (h *ends) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return Draw(r.random, r.State().LengthsOf(a), age)
 }

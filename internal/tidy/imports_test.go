@@ -212,7 +212,7 @@ var places = map[string]place{
 	"cmd/rmd-chaos":   {ours: []string{"jepsen-lite/...", "internal/nearest", "internal/failpoint"}, outside: []string{yaml}, why: "it reads flags and prints; it starts rmd as an operator does"},
 	"interop/...":     {ours: []string{"interop/...", "internal/gss/gsstest", "internal/portblock"}, why: "it drives real Hadoop and rmd from outside, as a user does"},
 	"interop/harness": {ours: []string{"internal/portblock"}, outside: []string{zk}, why: "it drives real Hadoop and rmd from outside, and looks into ZooKeeper by itself"},
-	"analysis/forecast": {ours: []string{"internal/boolint", "yarn", "fsm/event", "fsm/state", "fsm/state/change", "fsm/state/length", "scheduler/planner", "scheduler/input", "internal/quantile"}, without: []string{"os", "net", "time"},
+	"analysis/forecast": {ours: []string{"analysis/runner", "internal/boolint", "yarn", "fsm/event", "fsm/state", "fsm/state/change", "fsm/state/length", "scheduler/input", "internal/quantile"}, without: []string{"os", "net", "time"},
 		why: "it lets the planner go on with a fork, and touches no replica"},
 	"twin": {ours: []string{"yarn", "fsm/event", "fsm/state", "fsm/state/change", "scheduler/planner", "scheduler/capacity/...", "scheduler/input", "scheduler/placement", "scheduler/entitlement", "scheduler/preemption"},
 		why: "it compares the planner, and the rules that place applications, with Hadoop's, and nothing around it"},
