@@ -12,8 +12,6 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
-	"rmd/scheduler/input"
-	"rmd/scheduler/planner"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/view"
 	"rmd/workload"
@@ -122,18 +120,24 @@ func nodesOf(st *state.State) []trace.Node {
 	return out
 }
 
-// play simulates a workload on a planner with the queues of a state.
+// play simulates a workload on a cluster of its own, with the queues of a state.
 func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sample time.Duration) (*report.Summary, error) {
-	d, err := newSubmitter(st, without)
+	var properties []capacity.Property
+	for _, q := range st.Versions.Current().Properties {
+		if !without || q.Name != noReservations {
+			properties = append(properties, capacity.Property{Name: q.Name, Value: q.Value})
+		}
+	}
+	if without {
+		properties = append(properties, capacity.Property{Name: noReservations, Value: "0"})
+	}
+	d, err := NewCluster(properties, true)
 	if err != nil {
 		return nil, err
 	}
 	c := workload.DefaultConfig()
-	c.Nodes, c.Jobs, c.AM, c.Logger, c.Kinds = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger(), st.Versions.Kinds()
-	c.Submitter, c.Heartbeat, c.SampleEvery, c.ProgressEvery, c.Patience = d, time.Second, sample, time.Minute, 60
-	c.Granted = func() uint64 { return d.p.State().Meta.Allocated }
-	c.Observe = d.observe
-	s, err := workload.Simulate(ctx, c)
+	c.Nodes, c.Jobs, c.AM, c.Logger = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger()
+	s, err := d.Simulate(ctx, c, sample)
 	if ctx.Err() != nil {
 		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing what was recorded takes longer than an answer may", Remedy: "use \"rmd replay\" with a trace for so much", Status: 503}
 	}
@@ -141,72 +145,6 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 		return nil, fmt.Errorf("play what was recorded: %w", err)
 	}
 	return s, nil
-}
-
-// submitter submits inputs to its own planner.
-type submitter struct {
-	p   *planner.Planner
-	now int64
-}
-
-func newSubmitter(st *state.State, without bool) (*submitter, error) {
-	p, err := planner.New(state.New(), planner.Options{Eager: true})
-	if err != nil {
-		return nil, err
-	}
-	d := &submitter{p: p, now: 1}
-	in := &input.InitCluster{ClusterID: "rerun", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range st.Versions.Current().Properties {
-		if !without || q.Name != noReservations {
-			in.Properties = append(in.Properties, input.Property{Name: q.Name, Value: q.Value})
-		}
-	}
-	if without {
-		in.Properties = append(in.Properties, input.Property{Name: noReservations, Value: "0"})
-	}
-	reply, err := d.Do(context.Background(), in)
-	if err != nil {
-		return nil, err
-	}
-	if f := reply.Refused(); f != nil {
-		return nil, f
-	}
-	return d, nil
-}
-
-// Do implements workload.Submitter.
-func (d *submitter) Do(_ context.Context, in input.Input) (input.Reply, error) {
-	d.now++
-	req := input.Request{Input: in}
-	if f := input.Check(req); f != nil {
-		return input.Refuse(in, f), nil
-	}
-	reply, _ := d.p.Plan(d.now, req)
-	return reply, nil
-}
-
-// observe returns the outcomes of reservations and the reserved resources.
-func (d *submitter) observe(context.Context) (workload.Observation, error) {
-	st := d.p.State()
-	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}}
-	for cause, n := range st.Meta.Cancelled.Named() {
-		out.Outcomes.Cancelled += int64(n)
-		out.Outcomes.Causes[cause] = int64(n)
-	}
-	gpu := st.Versions.Kinds().Index(yarn.GPUName)
-	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
-		idle := yarn.ComponentMax(yarn.ComponentMin(r.Size, st.Nodes.Get(r.Node).Unallocated()), yarn.Resource{})
-		out.Reserved.MemoryMB += r.Size[yarn.Memory]
-		out.Reserved.VCores += r.Size[yarn.VCores]
-		out.ReservedIdle.MemoryMB += idle[yarn.Memory]
-		out.ReservedIdle.VCores += idle[yarn.VCores]
-		if gpu >= 0 {
-			out.Reserved.GPUs += r.Size[gpu]
-			out.ReservedIdle.GPUs += idle[gpu]
-		}
-		return true
-	})
-	return out, nil
 }
 
 func sideOf(s *report.Summary) api.RerunSide {

@@ -3,7 +3,11 @@ package rerun
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"rmd/api"
 	"rmd/fsm/event"
@@ -14,6 +18,8 @@ import (
 	"rmd/scheduler/planner"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/view"
+	"rmd/workload"
+	"rmd/workload/trace"
 	"rmd/yarn"
 )
 
@@ -162,5 +168,24 @@ func TestCompareBounds(t *testing.T) {
 	cancel()
 	if _, err := Compare(ctx, r, r.p.State().Fork()); err == nil {
 		t.Error("it goes on though nobody waits")
+	}
+}
+
+// TestClusterTime checks that the planner has the time of the simulation: it has waited for a
+// container of an hour when the simulation ends.
+func TestClusterTime(t *testing.T) {
+	c, err := NewCluster(preset.QueuesFor([]string{"root.a"}), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workload.DefaultConfig()
+	w.AM, w.Logger, w.Nodes = false, hclog.NewNullLogger(), []trace.Node{{Name: "n1", Rack: "/r", MemoryMB: 4096, VCores: 4}}
+	w.Jobs = slices.Values([]trace.Job{{Name: "x", User: "u", Queue: "root.a", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Hour, After: -1}}}})
+	s, err := c.Simulate(t.Context(), w, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran := c.State().Meta.NowMillis - Epoch; ran < time.Hour.Milliseconds() || ran > s.EndMillis {
+		t.Errorf("the planner's time has advanced by %d ms, want an hour at least and at most the %d ms of the run", ran, s.EndMillis)
 	}
 }

@@ -202,7 +202,7 @@ var places = map[string]place{
 		why: "it plans on copies of a state"},
 	"analysis/runner": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/input", "scheduler/planner"}, without: []string{"os", "net", "time"},
 		why: "it lets a planner go on in virtual time, and touches no replica"},
-	"analysis/rerun": {ours: []string{"yarn", "fsm/event", "fsm/state", "scheduler/planner", "scheduler/capacity/...", "scheduler/input", "api", "transport/http/...", "workload/..."}, outside: []string{hclog},
+	"analysis/rerun": {ours: []string{"yarn", "analysis/runner", "fsm/event", "fsm/state", "scheduler/capacity/...", "scheduler/input", "api", "transport/http/...", "workload/..."}, outside: []string{hclog},
 		why: "it plays a log on planners of its own and touches no replica"},
 	"analysis/shadow": {ours: []string{"yarn", "analysis/forecast", "analysis/runner", "fsm/event", "fsm/state", "fsm/state/change", "scheduler", "scheduler/planner", "scheduler/capacity/...", "scheduler/input", "api", "transport/http/view"},
 		without: []string{"os", "net", "time"}, why: "it follows a log on planners of its own and touches no replica"},
