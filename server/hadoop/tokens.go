@@ -11,8 +11,8 @@ import (
 	"rmd/internal/leadership"
 	"rmd/internal/principal"
 	"rmd/transport/hadoop"
+	"rmd/transport/hadoop/issuer"
 	"rmd/transport/hadoop/proto"
-	"rmd/transport/hadoop/renewal"
 	"rmd/transport/hadoop/renewer"
 	"rmd/transport/hadoop/token"
 )
@@ -20,7 +20,7 @@ import (
 // tokens renews the tokens of applications, where Kerberos authenticates callers.
 type tokens struct {
 	policy   renewer.Policy
-	services *renewal.Services
+	services *issuer.Services
 	renewer  *renewer.Renewer
 	leads    chan leadership.Leadership
 }
@@ -31,7 +31,7 @@ func (f *Frontend) openTokens() error {
 	if f.security.Kerberos == nil {
 		return nil
 	}
-	conf, err := hadoopconf.ReadDir(f.cfg.Settings.HadoopConfDir, renewal.Files...)
+	conf, err := hadoopconf.ReadDir(f.cfg.Settings.HadoopConfDir, issuer.Files...)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (f *Frontend) openTokens() error {
 	if t.policy, err = renewer.PolicyOf(conf); err != nil {
 		return err
 	}
-	t.policy.Managed, t.policy.Identify = renewal.Managed, token.Token.Identify
+	t.policy.Managed, t.policy.Identify = issuer.Managed, token.Token.Identify
 	t.policy.Own = func(k token.Token) bool {
 		_, err := token.VerifyDelegation(f.read.Fork(), &proto.TokenProto{Identifier: k.Identifier, Password: k.Password, Kind: &k.Kind, Service: &k.Service}, time.Now().UnixMilli())
 		return err == nil
@@ -52,14 +52,14 @@ func (f *Frontend) openTokens() error {
 	if err != nil {
 		return err
 	}
-	t.services, err = renewal.Open(renewal.Config{Logger: f.logger("tokens"), Conf: conf, Login: login, Protection: f.security.Protection,
+	t.services, err = issuer.Open(issuer.Config{Logger: f.logger("tokens"), Conf: conf, Login: login, Protection: f.security.Protection,
 		Dial: f.cfg.Budget.Dialer("tokens", new(net.Dialer).DialContext)})
 	if err != nil {
 		return err
 	}
 	c := renewer.Config{Logger: f.logger("tokens"), Submitter: f.cfg.Submitter, Reader: f.read, Services: t.services, Policy: t.policy,
 		Job: record, Final: func(err error) bool {
-			return errors.Is(err, renewal.ErrInvalidToken) || errors.Is(err, renewal.ErrNotRenewer)
+			return errors.Is(err, issuer.ErrInvalidToken) || errors.Is(err, issuer.ErrNotRenewer)
 		}}
 	c.Defaults()
 	if t.renewer, err = renewer.New(c); err != nil {

@@ -1,4 +1,4 @@
-package renewal
+package issuer
 
 import (
 	"context"
@@ -84,7 +84,7 @@ type Services struct {
 // Open returns Services. The caller must call Close.
 func Open(cfg Config) (*Services, error) {
 	if cfg.Logger == nil || cfg.Conf == nil || cfg.Login == nil {
-		return nil, errors.New("renewal: Logger, Conf and Login are required")
+		return nil, errors.New("issuer: Logger, Conf and Login are required")
 	}
 	if cfg.Dial == nil {
 		cfg.Dial = new(net.Dialer).DialContext
@@ -98,7 +98,7 @@ func Open(cfg Config) (*Services, error) {
 	k.Protection = max(cfg.Protection, ipc.Authentication)
 	client, err := ipc.OpenClient(k)
 	if err != nil {
-		return nil, fmt.Errorf("renewal: %w", err)
+		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	return &Services{cfg: cfg, ipc: client, http: newHTTP(cfg), actives: make(map[string]string)}, nil
 }

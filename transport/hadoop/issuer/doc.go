@@ -1,4 +1,4 @@
-// Package renewal calls the services that issued the delegation tokens of applications: it renews
+// Package issuer calls the services that issued the delegation tokens of applications: it renews
 // and cancels the tokens, and gets new ones of HDFS. It keeps no token. Start reading at Services.
 //
 //	HDFS_DELEGATION_TOKEN                                NameNode or router, Hadoop's IPC
@@ -17,4 +17,4 @@
 //   - A user decides by tokens_conf where the service of a token is, and never how this replica
 //     proves who it is, nor the protection of the connection.
 //   - A service can make this process keep answerMax bytes at most.
-package renewal
+package issuer

@@ -1,4 +1,4 @@
-package renewal
+package issuer
 
 import (
 	"rmd/transport/hadoop/token"
