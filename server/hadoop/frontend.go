@@ -123,7 +123,7 @@ func Open(cfg Config) (*Frontend, error) {
 	if err := f.files.loadServices(); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	for _, step := range []func() error{f.openTracker, f.openMaster, f.openTokens, f.openClient, f.openAdmin, f.openWeb, f.openWebApps, f.openLauncher} {
+	for _, step := range []func() error{f.openTracker, f.openApplicationMaster, f.openTokens, f.openClient, f.openAdmin, f.openWeb, f.openWebApps, f.openLauncher} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("hadoop: %w", errors.Join(err, f.Close()))
 		}
@@ -221,7 +221,7 @@ func (n resolvingRacks) Rack(ctx context.Context, host string) string {
 	return n.racks.Rack(ctx, host)
 }
 
-func (f *Frontend) openMaster() error {
+func (f *Frontend) openApplicationMaster() error {
 	c := master.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Services = f.logger("scheduler"), f.cfg.Submitter, f.read, f.names
 	c.Maximum = new(queueView).maximumIn

@@ -34,7 +34,7 @@ func (r reader) Watch() (launcher.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return masterWatch{s}, nil
+	return attemptWatch{s}, nil
 }
 
 // WatchTokens returns a watch on the tokens of applications in the committed state.
@@ -62,26 +62,26 @@ func (w tokenWatch) Next(ctx context.Context) error {
 	}
 }
 
-// masterWatch skips batches that do not concern an AM container.
-type masterWatch struct{ *fsm.Subscription }
+// attemptWatch skips batches that do not concern an AM container.
+type attemptWatch struct{ *fsm.Subscription }
 
 // Next implements launcher.Watch.
-func (w masterWatch) Next(ctx context.Context) error {
+func (w attemptWatch) Next(ctx context.Context) error {
 	for {
 		b, err := w.Subscription.Next(ctx)
 		if err != nil {
 			return err
 		}
 		for i := range b.Changes {
-			if concernsMaster(&b.Changes[i]) {
+			if concernsAM(&b.Changes[i]) {
 				return nil
 			}
 		}
 	}
 }
 
-// concernsMaster reports whether a change may begin or end the launch of an AM.
-func concernsMaster(c *change.Change) bool {
+// concernsAM reports whether a change may begin or end the launch of an AM.
+func concernsAM(c *change.Change) bool {
 	switch c.Kind {
 	case change.ContainerStarted:
 		return c.AM
