@@ -15,14 +15,14 @@ var (
 	smallest = yarn.NewResource(1024, 1)
 )
 
-// roomStory is a state with nodes of 8 GB, 8 vcores and 2 GPUs, named n1, n2, …
-type roomStory struct {
+// roomState is a state with nodes of 8 GB, 8 vcores and 2 GPUs, named n1, n2, …
+type roomState struct {
 	t  testing.TB
 	st *state.State
 }
 
-func newRoomStory(t testing.TB, nodes int) *roomStory {
-	s := &roomStory{t, state.New()}
+func newRoomState(t testing.TB, nodes int) *roomState {
+	s := &roomState{t, state.New()}
 	s.apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Kinds: []string{"memory-mb", "vcores", "gpu"}, Dominant: true, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
 	for n := range nodes {
@@ -33,7 +33,7 @@ func newRoomStory(t testing.TB, nodes int) *roomStory {
 
 func nodeNamed(n int) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprint("n", n), Port: 1} }
 
-func (s *roomStory) apply(events ...event.Event) {
+func (s *roomState) apply(events ...event.Event) {
 	s.t.Helper()
 	for _, e := range events {
 		if err := s.st.Apply(e); err != nil {
@@ -43,20 +43,20 @@ func (s *roomStory) apply(events ...event.Event) {
 }
 
 // run gives a new application a container on a node.
-func (s *roomStory) run(app uint32, node state.NodeSlot, size yarn.Resource) {
+func (s *roomState) run(app uint32, node state.NodeSlot, size yarn.Resource) {
 	s.t.Helper()
 	key := s.ask(app, size)
 	s.apply(&event.ContainerAllocated{App: app, Number: 1, Key: key, Node: node, Locality: yarn.OffSwitch})
 }
 
 // reserve reserves a node for a new application.
-func (s *roomStory) reserve(app uint32, node state.NodeSlot, size yarn.Resource) {
+func (s *roomState) reserve(app uint32, node state.NodeSlot, size yarn.Resource) {
 	s.t.Helper()
 	key := s.ask(app, size)
 	s.apply(&event.ReservationMade{Reservation: 1, App: app, Number: 1, Key: key, Node: node})
 }
 
-func (s *roomStory) ask(app uint32, size yarn.Resource) yarn.SchedulerKey {
+func (s *roomState) ask(app uint32, size yarn.Resource) yarn.SchedulerKey {
 	s.t.Helper()
 	key := yarn.SchedulerKey{Priority: 1}
 	s.apply(&event.ApplicationSubmitted{App: app, User: "u", Queue: "root.a", Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: app, Attempt: 1},
@@ -67,12 +67,12 @@ func (s *roomStory) ask(app uint32, size yarn.Resource) yarn.SchedulerKey {
 
 // says compares the rooms, one label after the other, with "empty/serving" and the free resources
 // and nodes of the largest kinds.
-func (s *roomStory) says(want ...string) {
+func (s *roomState) says(want ...string) {
 	s.t.Helper()
 	s.counts(dominant, want...)
 }
 
-func (s *roomStory) counts(calc yarn.Calculator, want ...string) {
+func (s *roomState) counts(calc yarn.Calculator, want ...string) {
 	s.t.Helper()
 	rooms := RoomsOf(s.st, calc, smallest)
 	for label := range rooms { // there may be more than labels
@@ -92,9 +92,9 @@ func (s *roomStory) counts(calc yarn.Calculator, want ...string) {
 }
 
 func TestRoomsAreOfOneNode(t *testing.T) {
-	s := newRoomStory(t, 0)
+	s := newRoomState(t, 0)
 	s.says("0/0")
-	s = newRoomStory(t, 3)
+	s = newRoomState(t, 3)
 	s.says("3/3 n1[0 1 2]=[8192 8 2]")
 	// each node has most of another kind
 	s.run(1, 1, yarn.Resource{1024, 7, 1})
@@ -106,14 +106,14 @@ func TestRoomsAreOfOneNode(t *testing.T) {
 		t.Errorf("Free() = %v, want %v", got, want)
 	}
 	// of two nodes with the same free memory, the one with more of the other kinds counts
-	s = newRoomStory(t, 2)
+	s = newRoomState(t, 2)
 	s.run(1, 1, yarn.Resource{4096, 6, 0})
 	s.run(2, 2, yarn.Resource{4096, 1, 0})
 	s.says("0/2 n2[0 1 2]=[4096 7 2]")
 }
 
 func TestRoomsOfLabels(t *testing.T) {
-	s := newRoomStory(t, 4)
+	s := newRoomState(t, 4)
 	s.apply(&event.LabelsSet{Labels: []event.Label{{Name: "x", Exclusive: true}, {Name: "none"}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeNamed(2), Label: "x"}, {ID: nodeNamed(3), Label: "x"}}})
 	s.run(1, 1, yarn.Resource{4096, 4, 1})
@@ -128,34 +128,34 @@ func TestNodesWithoutRoom(t *testing.T) {
 	const left = " n2[0 1]=[1024 1 0]"
 	for _, c := range []struct {
 		what  string
-		do    func(s *roomStory)
+		do    func(s *roomState)
 		serve string
 	}{
-		{"nothing", func(*roomStory) {}, "1/2 n1[0 1 2]=[8192 8 2]"},
-		{"a reservation", func(s *roomStory) {
+		{"nothing", func(*roomState) {}, "1/2 n1[0 1 2]=[8192 8 2]"},
+		{"a reservation", func(s *roomState) {
 			s.run(2, 1, yarn.Resource{1024, 1, 0})
 			s.reserve(3, 1, yarn.Resource{8192, 8, 2})
 		}, "0/2" + left},
-		{"a reservation of an empty node", func(s *roomStory) {
+		{"a reservation of an empty node", func(s *roomState) {
 			s.run(2, 1, yarn.Resource{1024, 1, 0})
 			s.reserve(3, 1, yarn.Resource{8192, 8, 2})
 			s.apply(&event.ContainerCompleted{Container: event.ContainerRef{App: 2, Attempt: 1, Number: 1}})
 		}, "0/2" + left},
-		{"a drain", func(s *roomStory) { s.state(yarn.NodeDecommissioning, "") }, "0/1" + left},
-		{"an unhealthy node", func(s *roomStory) { s.state(yarn.NodeUnhealthy, "disk") }, "0/1" + left},
-		{"a lost node", func(s *roomStory) { s.state(yarn.NodeLost, "") }, "0/1" + left},
-		{"a node that must register", func(s *roomStory) { s.state(yarn.NodeRunning, state.TakenBack) }, "0/1" + left},
-		{"too few vcores", func(s *roomStory) { s.run(2, 1, yarn.Resource{1024, 8, 0}) }, "0/2" + left},
-		{"an over-committed kind that no container needs", func(s *roomStory) {
+		{"a drain", func(s *roomState) { s.state(yarn.NodeDecommissioning, "") }, "0/1" + left},
+		{"an unhealthy node", func(s *roomState) { s.state(yarn.NodeUnhealthy, "disk") }, "0/1" + left},
+		{"a lost node", func(s *roomState) { s.state(yarn.NodeLost, "") }, "0/1" + left},
+		{"a node that must register", func(s *roomState) { s.state(yarn.NodeRunning, state.TakenBack) }, "0/1" + left},
+		{"too few vcores", func(s *roomState) { s.run(2, 1, yarn.Resource{1024, 8, 0}) }, "0/2" + left},
+		{"an over-committed kind that no container needs", func(s *roomState) {
 			s.run(2, 1, yarn.Resource{1024, 1, 2})
 			s.apply(&event.NodeResourceChanged{Node: 1, Total: yarn.Resource{8192, 8, 1}, Set: true})
 		}, "0/2" + left},
-		{"an empty node that is too small", func(s *roomStory) {
+		{"an empty node that is too small", func(s *roomState) {
 			s.apply(&event.NodeResourceChanged{Node: 1, Total: yarn.Resource{512, 8, 2}, Set: true})
 		}, "1/2" + left},
 	} {
 		t.Run(strings.ReplaceAll(c.what, " ", "-"), func(t *testing.T) {
-			s := newRoomStory(t, 2)
+			s := newRoomState(t, 2)
 			s.run(1, 2, yarn.Resource{7168, 7, 2})
 			c.do(s)
 			s.says(c.serve)
@@ -163,14 +163,14 @@ func TestNodesWithoutRoom(t *testing.T) {
 	}
 }
 
-func (s *roomStory) state(to yarn.NodeState, report string) {
+func (s *roomState) state(to yarn.NodeState, report string) {
 	s.t.Helper()
 	s.apply(&event.NodeStateChanged{Node: 1, State: to, Report: report})
 }
 
 // TestRoomsBlocked checks that the room which a reservation misses on its node is blocked on others.
 func TestRoomsBlocked(t *testing.T) {
-	s := newRoomStory(t, 2)
+	s := newRoomState(t, 2)
 	s.run(1, 1, yarn.Resource{6144, 4, 0})
 	if b := RoomsOf(s.st, dominant, smallest)[0].Blocked; !b.IsZero() {
 		t.Errorf("without reservations %v is blocked", b)
@@ -188,7 +188,7 @@ func TestRoomsBlocked(t *testing.T) {
 // TestRoomsOfMemoryAlone checks that a node whose vcores are over-committed counts if the cluster
 // schedules by memory alone, and that it has no vcores free instead of fewer than none.
 func TestRoomsOfMemoryAlone(t *testing.T) {
-	s := newRoomStory(t, 1)
+	s := newRoomState(t, 1)
 	s.run(1, 1, yarn.Resource{1024, 8, 0})
 	s.apply(&event.NodeResourceChanged{Node: 1, Total: yarn.Resource{8192, 4, 2}, Set: true})
 	s.counts(yarn.Calculator{Kinds: 3}, "0/1 n1[0 2]=[7168 0 2]")
@@ -196,7 +196,7 @@ func TestRoomsOfMemoryAlone(t *testing.T) {
 
 // TestRoomsAreCountedOnce checks that the viewers of one state share its rooms.
 func TestRoomsAreCountedOnce(t *testing.T) {
-	s := newRoomStory(t, 1)
+	s := newRoomState(t, 1)
 	k := &Keeper{}
 	defer k.Close()
 	first := k.At(s.st, 1).Rooms(dominant, smallest)
@@ -211,7 +211,7 @@ func TestRoomsAreCountedOnce(t *testing.T) {
 
 // BenchmarkRooms measures the rooms of 10,000 nodes. Budget: 5 ms.
 func BenchmarkRooms(b *testing.B) {
-	s := newRoomStory(b, 10_000)
+	s := newRoomState(b, 10_000)
 	b.ReportAllocs()
 	for b.Loop() {
 		RoomsOf(s.st, dominant, smallest)

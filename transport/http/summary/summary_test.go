@@ -16,8 +16,8 @@ import (
 	"rmd/yarn"
 )
 
-// story is a cluster to which random things happen.
-type story struct {
+// randomCluster is a cluster to which random things happen.
+type randomCluster struct {
 	t     *testing.T
 	r     *rand.Rand
 	p     *planner.Planner
@@ -26,13 +26,13 @@ type story struct {
 	nodes int
 }
 
-func newStory(t *testing.T, seed uint64) *story {
+func newRandomCluster(t *testing.T, seed uint64) *randomCluster {
 	t.Helper()
 	p, err := planner.New(state.New(), planner.Options{Eager: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &story{t: t, r: rand.New(rand.NewPCG(seed, 1)), p: p, now: 1000}
+	s := &randomCluster{t: t, r: rand.New(rand.NewPCG(seed, 1)), p: p, now: 1000}
 	var props []input.Property
 	for _, q := range append(preset.QueuesFor([]string{"root.a", "root.p.b", "root.p.c"}),
 		capacity.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "40"}) {
@@ -43,19 +43,19 @@ func newStory(t *testing.T, seed uint64) *story {
 	return s
 }
 
-func (s *story) do(in input.Input) input.Reply {
+func (s *randomCluster) do(in input.Input) input.Reply {
 	s.now += 7
 	r, _ := s.p.Plan(s.now, input.Request{Input: in})
 	return r
 }
 
-func (s *story) addNode() {
+func (s *randomCluster) addNode() {
 	s.nodes++
 	s.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("H%03d", s.r.IntN(1000)), Port: 1}, Rack: fmt.Sprint("/r", s.r.IntN(3)), Total: yarn.NewResource(16384, 16)})
 }
 
 // step makes a random change.
-func (s *story) step() {
+func (s *randomCluster) step() {
 	pick := func() (yarn.AttemptID, bool) {
 		if len(s.apps) == 0 {
 			return yarn.AttemptID{}, false
@@ -158,7 +158,7 @@ func agreePlaces(t *testing.T, c *Summary, st *state.State) {
 // counted from nothing. Either of the two states may be the older one.
 func TestSummaryFollowsTheState(t *testing.T) {
 	for seed := range uint64(8) {
-		s := newStory(t, seed)
+		s := newRandomCluster(t, seed)
 		c := nothing
 		var forks []*state.State
 		for i := range 300 {
@@ -182,7 +182,7 @@ func TestSummaryFollowsTheState(t *testing.T) {
 // TestSummaryOfQueuesThatGo checks that the ended applications of a removed queue count under slot
 // 0.
 func TestSummaryOfQueuesThatGo(t *testing.T) {
-	s := newStory(t, 1)
+	s := newRandomCluster(t, 1)
 	r := s.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply)
 	k := &Keeper{}
 	defer k.Close()
@@ -208,7 +208,7 @@ func TestSummaryOfQueuesThatGo(t *testing.T) {
 // TestKeeperDropsUnusedSummary checks that a keeper drops an unused summary and makes it again.
 func TestKeeperDropsUnusedSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStory(t, 2)
+		s := newRandomCluster(t, 2)
 		k := &Keeper{}
 		st := s.p.State().Fork()
 		c := k.At(st, 1)
