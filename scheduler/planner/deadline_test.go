@@ -166,7 +166,7 @@ func (q *quiet) app(id yarn.ApplicationID) *state.App {
 // happens but that one deadline passes. Nothing is due before it. At the deadline its work is done,
 // and after it nothing is due. A leader that begins in between finds the same deadline.
 func TestDeadlines(t *testing.T) {
-	type story struct {
+	type deadlineCase struct {
 		start func(q *quiet) (at int64) // sets the deadline and returns it; 0: due at once
 		met   func(q *quiet) bool
 		conf  []string
@@ -175,7 +175,7 @@ func TestDeadlines(t *testing.T) {
 		return func(q *quiet) bool { return q.p.st.Apps.Get(q.p.st.Apps.Find(seq)).State == s }
 	}
 	var leaseEnd int64
-	stories := map[string]story{
+	cases := map[string]deadlineCase{
 		"node above the largest size": {
 			start: func(q *quiet) int64 {
 				q.p.sched.Begin(q.now)
@@ -326,14 +326,14 @@ func TestDeadlines(t *testing.T) {
 	for i := range deadlines {
 		rows[deadlines[i].kind] = true
 	}
-	for kind := range stories {
+	for kind := range cases {
 		if !rows[kind] {
 			t.Errorf("a %s has no row in the table of deadlines", kind)
 		}
 	}
 	for i := range deadlines {
 		d := &deadlines[i]
-		s, ok := stories[d.kind]
+		s, ok := cases[d.kind]
 		if !ok {
 			t.Errorf("no case for a %s", d.kind)
 			continue

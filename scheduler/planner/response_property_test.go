@@ -13,9 +13,9 @@ import (
 	"rmd/yarn"
 )
 
-// air is the network between one AM and its ResourceManager. Calls arrive, arrive twice or arrive
+// network is the network between one AM and its ResourceManager. Calls arrive, arrive twice or arrive
 // late; leaders change; and a deposed leader may not know that it was deposed.
-type air struct {
+type network struct {
 	t       *rapid.T
 	opt     Options
 	now     int64
@@ -40,11 +40,11 @@ type air struct {
 	perKey   map[yarn.SchedulerKey]int
 	began    int // registrations after the first
 	elected  int // elections since a leader last answered the AM
-	story    []string
+	trace    []string
 }
 
-func newAir(t *rapid.T) *air {
-	a := &air{t: t, now: 1000, counted: true, waiting: map[yarn.SchedulerKey]bool{}, told: map[yarn.ContainerID]bool{}, over: map[yarn.ContainerID]bool{}, perKey: map[yarn.SchedulerKey]int{}}
+func newNetwork(t *rapid.T) *network {
+	a := &network{t: t, now: 1000, counted: true, waiting: map[yarn.SchedulerKey]bool{}, told: map[yarn.ContainerID]bool{}, over: map[yarn.ContainerID]bool{}, perKey: map[yarn.SchedulerKey]int{}}
 	a.opt.Eager, a.restart = rapid.Bool().Draw(t, "eager"), rapid.IntRange(0, 3).Draw(t, "restarts") == 0
 	a.lead = must(New(state.New(), a.opt))
 	a.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
@@ -60,14 +60,14 @@ func newAir(t *rapid.T) *air {
 	return a
 }
 
-func (a *air) plan(p *Planner, in input.Input) (input.Reply, []event.Event) {
+func (a *network) plan(p *Planner, in input.Input) (input.Reply, []event.Event) {
 	a.now += 4 // No AM calls more often: numbers after a registration stay above the earlier ones.
 	r, events := p.Plan(a.now, input.Request{Input: in})
 	a.tell("%T %+v: %+v, %v", in, in, r, kindsOf(events))
 	return r, events
 }
 
-func (a *air) must(in input.Input) input.Reply {
+func (a *network) must(in input.Input) input.Reply {
 	r, _ := a.plan(a.lead, in)
 	if f := r.Refused(); f != nil {
 		a.fail("%T is refused: %v", in, f)
@@ -75,20 +75,20 @@ func (a *air) must(in input.Input) input.Reply {
 	return r
 }
 
-func (a *air) tell(format string, args ...any) {
-	a.story = append(a.story, fmt.Sprintf(format, args...))
+func (a *network) tell(format string, args ...any) {
+	a.trace = append(a.trace, fmt.Sprintf(format, args...))
 }
 
-func (a *air) fail(format string, args ...any) {
+func (a *network) fail(format string, args ...any) {
 	out := fmt.Sprintf(format, args...)
-	for i, s := range a.story {
+	for i, s := range a.trace {
 		out += fmt.Sprintf("\n%3d %s", i, s)
 	}
 	a.t.Fatal(out)
 }
 
 // begin creates the AM's next call, unless it waits for an answer.
-func (a *air) begin(asks int) {
+func (a *network) begin(asks int) {
 	if a.call != nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (a *air) begin(asks int) {
 }
 
 // ask adds asks for n new keys to the call.
-func (a *air) ask(n int) {
+func (a *network) ask(n int) {
 	for range n {
 		a.keys++
 		key := yarn.SchedulerKey{Priority: a.keys}
@@ -116,7 +116,7 @@ func askFor(key yarn.SchedulerKey) input.Ask {
 // given the call up, and the AM sends a call with the same number and one more ask. No election may
 // happen then: a new leader cannot distinguish the two calls, and takes the second for a repetition
 // of the first, as YARN does.
-func (a *air) again(more bool) {
+func (a *network) again(more bool) {
 	if a.call == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (a *air) again(more bool) {
 
 // deliver delivers a copy of a call to the leader or to the ghost. heard: the AM receives the
 // answer.
-func (a *air) deliver(in *input.Allocate, ghost, heard bool) {
+func (a *network) deliver(in *input.Allocate, ghost, heard bool) {
 	p := a.lead
 	if ghost {
 		if p = a.ghost; p == nil || a.mute {
@@ -178,7 +178,7 @@ func (a *air) deliver(in *input.Allocate, ghost, heard bool) {
 	a.heard(r.(*input.AllocateReply))
 }
 
-func (a *air) heard(r *input.AllocateReply) {
+func (a *network) heard(r *input.AllocateReply) {
 	a.response = r.Response
 	for _, g := range r.Granted {
 		if a.told[g.Container] {
@@ -197,7 +197,7 @@ func (a *air) heard(r *input.AllocateReply) {
 }
 
 // beat sends a heartbeat of a node. If done, one container that the AM knows ends there.
-func (a *air) beat(i int, done bool) {
+func (a *network) beat(i int, done bool) {
 	in := &input.NodeHeartbeat{ID: a.nodes[i]}
 	st := a.lead.st
 	for _, c := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(in.ID))) {
@@ -210,7 +210,7 @@ func (a *air) beat(i int, done bool) {
 }
 
 // elect makes a new leader from the committed state, which contains everything.
-func (a *air) elect() {
+func (a *network) elect() {
 	if a.call != nil && a.swapped {
 		return
 	}
@@ -222,7 +222,7 @@ func (a *air) elect() {
 }
 
 // register registers the AM again. The AM then asks again for everything that it was not granted.
-func (a *air) register() {
+func (a *network) register() {
 	if !a.restart {
 		return
 	}
@@ -249,7 +249,7 @@ func sortedBy(m map[yarn.SchedulerKey]bool) []yarn.SchedulerKey {
 }
 
 // drain leaves only the AM and the leader. Each asked container must be granted exactly once.
-func (a *air) drain() {
+func (a *network) drain() {
 	a.tell("the network is quiet")
 	for range a.keys + 6 {
 		a.begin(0)
@@ -277,7 +277,7 @@ func (a *air) drain() {
 	})
 }
 
-func (a *air) actions() map[string]func(*rapid.T) {
+func (a *network) actions() map[string]func(*rapid.T) {
 	any := func(t *rapid.T, ghost bool) {
 		if len(a.calls) == 0 {
 			return
@@ -316,7 +316,7 @@ func (a *air) actions() map[string]func(*rapid.T) {
 // since one answered it, or its call number 0 may belong to an earlier registration.
 func TestLateCallCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := newAir(t)
+		a := newNetwork(t)
 		t.Repeat(a.actions())
 		a.drain()
 	})
