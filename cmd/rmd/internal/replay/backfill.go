@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"rmd/analysis/rerun"
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/fsm/state/change"
 	"rmd/scheduler/capacity"
@@ -59,7 +61,7 @@ func (o Options) backfilling(ctx context.Context, name string, keys []capacity.P
 	if err != nil {
 		return report.BackfillRun{}, err
 	}
-	s, err := workload.Simulate(ctx, c)
+	s, err := b.Simulate(ctx, c, time.Minute)
 	if err != nil {
 		return report.BackfillRun{}, err
 	}
@@ -67,30 +69,23 @@ func (o Options) backfilling(ctx context.Context, name string, keys []capacity.P
 	return b.summary(s), nil
 }
 
-// lending returns a virtual cluster with additional keys, and a workload for it.
+// lending returns a cluster with additional keys, and a workload for it.
 func (o Options) lending(name string, keys []capacity.Property) (*lender, workload.Config, error) {
-	queues, err := o.queues(keys)
+	v, err := o.cluster(keys)
 	if err != nil {
 		return nil, workload.Config{}, err
 	}
-	v, err := newVirtual(queues, o.Scheduling == "eager")
-	if err != nil {
-		return nil, workload.Config{}, err
-	}
-	b := &lender{virtual: v, masters: map[uint32]int64{}, begun: map[uint32]int64{}}
+	b := &lender{Cluster: v, masters: map[uint32]int64{}, begun: map[uint32]int64{}}
+	v.After = b.planned
 	c := o.config(name)
-	c.Kinds, c.Submitter, c.Declare, c.StartMillis = queues.Kinds, b, true, startMillis
-	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
-	c.Advance = func(to time.Duration) { v.now = to }
-	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
-	c.Observe = func(context.Context) (workload.Observation, error) { return observe(v.planner.State()), nil }
+	c.Declare, c.StartMillis = true, startMillis
 	c.RoundEvery, c.Round = time.Second, b.round
 	return b, c, nil
 }
 
-// lender is a virtual cluster that counts backfill.
+// lender is a cluster that counts backfill.
 type lender struct {
-	*virtual
+	*rerun.Cluster
 	out     report.BackfillRun
 	masters map[uint32]int64 // when applications without an AM began to wait for it
 	waited  []int64          // completed waits for AMs, in milliseconds
@@ -100,19 +95,10 @@ type lender struct {
 	changed bool             // the cluster has changed
 }
 
-// Do implements workload.Submitter.
-func (b *lender) Do(ctx context.Context, in input.Input) (input.Reply, error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return b.plan(virtualEpoch+b.now.Milliseconds(), in), nil
-}
-
-// plan plans an input and counts what it changes.
-func (b *lender) plan(now int64, in input.Input) input.Reply {
-	reply, events := b.planner.Plan(now, input.Request{Input: in})
+// planned counts what an input has changed.
+func (b *lender) planned(_ input.Input, _ input.Reply, events []event.Event) {
 	b.changed = b.changed || len(events) > 0
-	for _, c := range b.planner.Changes() {
+	for _, c := range b.Changes() {
 		switch c.Kind {
 		case change.AppPhase:
 			b.follow(&c)
@@ -129,19 +115,18 @@ func (b *lender) plan(now int64, in input.Input) input.Reply {
 			}
 		}
 	}
-	return reply
 }
 
 // follow follows the submission or the end of an application.
 func (b *lender) follow(c *change.Change) {
-	app, now := c.Ref.App, b.now.Milliseconds()
+	app, now := c.Ref.App, b.Elapsed.Milliseconds()
 	if c.AppState.Ended() {
 		b.took = append(b.took, now-b.begun[app])
 		delete(b.begun, app)
 		return
 	}
 	b.begun[app] = now
-	if !b.planner.State().Apps.Get(c.App).Unmanaged {
+	if !b.State().Apps.Get(c.App).Unmanaged {
 		b.masters[app] = now
 	}
 }
@@ -149,7 +134,7 @@ func (b *lender) follow(c *change.Change) {
 // started ends the wait of an application for its AM, if am is true.
 func (b *lender) started(app uint32, am bool) {
 	if since, waits := b.masters[app]; am && waits {
-		b.waited = append(b.waited, b.now.Milliseconds()-since)
+		b.waited = append(b.waited, b.Elapsed.Milliseconds()-since)
 		delete(b.masters, app)
 	}
 }
@@ -157,21 +142,20 @@ func (b *lender) started(app uint32, am bool) {
 // round counts wanted room and ends leases. The workload calls it each second in which a container
 // waits.
 func (b *lender) round() bool {
-	b.wanted += b.wantedIdle(b.planner.State())
+	b.wanted += b.wantedIdle(b.State())
 	return b.endLeases()
 }
 
 // endLeases plans a preemption round if a lease or a preemption has reached its deadline, and
 // reports whether it did.
 func (b *lender) endLeases() bool {
-	now, due := virtualEpoch+b.now.Milliseconds(), false
-	st := b.planner.State()
+	st, now, due := b.State(), b.Now, false
 	st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
 		due = l.DeadlineMillis != 0 && l.DeadlineMillis <= now || st.Preemptions.Has(slot) && st.Preemptions.Get(slot).DeadlineMillis <= now
 		return !due
 	})
 	if due {
-		b.plan(now, &input.PreemptionRound{})
+		b.Plan(&input.PreemptionRound{})
 	}
 	return due
 }
@@ -185,7 +169,7 @@ func (b *lender) wantedIdle(st *state.State) float64 {
 		n := st.Nodes.Get(r.Node)
 		free := n.Unallocated()
 		st.Asks.Each(func(slot state.AskSlot, k *state.Ask) bool {
-			for k.Label == n.Label && (k.App != r.App || k.Key != r.Key) && served[slot] < k.Count && b.planner.Config().Calculator.FitsIn(k.Size, free) {
+			for k.Label == n.Label && (k.App != r.App || k.Key != r.Key) && served[slot] < k.Count && b.Config().Calculator.FitsIn(k.Size, free) {
 				free, wanted = free.Sub(k.Size), wanted.Add(k.Size)
 				served[slot]++
 			}
@@ -194,7 +178,7 @@ func (b *lender) wantedIdle(st *state.State) float64 {
 		return true
 	})
 	kinds := st.Versions.Kinds()
-	return resource(kinds, wanted).DominantShare(resource(kinds, st.Meta.Cluster))
+	return rerun.Resource(kinds, wanted).DominantShare(rerun.Resource(kinds, st.Meta.Cluster))
 }
 
 // summary returns the result of the run.

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"rmd/analysis/forecast"
+	"rmd/analysis/rerun"
+	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
-	"rmd/workload"
 	"rmd/workload/report"
 	"rmd/workload/trace"
 )
@@ -20,31 +21,25 @@ const forecastParts = 300
 // waiting containers will start, and compares the forecasts with the actual starts. It measures
 // rmd's method, and the method of schedulers that plan with declared limits.
 func MeasureForecasts(ctx context.Context, o Options) ([]report.Forecasts, error) {
-	queues, err := o.queues(nil)
+	v, err := o.cluster(nil)
 	if err != nil {
 		return nil, err
 	}
-	v, err := newVirtual(queues, o.Scheduling == "eager")
-	if err != nil {
-		return nil, err
-	}
-	st, declared := v.planner.State(), forecast.RefreshOptions()
+	st, declared := v.State(), forecast.RefreshOptions()
 	declared.Runs, declared.Limit = 1, limits(o.Trace)
-	f := &forecasts{virtual: v, every: forecastInterval(o),
+	f := &forecasts{Cluster: v, every: forecastInterval(o),
 		methods: []*method{newMethod("rmd", st, forecast.RefreshOptions()), newMethod("declared", st, declared)}}
+	v.After = f.planned
 	c := o.config("forecasts")
-	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, f, 0
-	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
-	c.Advance = f.advance
-	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
-	if _, err := workload.Simulate(ctx, c); err != nil {
-		return nil, errors.Join(err, f.err)
+	c.MaxMeasured, c.Advance = 0, f.advance
+	if _, err := f.Simulate(ctx, c, time.Minute); err != nil {
+		return nil, err
 	}
 	var out []report.Forecasts
 	for _, m := range f.methods {
 		out = append(out, m.summary())
 	}
-	return out, f.err
+	return out, nil
 }
 
 // limitFactor is the ratio of declared limits to the longest container of an application. On
@@ -73,14 +68,13 @@ func forecastInterval(o Options) time.Duration {
 	return max(last/forecastParts, 100*time.Millisecond)
 }
 
-// forecasts is a virtual cluster that forecasts the starts of waiting containers.
+// forecasts is a cluster that forecasts the starts of waiting containers.
 type forecasts struct {
-	*virtual
+	*rerun.Cluster
 	methods []*method
 	every   time.Duration
 	next    time.Duration
 	inputs  uint64
-	err     error
 }
 
 // method is one method of forecasting, with its results.
@@ -97,30 +91,24 @@ func newMethod(name string, st *state.State, o forecast.Options) *method {
 	return m
 }
 
-// Do implements workload.Submitter.
-func (f *forecasts) Do(ctx context.Context, in input.Input) (input.Reply, error) {
-	if err := errors.Join(context.Cause(ctx), f.err); err != nil {
-		return nil, errors.Join(errors.New("replay: the run ended early"), err)
-	}
-	now := virtualEpoch + f.now.Milliseconds()
-	reply, _ := f.planner.Plan(now, input.Request{Input: in})
+// planned passes what an input has changed to the methods.
+func (f *forecasts) planned(input.Input, input.Reply, []event.Event) {
 	f.inputs++
 	for _, m := range f.methods {
-		m.Apply(f.inputs, now, f.planner.Changes())
+		m.Apply(f.inputs, f.Now, f.Changes())
 	}
-	return reply, nil
 }
 
 // advance forecasts if it is time to, then sets the clock. At that moment, everything that can
 // start has started.
 func (f *forecasts) advance(to time.Duration) {
-	if f.now >= f.next && f.err == nil {
-		f.next = f.now + f.every
+	if f.Elapsed >= f.next && f.Err == nil {
+		f.next = f.Elapsed + f.every
 		for _, m := range f.methods {
-			f.err = errors.Join(f.err, m.Forecast(f.planner.State(), virtualEpoch+f.now.Milliseconds()))
+			f.Err = errors.Join(f.Err, m.Forecast(f.State(), f.Now))
 		}
 	}
-	f.now = to
+	f.Advance(to)
 }
 
 // summary returns the results of all forecasts of a method.

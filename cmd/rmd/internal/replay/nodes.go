@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"rmd/analysis/rerun"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/workload"
@@ -97,7 +98,7 @@ func (o Options) choosing(ctx context.Context, row nodeRun) (report.NodeOrderRun
 	if row.phases {
 		c.Phases = o.phases(c.Heartbeat)
 	}
-	s, err := workload.Simulate(ctx, c)
+	s, err := m.Simulate(ctx, c, time.Minute)
 	if err != nil {
 		return report.NodeOrderRun{}, err
 	}
@@ -168,7 +169,7 @@ type nodePart struct {
 }
 
 func newNodeMeter(b *lender, o Options) *nodeMeter {
-	m := &nodeMeter{lender: b, gpu: b.planner.State().Versions.Kinds().Index(yarn.GPUName)}
+	m := &nodeMeter{lender: b, gpu: b.State().Versions.Kinds().Index(yarn.GPUName)}
 	m.changed = true // nothing is measured yet
 	jobs := o.Trace.Jobs
 	if len(jobs) > 0 {
@@ -205,21 +206,21 @@ func gpuKinds(jobs []trace.Job, gpu int) (kinds []askKind) {
 
 // advance moves the clock. The cluster stays as it is until then.
 func (m *nodeMeter) advance(to time.Duration) {
-	if seconds := (min(to, m.until) - max(m.now, m.from)).Seconds(); seconds > 0 {
+	if seconds := (min(to, m.until) - max(m.Elapsed, m.from)).Seconds(); seconds > 0 {
 		if m.changed {
 			m.changed, m.current = false, m.measure()
 		}
 		m.sums.add(&m.current, seconds)
 	}
-	m.now = to
+	m.Advance(to)
 }
 
 // measure returns the values of the cluster as it is.
 func (m *nodeMeter) measure() nodeFigures {
-	st := m.planner.State()
+	st := m.State()
 	kinds := st.Versions.Kinds()
-	cluster := resource(kinds, st.Meta.Cluster)
-	f := nodeFigures{time: 1, blocked: resource(kinds, m.blocked(st)).DominantShare(cluster), reserved: observe(st).ReservedIdle.DominantShare(cluster)}
+	cluster := rerun.Resource(kinds, st.Meta.Cluster)
+	f := nodeFigures{time: 1, blocked: rerun.Resource(kinds, m.blocked(st)).DominantShare(cluster), reserved: rerun.Observe(st).ReservedIdle.DominantShare(cluster)}
 	var count, squares, nodes float64
 	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		nodes++
@@ -256,7 +257,7 @@ func (m *nodeMeter) unusable(slot state.NodeSlot, free yarn.Resource) float64 {
 	}
 	*p = nodePart{free: free}
 	for _, k := range m.kinds {
-		if !m.planner.Config().Calculator.FitsIn(k.size, free) {
+		if !m.Config().Calculator.FitsIn(k.size, free) {
 			p.unusable += k.share * float64(free[m.gpu])
 		}
 	}
@@ -267,10 +268,10 @@ func (m *nodeMeter) unusable(slot state.NodeSlot, free yarn.Resource) float64 {
 // containers would fit in, while root's limit refuses them only because reservations count as used.
 // It ignores the limits of other queues and of users, which may refuse the containers too.
 func (m *nodeMeter) blocked(st *state.State) (blocked yarn.Resource) {
-	if st.Reservations.Len() == 0 || m.planner.Config().Queues[0].Backfill != capacity.BackfillOff {
+	if st.Reservations.Len() == 0 || m.Config().Queues[0].Backfill != capacity.BackfillOff {
 		return blocked // with backfill, root does not count reservations
 	}
-	calc := m.planner.Config().Calculator
+	calc := m.Config().Calculator
 	room, reserved := st.Meta.Cluster, map[state.AppSlot]yarn.Resource{} // by application
 	free := map[state.NodeSlot]yarn.Resource{}
 	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
@@ -292,7 +293,7 @@ func (m *nodeMeter) blocked(st *state.State) (blocked yarn.Resource) {
 		}
 		left := k.Count
 		st.Nodes.Each(func(node state.NodeSlot, _ *state.Node) bool {
-			for ; left > 0 && calc.FitsIn(k.Size, free[node]) && m.planner.Scheduler().MayUse(slot, node); left-- {
+			for ; left > 0 && calc.FitsIn(k.Size, free[node]) && m.Scheduler().MayUse(slot, node); left-- {
 				free[node], blocked = free[node].Sub(k.Size), blocked.Add(k.Size)
 			}
 			return left > 0

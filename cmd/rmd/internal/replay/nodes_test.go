@@ -139,7 +139,6 @@ func TestNodeMeter(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := newNodeMeter(b, o)
-			v := &testCluster{virtual: b.virtual}
 			do := func(in input.Input) input.Reply {
 				t.Helper()
 				reply, err := b.Do(t.Context(), in)
@@ -167,7 +166,7 @@ func TestNodeMeter(t *testing.T) {
 			}
 			m.advance(30 * time.Second)
 			m.advance(100 * time.Second) // only the time until the last application arrives counts
-			st := v.planner.State()
+			st := b.State()
 			waiting := 0.0
 			st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 				if k.Size[gpu] == 2 {

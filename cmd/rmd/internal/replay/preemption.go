@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"rmd/analysis/rerun"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/workload"
@@ -59,29 +60,28 @@ func split(t *trace.Trace) *trace.Trace {
 
 // preempting replays the trace with additional keys.
 func (o Options) preempting(ctx context.Context, selector string, keys []capacity.Property) (report.Preemption, error) {
-	queues, err := o.queues(keys)
+	v, err := o.cluster(keys)
 	if err != nil {
 		return report.Preemption{}, err
 	}
-	v, err := newVirtual(queues, o.Scheduling == "eager")
-	if err != nil {
-		return report.Preemption{}, err
-	}
+	t := newTally(v)
 	c := o.config(selector)
-	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, v, 0
-	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
-	c.Advance = func(to time.Duration) { v.now = to }
-	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
-	if s := &queues.Preemption; s.Enabled {
+	c.MaxMeasured = 0
+	addRounds(&c, v)
+	s, err := v.Simulate(ctx, c, time.Minute)
+	if err != nil {
+		return report.Preemption{}, err
+	}
+	return t.summary(selector, s.EndMillis), nil
+}
+
+// addRounds adds the rounds of preemption to a workload, if the cluster's queues have preemption on.
+func addRounds(c *workload.Config, v *rerun.Cluster) {
+	if s := &v.Config().Preemption; s.Enabled {
 		c.RoundEvery = time.Duration(s.IntervalMillis) * time.Millisecond
 		c.Round = func() bool {
-			_, changed := v.plan(&input.PreemptionRound{})
-			return changed
+			_, events := v.Plan(&input.PreemptionRound{})
+			return len(events) > 0
 		}
 	}
-	s, err := workload.Simulate(ctx, c)
-	if err != nil {
-		return report.Preemption{}, err
-	}
-	return v.tally.summary(selector, s.EndMillis), nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/analysis/rerun"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
@@ -85,10 +86,10 @@ func TestTally(t *testing.T) {
 			a, b := v.submit(t, "root.a"), v.submit(t, "root.b")
 			v.ask(t, a, 8)
 			v.beat(t)
-			v.now += 100 * time.Second
+			v.Advance(v.Elapsed + 100*time.Second)
 			v.ask(t, b, 1)
 			for range 6 { // the first warns, the last preempts
-				v.now += 3 * time.Second
+				v.Advance(v.Elapsed + 3*time.Second)
 				v.do(t, &input.PreemptionRound{})
 			}
 			if got := v.tally.counts; got.Warned != 1 || got.Killed != 1 || got.Unused != 1 || got.Lost.MemoryMBSeconds != 118*1024 {
@@ -97,10 +98,10 @@ func TestTally(t *testing.T) {
 			if !c.wanted {
 				v.ask(t, b, 0)
 			}
-			v.now += 3 * time.Second
+			v.Advance(v.Elapsed + 3*time.Second)
 			v.beat(t)
 			v.ask(t, a, 3)
-			got := v.tally.summary("planned", v.now.Milliseconds())
+			got := v.tally.summary("planned", v.Elapsed.Milliseconds())
 			if got.Unused != c.unused || !reflect.DeepEqual(v.tally.waited, c.owed) {
 				t.Errorf("unused %d, waits %v; want %d, %v", got.Unused, v.tally.waited, c.unused, c.owed)
 			}
@@ -111,8 +112,9 @@ func TestTally(t *testing.T) {
 // testCluster is a node of 8 GiB and two queues that are each guaranteed half of it. Applications
 // have no AM.
 type testCluster struct {
-	*virtual
-	node yarn.NodeID
+	*rerun.Cluster
+	node  yarn.NodeID
+	tally *tally
 }
 
 func newTestCluster(t *testing.T) *testCluster {
@@ -120,11 +122,11 @@ func newTestCluster(t *testing.T) *testCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := newVirtual(queues, true)
+	v, err := rerun.NewCluster(queues.Properties(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &testCluster{v, yarn.NodeID{Host: "n1", Port: 1}}
+	c := &testCluster{v, yarn.NodeID{Host: "n1", Port: 1}, newTally(v)}
 	c.do(t, &input.RegisterNode{ID: c.node, HTTPPort: 1, Rack: "/r", Total: yarn.NewResource(8192, 8), Version: "test"})
 	return c
 }
@@ -150,14 +152,14 @@ func (c *testCluster) submit(t *testing.T, queue string) yarn.AttemptID {
 
 // ask asks for containers of 1 GiB.
 func (c *testCluster) ask(t *testing.T, at yarn.AttemptID, count int64) {
-	st := c.planner.State()
+	st := c.State()
 	c.do(t, &input.Allocate{Attempt: at, Response: st.Apps.Get(st.Apps.ByID(at.App)).Response, Asks: []input.Ask{
 		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}}})
 }
 
 // beat sends a heartbeat that reports each container in the state that the node should know.
 func (c *testCluster) beat(t *testing.T) {
-	st := c.planner.State()
+	st := c.State()
 	in := &input.NodeHeartbeat{ID: c.node}
 	for _, k := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(c.node))) {
 		s := input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning}

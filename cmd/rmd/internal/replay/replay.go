@@ -18,8 +18,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/analysis/rerun"
 	"rmd/cmd/rmd/internal/local"
-	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
@@ -160,6 +160,15 @@ func (o Options) queues(more []capacity.Property) (*capacity.Config, error) {
 	return capacity.Parse(slices.Concat(queues, largest(o.Nodes), more))
 }
 
+// cluster returns a cluster without replicas for the trace, with additional keys.
+func (o Options) cluster(more []capacity.Property) (*rerun.Cluster, error) {
+	queues, err := o.queues(more)
+	if err != nil {
+		return nil, err
+	}
+	return rerun.NewCluster(queues.Properties(), o.Scheduling == "eager")
+}
+
 // traceClock is the clock of a private cluster at full speed: it shows the time of the trace. The
 // scheduler guesses when containers end, so it needs that time, in which they run. The timers of the
 // leader use the machine's clock.
@@ -169,7 +178,7 @@ func (c *traceClock) set(since time.Duration) { c.since.Store(int64(since)) }
 
 func (c *traceClock) elapsed() time.Duration { return time.Duration(c.since.Load()) }
 
-func (c *traceClock) now() time.Time { return time.UnixMilli(virtualEpoch).Add(c.elapsed()) }
+func (c *traceClock) now() time.Time { return time.UnixMilli(rerun.Epoch).Add(c.elapsed()) }
 
 // drive runs the workload on a private cluster, in real or virtual time.
 func (o Options) drive(ctx context.Context, run string, l *local.Cluster, clock *traceClock, kinds yarn.Kinds) (*report.Summary, error) {
@@ -232,39 +241,8 @@ func largest(nodes []trace.Node) []capacity.Property {
 func observer(r *server.Replica) func(context.Context) (workload.Observation, error) {
 	return func(context.Context) (workload.Observation, error) {
 		st, _ := r.Machine().Fork()
-		return observe(st), nil
+		return rerun.Observe(st), nil
 	}
-}
-
-// observe reads the reservations from a state.
-func observe(st *state.State) workload.Observation {
-	var out workload.Observation
-	out.Outcomes = report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}
-	for cause, n := range st.Meta.Cancelled.Named() {
-		out.Outcomes.Cancelled += int64(n)
-		out.Outcomes.Causes[cause] = int64(n)
-	}
-	var held, idle yarn.Resource
-	for slot := state.NodeSlot(1); slot < st.Nodes.Cap(); slot++ {
-		if !st.Nodes.Has(slot) || st.Nodes.Get(slot).Reservation == 0 {
-			continue
-		}
-		n := st.Nodes.Get(slot)
-		size := st.Reservations.Get(n.Reservation).Size
-		held = held.Add(size)
-		idle = idle.Add(yarn.ComponentMax(yarn.ComponentMin(size, n.Unallocated()), yarn.Resource{}))
-	}
-	kinds := st.Versions.Kinds()
-	out.Reserved, out.ReservedIdle = resource(kinds, held), resource(kinds, idle)
-	return out
-}
-
-func resource(kinds yarn.Kinds, r yarn.Resource) report.Resource {
-	out := report.Resource{MemoryMB: r[yarn.Memory], VCores: r[yarn.VCores]}
-	if i := kinds.Index(yarn.GPUName); i >= 0 {
-		out.GPUs = r[i]
-	}
-	return out
 }
 
 // NodesFor returns the nodes of a replay, and where they come from: the file or number on the

@@ -2,17 +2,15 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"rmd/analysis/rerun"
 	"rmd/analysis/shadow"
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
-	"rmd/workload"
 )
 
 // ShadowRun is the result of a trace with a shadow that has another configuration, and of the same
@@ -39,15 +37,11 @@ func MeasureShadow(ctx context.Context, o Options, keys []capacity.Property) (*S
 
 // shadowed replays the trace with the additional keys, and with a shadow that has others instead.
 func (o Options) shadowed(ctx context.Context, run string, keys, others []capacity.Property) (*api.Shadow, error) {
-	queues, err := o.queues(keys)
+	v, err := o.cluster(keys)
 	if err != nil {
 		return nil, err
 	}
 	other, err := o.queues(others)
-	if err != nil {
-		return nil, err
-	}
-	v, err := newVirtual(queues, o.Scheduling == "eager")
 	if err != nil {
 		return nil, err
 	}
@@ -57,76 +51,57 @@ func (o Options) shadowed(ctx context.Context, run string, keys, others []capaci
 	for _, p := range other.Properties() {
 		properties = append(properties, input.Property(p))
 	}
-	s, _, err := shadow.New(v.planner.State().Fork(), 1, properties, so)
+	s, _, err := shadow.New(v.State().Fork(), 1, properties, so)
 	if err != nil {
 		return nil, err
 	}
-	b := &shadowedCluster{virtual: v, shadow: s}
+	b := &shadowedCluster{Cluster: v, shadow: s}
+	v.After = b.planned
 	c := o.config(run)
-	c.Kinds, c.Submitter, c.MaxMeasured = queues.Kinds, b, 0
-	c.SampleEvery, c.ProgressEvery, c.Patience = time.Minute, time.Minute, 60
-	c.Advance = b.advance
-	c.Granted = func() uint64 { return v.planner.State().Meta.Allocated }
-	if set := &queues.Preemption; set.Enabled {
-		c.RoundEvery = time.Duration(set.IntervalMillis) * time.Millisecond
-		c.Round = func() bool {
-			_, changed := b.plan(&input.PreemptionRound{})
-			return changed
-		}
-	}
-	if _, err := workload.Simulate(ctx, c); err != nil {
-		return nil, errors.Join(err, b.err)
+	c.MaxMeasured, c.Advance = 0, b.advance
+	addRounds(&c, v)
+	if _, err := b.Simulate(ctx, c, time.Minute); err != nil {
+		return nil, err
 	}
 	b.flush()
-	for end, n := s.Now()+so.BehindMillis, int64(0); s.Waits() && n < afterHours && b.err == nil; n++ {
-		b.err = s.Advance(end + n*time.Hour.Milliseconds())
+	for end, n := s.Now()+so.BehindMillis, int64(0); s.Waits() && n < afterHours && b.Err == nil; n++ {
+		b.Err = s.Advance(end + n*time.Hour.Milliseconds())
 	}
-	if b.err == nil && s.Same() {
-		if cluster, own := s.Digests(); cluster != own || cluster != v.planner.State().Digest() {
-			return s.Report(), fmt.Errorf("the shadow of the same configuration has digest %016x, the cluster %016x", own, v.planner.State().Digest())
+	if b.Err == nil && s.Same() {
+		if cluster, own := s.Digests(); cluster != own || cluster != v.State().Digest() {
+			return s.Report(), fmt.Errorf("the shadow of the same configuration has digest %016x, the cluster %016x", own, v.State().Digest())
 		}
 	}
-	return s.Report(), b.err
+	return s.Report(), b.Err
 }
 
 // afterHours is how many hours after the trace the shadow runs at most, for applications that still
 // wait there.
 const afterHours = 7 * 24
 
-// shadowedCluster is a virtual cluster with a shadow. All events of one time form one log entry.
+// shadowedCluster is a cluster with a shadow. All events of one time form one log entry.
 type shadowedCluster struct {
-	*virtual
+	*rerun.Cluster
 	shadow  *shadow.Shadow
 	pending []event.Event
 	index   uint64
-	err     error
 }
 
-// Do implements workload.Submitter.
-func (b *shadowedCluster) Do(ctx context.Context, in input.Input) (input.Reply, error) {
-	if err := errors.Join(context.Cause(ctx), b.err); err != nil {
-		return nil, errors.Join(errors.New("replay: the run ended early"), err)
-	}
-	reply, _ := b.plan(in)
-	return reply, nil
-}
-
-func (b *shadowedCluster) plan(in input.Input) (reply input.Reply, changed bool) {
-	reply, events := b.planner.Plan(virtualEpoch+b.now.Milliseconds(), input.Request{Input: in})
-	b.pending = append(b.pending, slices.Clone(events)...)
-	return reply, len(events) > 0
+// planned keeps the events of an input for the shadow.
+func (b *shadowedCluster) planned(_ input.Input, _ input.Reply, events []event.Event) {
+	b.pending = append(b.pending, events...)
 }
 
 // advance gives the shadow the pending events, then sets the clock.
 func (b *shadowedCluster) advance(to time.Duration) {
 	b.flush()
-	b.now = to
+	b.Advance(to)
 }
 
 func (b *shadowedCluster) flush() {
-	if len(b.pending) > 0 && b.err == nil {
+	if len(b.pending) > 0 && b.Err == nil {
 		b.index++
-		b.err = b.shadow.Apply(b.index, b.pending)
+		b.Err = b.shadow.Apply(b.index, b.pending)
 		b.pending = nil
 	}
 }

@@ -3,12 +3,12 @@ package replay
 import (
 	"slices"
 
+	"rmd/analysis/rerun"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/fsm/state/change"
 	"rmd/scheduler/entitlement"
 	"rmd/scheduler/input"
-	"rmd/scheduler/planner"
 	"rmd/scheduler/preemption"
 	"rmd/workload/report"
 	"rmd/yarn"
@@ -17,8 +17,8 @@ import (
 // tally counts the costs and benefits of preemption. It uses only the inputs of a planner and what
 // they change, so it measures all selectors in the same way.
 type tally struct {
-	planner *planner.Planner
-	counts  report.Preemption
+	*rerun.Cluster
+	counts report.Preemption
 
 	waiting map[asker]*waits
 	waited  []int64 // completed waits of owed containers, in milliseconds
@@ -37,26 +37,30 @@ type room struct {
 	entitled  []bool // queues that were owed resources when it was preempted
 }
 
-func newTally(p *planner.Planner) *tally {
-	return &tally{planner: p, waiting: map[asker]*waits{}, freed: map[state.NodeSlot][]room{}}
+// newTally returns a tally of what a cluster does from now on.
+func newTally(c *rerun.Cluster) *tally {
+	t := &tally{Cluster: c, waiting: map[asker]*waits{}, freed: map[state.NodeSlot][]room{}}
+	c.Before, c.After = t.before, t.after
+	return t
 }
 
 // before reads an input before it is planned. Before a round that may end containers, it also keeps
 // the state.
-func (t *tally) before(now int64, in input.Input) {
+func (t *tally) before(in input.Input) {
 	t.ahead = nil
 	switch in := in.(type) {
 	case *input.Allocate:
-		t.asked(now, in)
+		t.asked(t.Now, in)
 	case *input.PreemptionRound:
-		if st := t.planner.State(); st.Preemptions.Len() > 0 {
+		if st := t.State(); st.Preemptions.Len() > 0 {
 			t.ahead, t.entitled = st.Fork(), t.entitledQueues()
 		}
 	}
 }
 
 // after counts what an input has changed.
-func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []change.Change) {
+func (t *tally) after(in input.Input, reply input.Reply, _ []event.Event) {
+	now, changes := t.Now, t.Changes()
 	if r, ok := reply.(*input.SubmitApplicationReply); ok && r.Refused() == nil {
 		t.submitted(now, in.(*input.SubmitApplication), r.ID)
 	}
@@ -84,7 +88,7 @@ func (t *tally) after(now int64, in input.Input, reply input.Reply, changes []ch
 // entitledQueues reports for each queue whether the queue has pending asks and less than its
 // entitlement.
 func (t *tally) entitledQueues() []bool {
-	cfg, p := t.planner.Config(), preemption.PartitionOf(t.planner.Scheduler().Views, 0)
+	cfg, p := t.Config(), preemption.PartitionOf(t.Scheduler().Views, 0)
 	shares := p.Entitlements(&cfg.Preemption, entitlement.Mode{Reserved: true})
 	out := make([]bool, len(p.Queues))
 	for i := range p.Queues {
@@ -110,7 +114,7 @@ func (t *tally) ended(now int64, ref event.ContainerRef, exit int32) {
 	if c.AM {
 		t.counts.AMs++
 	}
-	t.counts.Lost.Add(resource(kinds, c.Size), resource(kinds, t.ahead.Meta.Cluster), now-c.AllocatedMillis)
+	t.counts.Lost.Add(rerun.Resource(kinds, c.Size), rerun.Resource(kinds, t.ahead.Meta.Cluster), now-c.AllocatedMillis)
 	if exit == yarn.ExitPreempted {
 		t.counts.Unused++ // until another container uses the resources
 		t.freed[c.Node] = append(t.freed[c.Node], room{ref, false, c.Size, t.leafOf(t.ahead.Apps.Get(c.App)), t.entitled})
@@ -135,7 +139,7 @@ func (t *tally) granted(now int64, c *change.Change) {
 	if len(left) == 0 {
 		return
 	}
-	st, calc := t.planner.State(), t.planner.Config().Calculator
+	st, calc := t.State(), t.Config().Calculator
 	leaf := t.leafOf(st.Apps.Get(c.App))
 	size := st.Containers.Get(st.Container(c.Ref)).Size
 	t.freed[c.Node] = slices.DeleteFunc(left, func(r room) bool {
@@ -150,7 +154,7 @@ func (t *tally) granted(now int64, c *change.Change) {
 
 // forgetTaken forgets rooms that other containers use by now.
 func (t *tally) forgetTaken() {
-	st, calc := t.planner.State(), t.planner.Config().Calculator
+	st, calc := t.State(), t.Config().Calculator
 	for node, left := range t.freed {
 		unallocated := st.Nodes.Get(node).Unallocated()
 		left = slices.DeleteFunc(left, func(r room) bool {
@@ -166,15 +170,15 @@ func (t *tally) forgetTaken() {
 	}
 }
 
-func (t *tally) leafOf(a *state.App) int32 { return t.planner.Scheduler().LeafOf(a) }
+func (t *tally) leafOf(a *state.App) int32 { return t.Scheduler().LeafOf(a) }
 
 // summary returns the tally at the end. A wait that has not ended counts with its duration so far.
 func (t *tally) summary(selector string, endMillis int64) report.Preemption {
 	out, millis := t.counts, slices.Clone(t.waited)
-	st := t.planner.State()
+	st := t.State()
 	for k, w := range t.waiting {
 		if slot := st.Apps.Find(k.app); slot != 0 && st.Apps.Get(slot).Open() {
-			millis = w.soFar(millis, virtualEpoch+endMillis)
+			millis = w.soFar(millis, rerun.Epoch+endMillis)
 		}
 	}
 	out.Selector, out.EndMillis = selector, endMillis

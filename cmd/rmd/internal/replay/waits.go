@@ -77,13 +77,13 @@ func (t *tally) submitted(now int64, in *input.SubmitApplication, id yarn.Applic
 	if in.Unmanaged {
 		return
 	}
-	a := t.planner.State().Apps.Get(t.planner.State().Apps.ByID(id))
+	a := t.State().Apps.Get(t.State().Apps.ByID(id))
 	t.waitsOf(asker{app: id.Seq, am: true}).add(now, 1, t.owedTo(a, in.AM))
 }
 
 // asked updates the waiting containers to the counts in the asks of an AM.
 func (t *tally) asked(now int64, in *input.Allocate) {
-	st := t.planner.State()
+	st := t.State()
 	slot := st.Apps.ByID(in.Attempt.App)
 	if slot == 0 {
 		return
@@ -124,12 +124,12 @@ func (t *tally) waitsOf(k asker) *waits {
 // owedTo returns how many more containers of a size the application's queue may ask for within its
 // guarantee, in addition to those that it has and waits for.
 func (t *tally) owedTo(a *state.App, size yarn.Resource) int64 {
-	s := t.planner.Scheduler()
+	s := t.Scheduler()
 	leaf := s.LeafOf(a)
 	q := s.Queue(leaf)
 	left := preemption.PartitionOf(s.Views, 0).Queues[leaf].Guaranteed.Sub(q.Used.Sub(q.Reserved)).Sub(q.Pending)
-	if !t.planner.Config().Calculator.FitsIn(size, left) {
+	if !t.Config().Calculator.FitsIn(size, left) {
 		return 0
 	}
-	return t.planner.Config().Calculator.AvailableContainers(left, size)
+	return t.Config().Calculator.AvailableContainers(left, size)
 }
