@@ -16,28 +16,26 @@ const (
 	separator = " · "
 )
 
-// FormatMemory formats an amount of memory in MiB: "512 MiB", "4.8 GiB", "1.5 TiB". It uses GiB
-// from 1 GiB on, and TiB if that needs at most three decimals. Different amounts give different
-// texts.
+// FormatMemory formats an amount of memory in MiB: "512 MiB", "4.5 GiB", "1.5 TiB". It uses the
+// largest unit in which the amount has at most three decimals, so the text is exact: 15000 MiB are
+// "15,000 MiB" and not about 14.6 GiB. Flags and keys of queues take MiB.
 func FormatMemory(mebibytes int64) string {
-	switch {
-	case mebibytes < 0:
+	if mebibytes < 0 {
 		return "-" + FormatMemory(-mebibytes)
-	case mebibytes >= mebibytesPerTiB && mebibytes*1000%mebibytesPerTiB == 0:
-		return inUnit(mebibytes, mebibytesPerTiB) + " TiB"
-	case mebibytes >= mebibytesPerGiB || mebibytes == 0:
-		return inUnit(mebibytes, mebibytesPerGiB) + " GiB"
+	}
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{" TiB", mebibytesPerTiB}, {" GiB", mebibytesPerGiB}} {
+		if mebibytes >= u.size && mebibytes%u.size*1000%u.size == 0 {
+			decimals := strconv.FormatInt(1000+mebibytes%u.size*1000/u.size, 10)[1:]
+			return strings.TrimRight(strings.TrimRight(thousands.Format(mebibytes/u.size)+"."+decimals, "0"), ".") + u.name
+		}
+	}
+	if mebibytes == 0 {
+		return "0 GiB"
 	}
 	return thousands.Format(mebibytes) + " MiB"
-}
-
-// inUnit formats n/unit with up to four decimals, which are enough to distinguish 1024ths.
-func inUnit(n, unit int64) string {
-	const parts = 10_000
-	rounded := (n%unit*parts + unit/2) / unit
-	whole := n/unit + rounded/parts
-	digits := strconv.FormatInt(parts+rounded%parts, 10)[1:]
-	return strings.TrimRight(strings.TrimRight(thousands.Format(whole)+"."+digits, "0"), ".")
 }
 
 // FormatKind formats an amount of one resource kind: "320 GiB", "88 vc", "8 gpu".
