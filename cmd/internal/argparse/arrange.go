@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/clierr"
-	"rmd/internal/nearest"
 )
 
 // level is one command of the command line, with the flags found for it.
@@ -112,7 +111,10 @@ func (a *arranger) word(w string) error {
 			names = append(names, c.Names()...)
 		}
 	}
-	return clierr.New(clierr.CodeUnknownWord, didYouMean(w, names, "", a.path()+" --help"), "%q is not a command of %q", w, a.path())
+	if nouns := nounsWith(a.subs, w); len(a.levels) == 1 && nouns != "" {
+		return clierr.New(clierr.CodeUnknownWord, "did you mean rmd "+nouns+" "+w+"? see rmd --help", "%q is not a command of %q", w, a.path())
+	}
+	return clierr.New(clierr.CodeUnknownWord, didYouMean(w, names, commandWords, "", a.path()+" --help"), "%q is not a command of %q", w, a.path())
 }
 
 // flag finds the innermost command that has the flag w and records the flag there with its value.
@@ -171,7 +173,7 @@ func (a *arranger) unknown(w, name string) error {
 			names = append(names, f.Names()...)
 		}
 	}
-	return clierr.New(clierr.CodeUnknownFlag, didYouMean(name, names, "-", a.path()+" --help"), "%q has no flag %s", a.path(), w)
+	return clierr.New(clierr.CodeUnknownFlag, didYouMean(name, names, flagWords, "-", a.path()+" --help"), "%q has no flag %s", a.path(), w)
 }
 
 // once refuses a flag that is given twice with different values, unless the flag takes a list.
@@ -213,17 +215,4 @@ func (a *arranger) join(program string) []string {
 		out = append(out, "--")
 	}
 	return append(out, a.args...)
-}
-
-// didYouMean returns what to do about an unknown name: the most similar name, or a reference to
-// help.
-func didYouMean(word string, names []string, dash, help string) string {
-	n := nearest.Name(word, names)
-	if n == "" {
-		return "see " + help
-	}
-	if dash != "" {
-		n = dashes(n)
-	}
-	return "did you mean " + n + "? see " + help
 }

@@ -20,7 +20,8 @@ func testApp() *cli.App {
 		Commands: []*cli.Command{
 			{Name: "app", Subcommands: []*cli.Command{
 				{Name: "list", Aliases: []string{"ls"}, Flags: []cli.Flag{&cli.StringSliceFlag{Name: "state"}, &cli.BoolFlag{Name: "all"}, &cli.StringFlag{Name: "user"}}},
-				{Name: "kill", Flags: []cli.Flag{&cli.StringFlag{Name: "reason"}}},
+				{Name: "status"}, {Name: "explain"},
+				{Name: "kill", Flags: []cli.Flag{&cli.StringFlag{Name: "reason"}, &cli.IntFlag{Name: "count"}}},
 			}},
 			{Name: "version"},
 		},
@@ -45,6 +46,13 @@ func TestArrange(t *testing.T) {
 		{"rmd app list --outputt json", "UNKNOWN_FLAG did you mean --output?"},
 		{"rmd ap list", "UNKNOWN_COMMAND did you mean app?"},
 		{"rmd app lis", "UNKNOWN_COMMAND did you mean list?"},
+		{"rmd app show x", "UNKNOWN_COMMAND did you mean status or explain?"},
+		{"rmd app describe x", "UNKNOWN_COMMAND did you mean status or explain?"},
+		{"rmd explain x", "UNKNOWN_COMMAND did you mean rmd app explain?"},
+		{"rmd app rm x", "UNKNOWN_COMMAND did you mean kill?"},
+		{"rmd app kill --limit 3", "UNKNOWN_FLAG did you mean --count?"},
+		{"rmd app kill --message x", "UNKNOWN_FLAG did you mean --reason?"},
+		{"rmd app list --format json", "UNKNOWN_FLAG did you mean --output?"},
 		{"rmd app list -o", "USAGE -o needs a value"},
 		{"rmd app list --user --all", "USAGE --user needs a value"},
 		{"rmd app list -o json -o yaml", "USAGE is given twice"},
