@@ -19,6 +19,8 @@ type Column[T any] struct {
 	Wide   bool            // shown only with -o wide or --columns
 	Right  bool            // right-aligned, for numbers
 	Shrink bool            // may be cut to fit a terminal
+	Least  int             // the width that a cut leaves; 0: 8
+	Short  func(T) string  // a shorter text, for a terminal that is too narrow for Text
 	Spare  bool            // omitted if the terminal is too narrow, unless --columns names it
 }
 
@@ -37,6 +39,8 @@ type Options struct {
 	Filters []string // head=value, head!=value, head~part
 	Width   int      // of the terminal; 0 cuts nothing
 	Quiet   bool     // print no heads
+	// Note takes a sentence that says what the width has cut, and where to read it; nil: nobody reads it.
+	Note func(string)
 }
 
 // Shaped reports whether the options select, sort or filter.

@@ -2,6 +2,8 @@ package output
 
 import (
 	"bufio"
+	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -21,8 +23,15 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 	if o.Format == Wide {
 		limit = 0 // -o wide cuts nothing; a terminal wraps the lines
 	}
+	var lost []string // heads of columns that the width omits or cuts
 	if limit > 0 && len(o.Columns) == 0 {
-		columns = fitting(columns, things, limit)
+		all := columns
+		columns = fitting(all, things, limit)
+		for _, c := range all {
+			if !slices.ContainsFunc(columns, func(k Column[T]) bool { return k.Head == c.Head }) {
+				lost = append(lost, c.Head)
+			}
+		}
 	}
 	rows := make([][]string, 0, len(things)+1)
 	if !o.Quiet {
@@ -39,17 +48,29 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 		}
 		rows = append(rows, row)
 	}
-	right, shrink := make([]bool, len(columns)), make([]bool, len(columns))
+	right, least := make([]bool, len(columns)), make([]int, len(columns))
 	for i, c := range columns {
-		right[i], shrink[i] = c.Right, c.Shrink
+		if right[i] = c.Right; c.Shrink {
+			least[i] = cmp.Or(c.Least, shrinkMin)
+		}
 	}
-	return layOut(w, rows, right, shrink, limit)
+	cut, err := layOut(w, rows, right, least, limit)
+	for i, c := range columns {
+		if cut[i] {
+			lost = append(lost, c.Head)
+		}
+	}
+	if len(lost) > 0 && o.Note != nil && err == nil {
+		o.Note(fmt.Sprintf("%d columns have no room for all of %s; -o wide shows everything", limit, strings.Join(lost, ", ")))
+	}
+	return err
 }
 
-// fitting removes spare columns, from the last to the first, until the others fit at their minimum
-// width.
+// fitting takes the short texts, and then removes spare columns, from the last to the first, until
+// the others fit at their minimum width.
 func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
-	for {
+	columns = slices.Clone(columns)
+	for short := false; ; {
 		total := gap * (len(columns) - 1)
 		spare := -1
 		for i, c := range columns {
@@ -58,16 +79,25 @@ func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 				w = max(w, width(oneLine(c.Text(t))))
 			}
 			if c.Shrink {
-				w = min(w, shrinkMin)
+				w = min(w, cmp.Or(c.Least, shrinkMin))
 			}
 			if total += w; c.Spare {
 				spare = i
 			}
 		}
-		if total <= limit || spare < 0 {
+		switch {
+		case total <= limit || short && spare < 0:
 			return columns
+		case short:
+			columns = slices.Delete(columns, spare, spare+1)
+			continue
 		}
-		columns = slices.Delete(slices.Clone(columns), spare, spare+1)
+		for i, c := range columns {
+			if c.Short != nil {
+				columns[i].Text = c.Short
+			}
+		}
+		short = true
 	}
 }
 
@@ -79,10 +109,12 @@ func oneLine(s string) string {
 	return strings.ReplaceAll(Printable(s), "\n", " ")
 }
 
-// layOut prints rows of equal length as columns.
-func layOut(w io.Writer, rows [][]string, right, shrink []bool, limit int) error {
+// layOut prints rows of equal length as columns. least has the widths to which columns may be cut; 0:
+// not at all. It returns which columns it has cut.
+func layOut(w io.Writer, rows [][]string, right []bool, least []int, limit int) (cut []bool, err error) {
+	cut = make([]bool, len(least))
 	if len(rows) == 0 {
-		return nil
+		return cut, nil
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -90,11 +122,12 @@ func layOut(w io.Writer, rows [][]string, right, shrink []bool, limit int) error
 			widths[i] = max(widths[i], width(cell))
 		}
 	}
-	fit(widths, shrink, limit)
+	fit(widths, least, limit)
 	b := bufio.NewWriter(w)
 	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
+			cut[i] = cut[i] || width(cell) > widths[i]
 			cell = Cut(cell, widths[i])
 			pad := strings.Repeat(" ", widths[i]-width(cell))
 			switch {
@@ -109,12 +142,12 @@ func layOut(w io.Writer, rows [][]string, right, shrink []bool, limit int) error
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	return b.Flush()
+	return cut, b.Flush()
 }
 
 // fit reduces the widths of columns that may shrink, the widest first, until the line fits the
 // limit.
-func fit(widths []int, shrink []bool, limit int) {
+func fit(widths, least []int, limit int) {
 	if limit <= 0 {
 		return
 	}
@@ -125,7 +158,7 @@ func fit(widths []int, shrink []bool, limit int) {
 	for ; total > limit; total-- {
 		widest := -1
 		for i, n := range widths {
-			if shrink[i] && n > shrinkMin && (widest < 0 || n > widths[widest]) {
+			if least[i] > 0 && n > least[i] && (widest < 0 || n > widths[widest]) {
 				widest = i
 			}
 		}
