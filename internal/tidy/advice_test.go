@@ -59,8 +59,7 @@ var advice = map[string]map[string]string{
 		"create the cluster when this many": "the description of a setting",
 	},
 	"scheduler/planner/token/access.go": {
-		"make one of role admin first":     "it gives up access, no data; certificates of administrators stay valid",
-		"make another one of role admin f": "it gives up access, no data; certificates of administrators stay valid",
+		"make one of role admin first": "it gives up access, no data; certificates of administrators stay valid",
 	},
 	"server/backup.go": {
 		"restore into a fresh cluster; to give": "a restore into a cluster with state; the command needs the cluster's id and a confirmation",

@@ -35,8 +35,7 @@ func (p Plan) setAccess(in *input.SetAccessToken) input.Reply {
 	case known && !in.Replace:
 		return refuse(input.TokenExists, "take another name, or replace it with --replace", "there is an access token %s, of role %s", have.Name, have.Role)
 	case in.Role != yarn.RoleAdmin && !in.Force && !p.adminBeside(in.Name):
-		return refuse(input.NoAdminLeft, "make one of role admin first, or use --force where administrators have certificates",
-			"no token would be left that may change access")
+		return refuse(input.NoAdminLeft, adminFirst, "no token would be left that may change access")
 	}
 	if !known && len(p.State.Access) >= state.MaxAccessTokens {
 		old, ok := p.oldestExpired()
@@ -49,6 +48,9 @@ func (p Plan) setAccess(in *input.SetAccessToken) input.Reply {
 	return in.NewReply()
 }
 
+// adminFirst says what to do if no token of role admin would be left.
+const adminFirst = "make one of role admin first, with \"(umask 077; rmd access token create --name admin --role admin -q > admin.token)\", and add --token-file admin.token to later commands; or use --force where administrators have certificates"
+
 // revokeAccess removes a token. It may remove the only token; the cluster is then as it was
 // before the first one.
 func (p Plan) revokeAccess(in *input.RevokeAccessToken) input.Reply {
@@ -56,7 +58,7 @@ func (p Plan) revokeAccess(in *input.RevokeAccessToken) input.Reply {
 		return input.Refuse(in, input.Refusef(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
 	}
 	if !in.Force && len(p.State.Access) > 1 && !p.adminBeside(in.Name) {
-		return input.Refuse(in, input.Refusef(input.NoAdminLeft, "make another one of role admin first, or use --force where administrators have certificates",
+		return input.Refuse(in, input.Refusef(input.NoAdminLeft, adminFirst,
 			"%s is the last token that may change access", in.Name))
 	}
 	p.Emit(&event.AccessTokenRevoked{Name: in.Name})
