@@ -149,7 +149,8 @@ func AwaitsExpected(expect uint, why string) *api.Error {
 // UnknownCommit returns the answer of a member that has not learned since its start what the
 // cluster has committed. Its state may lack everything, so it answers no read and makes no backup.
 func UnknownCommit(what string) *api.Error {
-	return New(api.CodeNotReady, what+" and does not know yet what the cluster has committed", "start the other replicas: it waits for a majority; its data is needed, keep it")
+	return New(api.CodeNotReady, what+" and does not know yet what the cluster has committed: it waits for a leader, which a majority of the voters elects within seconds",
+		"ask again; if there is no leader after some seconds, start the other replicas and see \"rmd cluster status\"; its data is needed, keep it")
 }
 
 func (t *Translator) known(err error, write bool) *api.Error {
