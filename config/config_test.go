@@ -59,6 +59,14 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
+// TestUnknownKeysComeFirst checks that a misspelled key comes before the faults that follow from it.
+func TestUnknownKeysComeFirst(t *testing.T) {
+	got := faults(t, "raft: {lease: 900ms}\nname: rm1\nraff: {lease: 400ms}\n")
+	if len(got) != 4 || !strings.Contains(got[0], `unknown key "name"`) || !strings.Contains(got[1], `unknown key "raff"; did you mean "raft"?`) {
+		t.Errorf("faults:\n%s\nwant the keys name and raff first, then 2 others", strings.Join(got, "\n"))
+	}
+}
+
 // TestBounds has one invalid value for each bound in docs/operations/settings.md.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{

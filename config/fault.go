@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,9 +28,10 @@ func (o Origin) String() string {
 
 // Fault is one fault of a configuration.
 type Fault struct {
-	At   Origin
-	What string
-	Do   string
+	At      Origin
+	What    string
+	Do      string
+	Unknown bool // the key is unknown
 }
 
 func (f Fault) String() string {
@@ -47,24 +49,18 @@ func (f Fault) String() string {
 type Invalid struct{ Faults []Fault }
 
 func (e *Invalid) Error() string {
-	lines := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
-		lines[i] = f.String()
-	}
-	return "invalid configuration: " + strings.Join(lines, "; ")
+	return "invalid configuration: " + strings.Join(e.Lines(), "; ")
 }
 
-// Lines returns the faults as text, sorted by file, line and column.
+// Lines returns the faults as text, sorted by file, line and column. Unknown keys come first: a
+// misspelled key may be the reason of other faults, such as a value that is missing.
 func (e *Invalid) Lines() []string {
 	faults := slices.Clone(e.Faults)
 	slices.SortStableFunc(faults, func(a, b Fault) int {
-		if c := strings.Compare(a.At.Name, b.At.Name); c != 0 {
-			return c
+		if a.Unknown != b.Unknown {
+			return map[bool]int{true: -1, false: 1}[a.Unknown]
 		}
-		if a.At.Line != b.At.Line {
-			return a.At.Line - b.At.Line
-		}
-		return a.At.Column - b.At.Column
+		return cmp.Or(strings.Compare(a.At.Name, b.At.Name), a.At.Line-b.At.Line, a.At.Column-b.At.Column)
 	})
 	out := make([]string, len(faults))
 	for i, f := range faults {

@@ -219,7 +219,7 @@ func (l *loader) unknown(at Origin, prefix, key string) {
 	} else {
 		do = "valid keys: " + strings.Join(near, ", ")
 	}
-	l.fault(at, do, "unknown key %q", prefix+key)
+	l.faults = append(l.faults, Fault{At: at, What: fmt.Sprintf("unknown key %q", prefix+key), Do: do, Unknown: true})
 }
 
 // elsewhere returns a key with the same name in another section, otherwise the most similar key.
