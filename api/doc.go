@@ -75,7 +75,7 @@
 //	POST   /v1/preemption:preview       PreviewPreemption    →  PreemptionPreview
 //
 //	GET    /v1/conf                                             Conf
-//	PUT    /v1/conf (If-Match: version)[?dry_run&comment]  PutConf or XML → ConfApplied
+//	PUT    /v1/conf (If-Match: version)[?dry_run&comment&allow_unknown]  PutConf or XML → ConfApplied
 //	GET    /v1/conf/versions, …/{v}                             ConfVersions, Conf
 //	GET    /v1/conf/versions/{v}/diff/{w}                       ConfDiff
 //	POST   /v1/conf:validate                    PutConf or XML → Validation

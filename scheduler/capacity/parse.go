@@ -193,7 +193,7 @@ func (r *classifier) classifyQueueKey(c *Config, name, rest string) {
 	}
 	if user, ok := strings.CutPrefix(key, "user-settings."); ok {
 		user, _, _ = strings.Cut(user, ".")
-		r.warn(name, "unknown key", fmt.Sprintf("did you mean %q?", Prefix+path+".user-settings."+user+".weight"))
+		r.warnMeant(name, Prefix+path+".user-settings."+user+".weight")
 		return
 	}
 	if r.ignoreUnless(name, key, unhonored.Queue) || isTemplate(Property{Name: name}) {
@@ -251,22 +251,31 @@ func (r *classifier) warnStray(p Property) {
 	}
 	r.seen[name] = true
 	r.strays++
-	do := "remove it; keys of queues begin with " + Prefix
+	f := Fault{Name: clip.Text(name), Value: clip.Text(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: "remove it; keys of queues begin with " + Prefix}
 	if at := strings.Index(name, "root."); at >= 0 && (at == 0 || name[at-1] == '.') {
-		do = fmt.Sprintf("did you mean %q?", Prefix+name[at:])
+		f.Meant = Prefix + name[at:]
 	} else if _, ok := slices.BinarySearch(globalKeys, name); ok {
-		do = fmt.Sprintf("did you mean %q?", Prefix+name)
-	} else if near := nearest(name, siteKeys); near != "" {
-		do = fmt.Sprintf("did you mean %q?", near)
+		f.Meant = Prefix + name
+	} else {
+		f.Meant = nearest(name, siteKeys)
 	}
-	r.warnings = append(r.warnings, Fault{Name: clip.Text(name), Value: clip.Text(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: do})
+	if f.Meant != "" {
+		f.Do = fmt.Sprintf("did you mean %q?", f.Meant)
+	}
+	r.warnings = append(r.warnings, f)
 }
 
 // warnUnknown warns about an unknown key and suggests the most similar candidate.
 func (r *classifier) warnUnknown(name, key string, candidates []string, prefix string) {
-	do := "remove it; it has no effect"
 	if near := nearest(key, candidates); near != "" {
-		do = fmt.Sprintf("did you mean %q?", prefix+near)
+		r.warnMeant(name, prefix+near)
+		return
 	}
-	r.warn(name, "unknown key", do)
+	r.warn(name, "unknown key", "remove it; it has no effect")
+}
+
+// warnMeant warns about an unknown key that resembles a known one.
+func (r *classifier) warnMeant(name, meant string) {
+	r.warn(name, "unknown key", fmt.Sprintf("did you mean %q?", meant))
+	r.warnings[len(r.warnings)-1].Meant = meant
 }

@@ -21,6 +21,7 @@ type Fault struct {
 	What, Do            string
 	YARN                string // YARN's message for the same fault; empty if unknown
 	Effect              string // of a key that is not honored: harmless or visible to users
+	Meant               string // the known key that an unknown key resembles; empty: none
 }
 
 func (f Fault) String() string {

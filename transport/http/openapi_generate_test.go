@@ -355,7 +355,7 @@ func pathText(t *testing.T, pattern, name string) string {
 // meanings.
 var (
 	flags = map[string]string{
-		"consistent": "wait until the answer includes everything that was committed when the request arrived", "dry_run": "check, and change nothing", "explain": "explain why the application waits",
+		"consistent": "wait until the answer includes everything that was committed when the request arrived", "dry_run": "check, and change nothing", "allow_unknown": "keep unknown keys that resemble known ones, as YARN does", "explain": "explain why the application waits",
 		"force": "do it although no access token that may change access is left", "why": "include the causes of the decisions", "stale": "take the state of this replica instead of the leader's",
 	}
 	numbers = map[string]string{

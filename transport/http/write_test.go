@@ -301,6 +301,21 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
+// TestMisspelledKeysAreRefused checks that a new key that resembles a known one is refused unless the
+// caller wants it, and that other unknown keys are kept as YARN keeps them.
+func TestMisspelledKeysAreRefused(t *testing.T) {
+	b := newBench(t, nil)
+	const body = `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100",` +
+		`"yarn.scheduler.capacity.root.a.capacty":"30","yarn.scheduler.capacity.root.a.what-another-program-reads":"1"}}`
+	e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", body)
+	if len(e.Details) != 1 || !strings.Contains(e.Details[0], `did you mean "yarn.scheduler.capacity.root.a.capacity"?`) || !strings.Contains(e.Remedy, "allow_unknown") {
+		t.Errorf("refusal of a misspelled key = %+v, want the key that was meant, and how to keep the other", e)
+	}
+	b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf?dry_run", body)
+	b.into(200, nil, "PUT", "/v1/conf?allow_unknown", body)
+	b.into(200, nil, "PUT", "/v1/conf", strings.Replace(body, "capacty", "what-a-second-program-reads", 1))
+}
+
 // TestQueuesNamedLikeSecrets checks that a client can send back a configuration that it has read,
 // even if names of queues look like those of secrets.
 func TestQueuesNamedLikeSecrets(t *testing.T) {

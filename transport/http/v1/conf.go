@@ -31,7 +31,7 @@ type confs struct {
 func (s *confs) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/conf", "", currentConf).Doc("Show the queue configuration in force; the ETag is its version", nil, api.Conf{}),
-		route.Put("/v1/conf", "dry_run comment", s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
+		route.Put("/v1/conf", "dry_run comment allow_unknown", s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
 		route.Get("/v1/conf/versions", "limit", confVersions).Doc("List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
 		route.Get("/v1/conf/versions/{v}", "", confVersion).Doc("Show one version of the queue configuration", nil, api.Conf{}),
 		route.Get("/v1/conf/versions/{v}/diff/{w}", "", confDiff).Doc("Compare two versions of the queue configuration", nil, api.ConfDiff{}),
@@ -202,6 +202,11 @@ func (s *confs) putConf(c *route.Call) error {
 	if err != nil {
 		return err
 	}
+	if !c.Flag("allow_unknown") {
+		if err := s.checkSpelling(props); err != nil {
+			return err
+		}
+	}
 	in := &input.SetQueues{Author: c.Who(), Comment: comment, DryRun: c.Flag("dry_run")}
 	in.User, in.Groups = s.asUser(c)
 	if in.IfVersion, err = ifMatch(c); err != nil {
@@ -219,6 +224,32 @@ func (s *confs) putConf(c *route.Call) error {
 		s.compareWithNow(c, props, &d)
 	}
 	return c.JSON(http.StatusOK, d)
+}
+
+// checkSpelling refuses unknown keys that resemble known ones, because a misspelled limit does not
+// limit anything. It lets through the keys that are in force already, which YARN's own files may
+// have brought. The planner refuses what is invalid.
+func (s *confs) checkSpelling(props []capacity.Property) error {
+	conf, err := capacity.Parse(props)
+	if err != nil {
+		return nil
+	}
+	have := map[string]bool{}
+	if now := s.cfg.Views.Now(); now.Conf != nil {
+		for _, p := range now.Conf.Properties() {
+			have[p.Name] = true
+		}
+	}
+	var wrong []string
+	for _, w := range conf.Warnings {
+		if w.Meant != "" && !have[w.Name] {
+			wrong = append(wrong, w.String())
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return problem.New(string(input.InvalidQueues), "a key is unknown and resembles a known one", "correct it, or keep it as YARN does with ?allow_unknown (--allow-unknown); nothing was changed", wrong...)
 }
 
 // asUser returns the name and groups of a caller with the role submit, so that the planner can
