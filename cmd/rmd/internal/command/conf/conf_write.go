@@ -144,13 +144,18 @@ func ApplyFlags() []cli.Flag {
 	}
 }
 
+// allowFlag is of the commands that take keys from a person or a file.
+func allowFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "allow-unknown", Usage: "keep unknown keys that resemble known ones, as YARN does"}
+}
+
 // statesKept describes the effect of a file on stopped queues.
 const statesKept = "If the file does not state the state of a queue, the queue keeps its state, as in " +
 	"YARN. If the file states it, the queue gets that state. The command lists the " +
 	"stopped queues with their new state, also with --dry-run."
 
 func confApply() verb.Verb {
-	return verb.Verb{Name: "apply", Usage: "replace the configuration with a file", Args: "FILE | DIR", Min: 1, Max: 1, Long: statesKept, Flags: append(ApplyFlags(), verb.YesFlag()),
+	return verb.Verb{Name: "apply", Usage: "replace the configuration with a file", Args: "FILE | DIR", Min: 1, Max: 1, Long: statesKept, Flags: append(ApplyFlags(), allowFlag(), verb.YesFlag()),
 		Examples: []string{"rmd conf apply capacity-scheduler.xml -m \"ticket 4711\"", "rmd conf apply queues.json --dry-run"},
 		Complete: []verb.Source{verb.Files},
 		Run: func(c *verb.Call) error {
@@ -162,7 +167,7 @@ func confRefresh() verb.Verb {
 	return verb.Verb{
 		Name: "refresh", Usage: "replace the configuration with this machine's Hadoop files", Long: statesKept, Flags: append([]cli.Flag{
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
-			verb.YesFlag(),
+			allowFlag(), verb.YesFlag(),
 		}, ApplyFlags()...),
 		Examples: []string{"rmd conf refresh --conf-dir /etc/hadoop/conf"},
 		Run: func(c *verb.Call) error {
@@ -191,7 +196,7 @@ func replaceConf(c *verb.Call, path string) error {
 
 func confSet() verb.Verb {
 	return verb.Verb{
-		Name: "set", Usage: "change keys; KEY= deletes a key", Args: "KEY=VALUE…", Min: 1, Max: -1, Flags: ApplyFlags(),
+		Name: "set", Usage: "change keys; KEY= deletes a key", Args: "KEY=VALUE…", Min: 1, Max: -1, Flags: append(ApplyFlags(), allowFlag()),
 		Long:     "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
 		Examples: []string{"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"", "rmd conf set root.batch.maximum-capacity= --dry-run"},
 		Complete: []verb.Source{verb.ConfKeysAssigned},
@@ -287,6 +292,9 @@ func putConf(c *verb.Call, edit func(now api.Conf) (map[string]string, error)) e
 func SendConf(c *verb.Call, cl *client.Client, r client.Request, version uint64) error {
 	if c.Bool("dry-run") {
 		r.Query.Set("dry_run", "true")
+	}
+	if c.Bool("allow-unknown") {
+		r.Query.Set("allow_unknown", "true")
 	}
 	if version != 0 || c.IsSet("if-version") {
 		r.Header = http.Header{"If-Match": {`"` + strconv.FormatUint(version, 10) + `"`}}
