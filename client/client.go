@@ -34,6 +34,8 @@ type Config struct {
 	Token             string        // access token
 	Name              string        // CLIENT in the idempotency keys; random if empty
 	Version           string        // of this program, for the User-Agent
+	// Read is called with each answer to a read of the replicated state, if Stale is set. It may be nil.
+	Read func(*Answer)
 	// Waits is called from another goroutine, at most once in a request, if the request has waited for
 	// a second and no replica is in step. It may be nil.
 	Waits func([]Standing)
@@ -244,6 +246,18 @@ func (a *Answer) Decode(v any) error {
 func (a *Answer) Index() uint64 {
 	n, _ := strconv.ParseUint(a.Header.Get(api.HeaderIndex), 10, 64)
 	return n
+}
+
+// Age says how old the state of a read is that did not ask the leader.
+func (a *Answer) Age() string {
+	text := fmt.Sprintf("%s shows its own state, of log entry %d", a.From, a.Index())
+	switch ms, err := strconv.ParseInt(a.Header.Get(api.HeaderStaleness), 10, 64); {
+	case err != nil:
+		return text + "; it has not heard from a leader since its start"
+	case ms > 0:
+		return text + "; it heard from the leader " + (time.Duration(ms) * time.Millisecond).String() + " ago"
+	}
+	return text + "; it leads"
 }
 
 // body returns the request's body, again for each try.

@@ -50,7 +50,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	if r.Method != http.MethodGet {
 		key = c.cfg.Name + "/" + strconv.FormatUint(c.seq.Add(1), 10)
 	}
-	return c.rounds(ctx, r, key)
+	a, err := c.rounds(ctx, r, key)
+	if err == nil && c.cfg.Stale && c.cfg.Read != nil && r.Method == http.MethodGet && !r.Plain {
+		c.cfg.Read(a)
+	}
+	return a, err
 }
 
 // rounds tries one replica after the other, the best first, until one answers.

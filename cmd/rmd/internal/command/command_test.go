@@ -284,6 +284,24 @@ func TestListsAndDocuments(t *testing.T) {
 	}
 }
 
+// TestStaleReadsSayHowOld checks that --stale says, besides the data, whose state it is and how old.
+func TestStaleReadsSayHowOld(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(api.HeaderIndex, "1234")
+		w.Header().Set(api.HeaderStaleness, "2500")
+		fmt.Fprint(w, `{"apps":[]}`)
+	}))
+	defer s.Close()
+	env := map[string]string{"RMD_ADDR": s.URL}
+	want := s.URL + " shows its own state, of log entry 1234; it heard from the leader 2.5s ago\n"
+	if r := rmd(t, env, "app", "list", "--stale", "-o", "json"); r.exit != 0 || !strings.Contains(r.err, want) || strings.Contains(r.out, "1234") {
+		t.Errorf("app list --stale -o json: exit %d, stdout %q, stderr %q, want %q in stderr", r.exit, r.out, r.err, want)
+	}
+	if r := rmd(t, env, "app", "list"); strings.Contains(r.err, "1234") {
+		t.Errorf("app list: stderr %q, want nothing of an age", r.err)
+	}
+}
+
 // TestLabelFlag checks that "-" alone means no label, and that a label may end with "-".
 func TestLabelFlag(t *testing.T) {
 	var asked []string

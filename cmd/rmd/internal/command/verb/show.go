@@ -34,6 +34,8 @@ func ShowList[T any](c *Call, l output.List[T], fetch func(context.Context) (Fet
 		if err != nil {
 			return err
 		}
+		o := o
+		o.Note = func(text string) { c.note(w, text) }
 		if o.Format.Machine() {
 			err = output.WriteDocument(w, o.Format, f.Doc)
 		} else {
@@ -41,7 +43,7 @@ func ShowList[T any](c *Call, l output.List[T], fetch func(context.Context) (Fet
 				fmt.Fprintln(w, f.Head)
 			}
 			if len(f.Things) == 0 && l.Empty != "" && o.Format != output.JSONL {
-				c.PrintMessage("%s", l.Empty)
+				o.Note(l.Empty)
 				if o.Format == output.Table || o.Format == output.Wide {
 					o.Quiet = o.Quiet || f.Head != ""
 				}
@@ -53,6 +55,16 @@ func ShowList[T any](c *Call, l output.List[T], fetch func(context.Context) (Fet
 		}
 		return err
 	})
+}
+
+// note prints a message below what a command shows. With --watch it goes to the screen, which is
+// cleared of all that is written elsewhere.
+func (c *Call) note(w io.Writer, text string) {
+	if c.Bool("watch") && c.Program.OutTerminal && !c.Quiet() {
+		fmt.Fprintln(w, output.Printable(text))
+		return
+	}
+	c.PrintMessage("%s", text)
 }
 
 // ShowFacts fetches and prints one object as facts.
@@ -132,6 +144,7 @@ func (c *Call) Options() (output.Options, error) {
 	if c.Program.OutTerminal {
 		o.Width = c.Program.Width
 	}
+	o.Note = func(text string) { c.PrintMessage("%s", text) }
 	if o.Format.Machine() && o.Shaped() {
 		return o, clierr.Usagef("use -o table, wide, name or jsonl with them", "--columns, --sort and --filter do not go with -o %s, which is the REST document unchanged", o.Format)
 	}
@@ -158,6 +171,8 @@ func (c *Call) Repeat(print func(context.Context, io.Writer) error) error {
 			return err
 		case err != nil && !errors.Is(err, ErrQuietExit):
 			clierr.Write(&b, err)
+		case c.age != "":
+			c.note(&b, c.age)
 		}
 		if c.Program.OutTerminal {
 			fmt.Fprint(c.Program.Out, "\x1b[H\x1b[2J")

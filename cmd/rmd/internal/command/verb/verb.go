@@ -84,6 +84,7 @@ type Call struct {
 	*cli.Context
 	Program *Program
 	Path    string
+	age     string // of the state that the last answer is from, with --stale
 }
 
 // check checks what is common to all commands.
@@ -153,6 +154,7 @@ func (c *Call) ClientOf(addrs []string) (*client.Client, error) {
 	cfg.Addrs = addrs
 	cfg.CACert, cfg.Cert, cfg.Key = c.String("cacert"), c.String("cert"), c.String("key")
 	cfg.Timeout, cfg.Stale, cfg.Version = c.Span("timeout").Duration, c.Bool("stale"), c.Program.Version
+	cfg.Read = c.tellAge
 	cfg.Waits = func(all []client.Standing) {
 		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s:", cfg.Timeout)}
 		for _, s := range all {
@@ -172,6 +174,14 @@ func (c *Call) ClientOf(addrs []string) (*client.Client, error) {
 		c.Program.Clients = append(c.Program.Clients, cl)
 	}
 	return cl, err
+}
+
+// tellAge says how old the state of an answer is: once, or with --watch below each answer.
+func (c *Call) tellAge(a *client.Answer) {
+	first := c.age == ""
+	if c.age = a.Age(); first && !c.Bool("watch") {
+		c.PrintMessage("%s", c.age)
+	}
 }
 
 // SingleClient returns a client for exactly one address, for commands that act on one replica.

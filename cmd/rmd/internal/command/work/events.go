@@ -332,7 +332,7 @@ func printBatch(c *verb.Call, b api.EventBatch) error {
 		}
 		line := output.Printable(fmt.Sprintf("%s  %-8d %s%s", clockText(b.NowMillis), b.Index, v.Kind, eventText(v)))
 		if w := c.Cut(); w > 0 && c.Format() != output.Wide {
-			line = output.Cut(line, w)
+			line = verb.Fold(line, w) // the cause at its end is what people look for
 		}
 		if _, err := fmt.Fprintln(c.Program.Out, line); err != nil {
 			return err
