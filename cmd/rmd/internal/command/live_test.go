@@ -113,6 +113,7 @@ func TestTopKeys(t *testing.T) {
 	go screen.read(outer)
 	screen.await(t, "\x1b[?1049h")
 	screen.await(t, "by app, sorted: -wait")
+	screen.await(t, " WHY") // what people look for has room on 80 columns
 	screen.await(t, "q quit  p pause")
 	for _, step := range []struct{ key, want string }{
 		{"p", "PAUSED, p continues"}, {"s", "sorted: id"}, {"r", "sorted: -id"}, {"p", ""}, {"b", "by queue, sorted: no"}, {"s", "sorted: queue"},

@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -132,7 +133,7 @@ func (t *topScreen) printPlain() error {
 		}
 		return output.WriteDocument(t.c.Program.Out, f, doc)
 	}
-	lines, err := t.lines(output.Options{Format: t.c.Format(), Quiet: t.c.Quiet(), Width: plainWidth}, 0, plainWidth)
+	lines, err := t.lines(output.Options{Format: t.c.Format(), Quiet: t.c.Quiet()}, 0)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,8 @@ func (t *topScreen) printPlain() error {
 	return err
 }
 
-// plainWidth is the width of a picture if stdout is not a terminal.
+// plainWidth is where the head of a picture breaks lines if stdout is not a terminal. Nothing is cut
+// then.
 const plainWidth = 80
 
 // Escape sequences of a terminal: switch to the alternate screen and hide the cursor, and back.
@@ -259,7 +261,7 @@ func (t *topScreen) measure() {
 // draw writes the whole screen at once.
 func (t *topScreen) draw() error {
 	w, h := t.c.Program.Size()
-	lines, err := t.lines(output.Options{Format: output.Table, Width: w}, h-2, w)
+	lines, err := t.lines(output.Options{Format: output.Table, Width: w}, h-2)
 	if err != nil {
 		return err
 	}
@@ -278,18 +280,19 @@ func (t *topScreen) draw() error {
 	return err
 }
 
-// lines returns the head and the table, at most most lines (0: all).
-func (t *topScreen) lines(o output.Options, most, width int) ([]string, error) {
+// lines returns the head and the table, at most most lines (0: all). None is wider than the terminal.
+func (t *topScreen) lines(o output.Options, most int) ([]string, error) {
 	o.Sort = t.sort[t.by]
 	var b bytes.Buffer
 	if err := topTables[t.by].write(&b, t.last, o); err != nil {
 		return nil, err
 	}
-	lines := t.head(width)
+	lines := append(t.head(cmp.Or(o.Width, plainWidth)), strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
 	for i, l := range lines {
-		lines[i] = output.Cut(l, width)
+		if r := []rune(l); o.Width > 0 && len(r) > o.Width {
+			lines[i] = string(r[:o.Width-1]) + "…"
+		}
 	}
-	lines = append(lines, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
 	if most > 0 && len(lines) > most {
 		lines = append(lines[:most-1], fmt.Sprintf("… %d more", len(lines)-most+1))
 	}
@@ -305,9 +308,14 @@ func (t *topScreen) head(width int) []string {
 	if p.cluster.Leader != "" {
 		leader = "leader " + p.cluster.Leader
 	}
-	lines := []string{
-		fmt.Sprintf("%s   %s (term %d)   %d of %d in step   can lose %d   index %s, %.0f/s", v.Status, leader, p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Count(p.cluster.Index), t.rate),
-		fmt.Sprintf("apps %s running, %s waiting, %s ended   containers %s   nodes %d of %d   reserved %d", output.Count(n.Running), output.Count(n.Waiting), output.Count(n.Ended), output.Count(n.Containers), n.UsableNodes, n.Nodes, n.Reservations),
+	var lines []string
+	for _, parts := range [][]string{
+		{v.Status, fmt.Sprintf("%s (term %d)", leader, p.cluster.Term), fmt.Sprintf("%d of %d in step", v.InStep, len(p.cluster.Members)), fmt.Sprintf("can lose %d", v.CanLose),
+			fmt.Sprintf("index %s, %.0f/s", output.Count(p.cluster.Index), t.rate)},
+		{fmt.Sprintf("apps %s running, %s waiting, %s ended", output.Count(n.Running), output.Count(n.Waiting), output.Count(n.Ended)), "containers " + output.Count(n.Containers),
+			fmt.Sprintf("nodes %d of %d", n.UsableNodes, n.Nodes), fmt.Sprintf("reserved %d", n.Reservations)},
+	} {
+		lines = append(lines, strings.Split(verb.Pack(parts, "   ", width), "\n")...)
 	}
 	for _, kind := range verb.Sorted(n.Total) {
 		if n.Total[kind] <= 0 {
