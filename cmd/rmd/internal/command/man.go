@@ -99,7 +99,7 @@ func (r *roff) flags(flags []cli.Flag) {
 		names, about, _ := strings.Cut(f.String(), "\t")
 		r.linef(".TP")
 		r.linef(`\fB%s\fR`, valueWord.ReplaceAllString(plain(names), ` \fI$1\fR\fB`))
-		r.linef("%s", plain(strings.TrimSpace(about)))
+		r.linef("%s", strings.ReplaceAll(plain(strings.TrimSpace(about)), verb.LineOfHelp, "\n.br\n"))
 	}
 }
 

@@ -47,11 +47,12 @@ func HelpOf(only []Candidate) string {
 	if only[0].About == "" {
 		return strings.Join(WordsOf(only), "|")
 	}
-	rows := make([]string, len(only))
-	for i, v := range only {
-		rows[i] = v.Word + ": " + v.About
+	var b strings.Builder
+	b.WriteString("one of:")
+	for _, v := range only {
+		b.WriteString(LineOfHelp + v.Word + ": " + v.About)
 	}
-	return strings.Join(rows, "; ")
+	return b.String()
 }
 
 // ManyOf returns a flag that takes a comma list of some values.
@@ -61,6 +62,9 @@ func ManyOf(f *cli.StringSliceFlag, only ...Candidate) cli.Flag {
 	}
 	return Filled{f, Fixed(only), only}
 }
+
+// LineOfHelp begins a line in the description of a flag: the library aligns it at the tab.
+const LineOfHelp = "\n   \t"
 
 // MostInHelp is the number of values that an error or a help lists.
 const MostInHelp = 10
