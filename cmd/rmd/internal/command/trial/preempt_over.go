@@ -67,12 +67,41 @@ func longPost(c *verb.Call, path string, in any, timeout time.Duration) ([]byte,
 	if err != nil {
 		return nil, err
 	}
+	if c.Program.ErrTerminal && !c.Quiet() {
+		defer working(c.Program.Err, "the replica plays this time again")()
+	}
 	a, err := cl.Do(ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, ContentType: "application/json", Silence: timeout})
 	if err != nil {
 		return nil, err
 	}
 	defer a.Stream.Close()
 	return io.ReadAll(io.LimitReader(a.Stream, previewAnswerMax))
+}
+
+// working says every second on a terminal what is under way, and for how long. The function that it
+// returns removes the line.
+func working(w io.Writer, what string) (done func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	began, tick := time.Now(), time.NewTicker(time.Second)
+	go func() {
+		defer close(stopped)
+		for said := false; ; said = true {
+			select {
+			case <-tick.C:
+				fmt.Fprintf(w, "\r%s, %s so far\x1b[K", what, output.Span(time.Since(began)))
+			case <-stop:
+				if said {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		tick.Stop()
+		close(stop)
+		<-stopped
+	}
 }
 
 // previewRow is a queue in one run.
