@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -228,6 +229,7 @@ func firstQueues(file string) ([]capacity.Property, error) {
 func openError(err error) error {
 	var fatal *exitcode.Error
 	var file *fs.PathError // such as a missing directory, but not a port
+	var port *net.OpError
 	switch {
 	case errors.As(err, &fatal):
 		do := healing(err)
@@ -245,6 +247,12 @@ func openError(err error) error {
 		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and make the user of rmd its owner", Exit: exitcode.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop the process that listens there, or choose another port", Exit: exitcode.Refused, Err: err}
+	case errors.As(err, &port) && port.Op == "listen" && errors.Is(err, fs.ErrPermission):
+		return &clierr.Error{Code: "ADDRESS_NOT_ALLOWED", What: err.Error(), Do: "choose a port from 1024 on, or give rmd the capability CAP_NET_BIND_SERVICE", Exit: exitcode.NotAllowed, Err: err}
+	case errors.As(err, &port) && port.Op == "listen":
+		return &clierr.Error{Code: clierr.CodeConfig, What: err.Error(), Do: "write an address of this machine, or 0.0.0.0 for all of them; nothing was started", Err: err}
+	case errors.As(err, &file) && errors.Is(err, syscall.ENOTDIR):
+		return &clierr.Error{Code: clierr.CodeConfig, What: err.Error(), Do: "name a directory with the key data; nothing was started", Err: err}
 	case errors.Is(err, cluster.ErrForeign):
 		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: exitcode.Refused, Err: err}
 	}
