@@ -120,7 +120,7 @@ const anApp = "application_1780000000000_0107"
 
 // calls are command lines that call a cluster, each as short as possible.
 var calls = []string{
-	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app forecast " + anApp, "app wait " + anApp, "app kill " + anApp,
+	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app forecast " + anApp, "app history " + anApp, "app wait " + anApp, "app kill " + anApp,
 	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app gang " + anApp + " priority=1,count=4", "app attempts " + anApp, "app containers " + anApp,
 	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
 	"label list", "label status gpu", "label nodes", "label add gpu", "label remove gpu --yes", "label map n1=gpu", "label map n1 --label gpu",
@@ -281,6 +281,30 @@ func TestListsAndDocuments(t *testing.T) {
 	r := rmd(t, env, "app", "list", "-o", "json")
 	if err := json.Unmarshal([]byte(r.out), &d); err != nil || len(d.Apps) != 2 || d.Apps[0]["later"] != 1.0 || d.Next != "" {
 		t.Errorf("json: %v\n%s", err, r.out)
+	}
+}
+
+// TestAppHistory checks the table of an application's samples, and what stands above it.
+func TestAppHistory(t *testing.T) {
+	doc := `{"id":"rm2","app":"` + anApp + `","submitted_ms":1780000000000,"step_ms":10000,"gaps":[{"from_ms":1,"to_ms":2}],"samples":[` +
+		`{"at_ms":1780000010000,"used":{"memory-mb":0,"vcores":0},"reserved":{"memory-mb":0,"vcores":0},"pending":{"memory-mb":4096,"vcores":2}},` +
+		`{"at_ms":1780000020000,"used":{"memory-mb":4096,"vcores":2},"reserved":{"memory-mb":0,"vcores":0},"pending":{"memory-mb":0,"vcores":0}}]}`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/apps/"+anApp+"/history" {
+			fmt.Fprint(w, doc)
+		}
+	}))
+	defer s.Close()
+	env := map[string]string{"RMD_ADDR": s.URL}
+	r := rmd(t, env, "app", "history", anApp)
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], anApp+", submitted ") || !strings.HasSuffix(lines[0], "samples of replica rm2 every 10s, with 1 gap") ||
+		!strings.HasPrefix(lines[1], "AT ") || !strings.Contains(lines[3], "4 GiB · 2 vc  0 GiB · 0 vc  0 GiB · 0 vc") {
+		t.Errorf("app history: exit %d\n%s%s", r.exit, r.out, r.err)
+	}
+	var d api.AppHistory
+	if r := rmd(t, env, "app", "history", anApp, "-o", "json"); json.Unmarshal([]byte(r.out), &d) != nil || len(d.Samples) != 2 {
+		t.Errorf("app history -o json: exit %d\n%s%s", r.exit, r.out, r.err)
 	}
 }
 

@@ -48,7 +48,7 @@ var reaches = map[string]reach{
 
 	"replay":     {line: "demo --limit 1 --addr ADDRS", says: "NEEDS_YES"},
 	"app submit": {line: "--queue root.batch --user ann", says: "application_"}, "app list": {line: "--all", says: "APP"}, "app status": {line: "APP", says: "root.batch"},
-	"app explain": {line: "APP", says: "KILLED"}, "app forecast": {line: "APP", says: "APP"}, "app wait": {line: "APP --for finished", says: "KILLED"}, "app kill": {line: "APP", says: "has ended already: KILLED"},
+	"app explain": {line: "APP", says: "KILLED"}, "app forecast": {line: "APP", says: "APP"}, "app history": {line: "APP", says: "APP"}, "app wait": {line: "APP --for finished", says: "KILLED"}, "app kill": {line: "APP", says: "has ended already: KILLED"},
 	"app move": {line: "APP root.train", says: "ALREADY_ENDED"}, "app priority": {line: "APP 3", says: "ALREADY_ENDED"}, "app gang": {line: "APP priority=1,count=4", says: "ALREADY_ENDED"},
 	"app attempts": {line: "APP", says: "appattempt"}, "app containers": {line: "APP", says: "no containers"},
 	"node list": {line: "", says: "no nodes"}, "node status": {line: "n1:1", says: "NO_SUCH_NODE"}, "node drain": {line: "n1:1", says: "NO_SUCH_NODE"}, "node forget": {line: "n1:1 --yes", says: "NO_SUCH_NODE"},

@@ -20,7 +20,7 @@ func AppVerbs() verb.Verb {
 	return verb.Noun("app", "submit, inspect, move and end applications",
 		appSubmit(), appList(), appStatus(), appExplain(), appForecast(),
 		appWait(), appKill(), appMove(), appPriority(), appGang(),
-		appAttempts(), appContainers())
+		appAttempts(), appContainers(), appHistory())
 }
 
 // appPath returns the REST path of the application in the first argument.
