@@ -16,7 +16,7 @@ type Scheduler struct {
 	eager bool // also run passes between node heartbeats
 
 	now      int64
-	stamped  bool     // the events of this input already have its time
+	advanced bool     // the events of this input already have its time
 	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
 	changes  []change.Change
@@ -54,7 +54,7 @@ func (s *Scheduler) Fork() *Scheduler {
 
 // Begin begins an input. now is in Unix milliseconds.
 func (s *Scheduler) Begin(now int64) {
-	s.now, s.stamped = max(now, s.State.Meta.NowMillis), false
+	s.now, s.advanced = max(now, s.State.Meta.NowMillis), false
 	s.events, s.changes = s.events[:0], s.changes[:0]
 	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
 }
@@ -72,23 +72,23 @@ func (s *Scheduler) Changes() []change.Change { return s.changes }
 // Emit applies an event and appends it to the events of the input. It panics if the state rejects
 // the event, which is a bug of the scheduler.
 func (s *Scheduler) Emit(e event.Event) {
-	s.Stamp()
+	s.AdvanceTime()
 	s.record(e)
 }
 
-// Stamp sets the state's clock to the time of the input, once.
-func (s *Scheduler) Stamp() {
+// AdvanceTime sets the state's clock to the time of the input, once.
+func (s *Scheduler) AdvanceTime() {
 	if s.now > s.State.Meta.NowMillis {
-		s.Confirm()
+		s.Barrier()
 	}
 }
 
-// Confirm makes the reply wait for the commit of an entry, even if nothing has changed. A leader
+// Barrier makes the reply wait for the commit of an entry, even if nothing has changed. A leader
 // that has been deposed does not know what its successor has decided. It cannot commit the entry,
 // so it does not reply.
-func (s *Scheduler) Confirm() {
-	if !s.stamped {
-		s.stamped = true
+func (s *Scheduler) Barrier() {
+	if !s.advanced {
+		s.advanced = true
 		s.record(&event.TimeAdvanced{NowMillis: s.now})
 	}
 }

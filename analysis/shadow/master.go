@@ -292,7 +292,7 @@ func (c *divergedRun) runMasters(changes []change.Change) {
 func (c *divergedRun) applyUnchanged(e event.Event) {
 	sched := c.Scheduler()
 	sched.Begin(c.Now)
-	sched.Stamp()
+	sched.AdvanceTime()
 	if sched.Apply(e) != nil {
 		c.left++
 		return

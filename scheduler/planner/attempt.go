@@ -89,7 +89,7 @@ func (at *attempts) allocate(in *input.Allocate) input.Reply {
 	switch kind {
 	case callRetry:
 		if in.FromAM && in.Response == 0 { // the AM may have registered again with a later leader
-			at.sched.Confirm()
+			at.sched.Barrier()
 		}
 		r := at.answers.response(slot, response)
 		r.UpdateErrors = at.resizes.update(slot, in, true)

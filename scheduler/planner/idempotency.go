@@ -54,6 +54,6 @@ func (rq requests) at() int64 {
 }
 
 func (rq requests) due() {
-	rq.sched.Stamp()
+	rq.sched.AdvanceTime()
 	rq.sched.Emit(&event.RequestsForgotten{Count: rq.st.Requests.Stale(&rq.st.Meta)})
 }

@@ -274,7 +274,7 @@ func (p *Planner) tokens() token.Plan {
 // wrong.
 func (p *Planner) confirmRefusal(r input.Reply) input.Reply {
 	if r.Refused() != nil {
-		p.sched.Confirm()
+		p.sched.Barrier()
 	}
 	return r
 }

@@ -12,12 +12,12 @@ import (
 // yarnFirstIn chooses containers of one leaf.
 type yarnFirstIn struct {
 	*yarnRound
-	leaf    int32
-	cause   yarn.PreemptionCause
-	take    []yarn.Resource       // by partition: what it must still give; negative: more was taken
-	gives   []bool                // by partition: whether the leaf must still give something
-	masters []state.ContainerSlot // AMs that were skipped
-	size    yarn.Resource         // the total size of masters
+	leaf  int32
+	cause yarn.PreemptionCause
+	take  []yarn.Resource       // by partition: what it must still give; negative: more was taken
+	gives []bool                // by partition: whether the leaf must still give something
+	ams   []state.ContainerSlot // AMs that were skipped
+	size  yarn.Resource         // the total size of ams
 
 	conservative bool   // take a container only if the leaf must give some of every resource
 	gains        string // path of the queue that gains, if it is known
@@ -124,7 +124,7 @@ func (f *yarnFirstIn) chooseOf(app state.AppSlot) {
 			return
 		}
 		if c := st.Containers.Get(slot); c.AM {
-			f.masters, f.size = append(f.masters, slot), f.size.Add(c.Size)
+			f.ams, f.size = append(f.ams, slot), f.size.Add(c.Size)
 			continue
 		}
 		f.try(slot)
@@ -150,7 +150,7 @@ func (f *yarnFirstIn) liveOf(a *state.App) (live []state.ContainerSlot) {
 func (f *yarnFirstIn) chooseMasters() {
 	q := &f.s.Config.Queues[f.leaf]
 	most := entitlement.MultiplyFloat(f.partitions[0].Queues[f.leaf].Guaranteed, q.MaxAMPercent)
-	for _, slot := range f.masters {
+	for _, slot := range f.ams {
 		if f.done() || f.calc.Compare(f.cluster, f.size, most) <= 0 {
 			return
 		}

@@ -40,19 +40,19 @@ func (ns *Nodes) containersOn(node state.NodeSlot) []state.ContainerSlot {
 func (ns *Nodes) stop(slot state.NodeSlot, to yarn.NodeState, report string) {
 	ns.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
 	text := "Container released on a *" + lower(to) + "* node"
-	var masters []event.ContainerRef
+	var ams []event.ContainerRef
 	for _, c := range ns.containersOn(slot) {
 		if k := ns.st.Containers.Get(c); k.OnNode {
 			ref := ns.st.Apps.Ref(k)
 			if ns.ends.CompleteAlone(ref, yarn.ExitAborted, text) {
-				masters = append(masters, ref)
+				ams = append(ams, ref)
 			}
 		}
 	}
 	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
 	ns.sched.ActivateAll()
-	slices.SortFunc(masters, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
-	for _, ref := range masters { // as in YARN, new attempts start on the remaining nodes
+	slices.SortFunc(ams, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
+	for _, ref := range ams { // as in YARN, new attempts start on the remaining nodes
 		ns.ends.MasterEnded(ref, yarn.ExitAborted, text, "")
 	}
 }

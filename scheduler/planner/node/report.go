@@ -219,7 +219,7 @@ func (rp *Reports) Heartbeat(in *input.NodeHeartbeat) input.Reply {
 	rp.ackSizes(slot, in.SizesAcked)
 	rp.ackRemovals(slot, in.RemovalsAcked)
 	if reply.Kill = rp.statuses(slot, in.Statuses, in.Full && !in.Unhealthy); len(reply.Kill) > 0 {
-		rp.sched.Confirm()
+		rp.sched.Barrier()
 	}
 	rp.confirmSizes(slot, in.Sizes)
 	recovered := rp.health(slot, in.Unhealthy, in.Report)
