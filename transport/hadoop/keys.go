@@ -77,6 +77,7 @@ var honored = []string{
 	"yarn.web-proxy.address",
 	"yarn.webapp.filter-entity-list-by-user",
 	"yarn.webapp.scheduler-ui.enable",
+	"yarn.webapp.scheduler-ui.read-only.enable",
 	"yarn.webapp.scheduler-ui.war-file-path",
 	"yarn.webapp.ui2.enable",
 	"yarn.webapp.ui2.war-file-path",
@@ -172,7 +173,6 @@ var concerns = []part{
 	{"yarn.system-metrics-publisher.", Visible, "nothing is published to a timeline service", ""},
 	{"yarn.web-proxy.", Harmless, "the proxy is part of every replica", ""},
 	{"yarn.webapp.", Visible, whyOther, ""},
-	{"yarn.webapp.scheduler-ui.read-only.", Harmless, "the UI reads it from /conf itself", ""},
 }
 
 // natural are values that describe what rmd does in any case. A key with such a value is not

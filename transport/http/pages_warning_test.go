@@ -111,7 +111,7 @@ func TestPageSaysWhatIsTooDear(t *testing.T) {
 		}
 	})
 	body := b.ask("GET", "/ui/apps/"+appTwo, "").Body.String()
-	if got, want := paragraphs(body), "nothing is killed, 2026-05-28 20:28:55."; got != want {
+	if got, want := paragraphs(body), "nothing is killed, 2026-05-28 20:28:55 UTC."; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 }
