@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rmd/internal/boolint"
 )
 
 // Origin says where a value comes from.
@@ -57,10 +59,7 @@ func (e *Invalid) Error() string {
 func (e *Invalid) Lines() []string {
 	faults := slices.Clone(e.Faults)
 	slices.SortStableFunc(faults, func(a, b Fault) int {
-		if a.Unknown != b.Unknown {
-			return map[bool]int{true: -1, false: 1}[a.Unknown]
-		}
-		return cmp.Or(strings.Compare(a.At.Name, b.At.Name), a.At.Line-b.At.Line, a.At.Column-b.At.Column)
+		return cmp.Or(boolint.Of[int](b.Unknown)-boolint.Of[int](a.Unknown), strings.Compare(a.At.Name, b.At.Name), a.At.Line-b.At.Line, a.At.Column-b.At.Column)
 	})
 	out := make([]string, len(faults))
 	for i, f := range faults {

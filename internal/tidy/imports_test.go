@@ -178,7 +178,7 @@ var places = map[string]place{
 		why: "it starts rmd, asks it by the public wire and reads its files by itself"},
 	"jepsen-lite/scenario": {ours: []string{"internal/boolint", "api", "jepsen-lite/...", "internal/quantile"}, why: "it runs rmd as an operator does"},
 	"jepsen-lite/sim/...":  {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics}, why: "it simulates with the real parts"},
-	"config": {ours: []string{"cluster", "transport/peer", "transport/http", "internal/certificate", "internal/descriptors", "internal/filemode", "internal/hadoopconf", "internal/localaddr", "internal/nearest"}, outside: []string{yaml},
+	"config": {ours: []string{"cluster", "transport/peer", "transport/http", "internal/boolint", "internal/certificate", "internal/descriptors", "internal/filemode", "internal/hadoopconf", "internal/localaddr", "internal/nearest"}, outside: []string{yaml},
 		why: "it is rmd.yaml: it reads, checks and writes settings, and opens nothing"},
 	"client": {ours: []string{"api", "internal/sleep"}, why: "any program may import it: it knows the documents of REST alone"},
 	"server": {ours: []string{"analysis/...", "yarn", "config", "scheduler/...", "fsm/...", "snapshot", "leader", "cluster/...", "transport/caller", "transport/frontend", "transport/peer", "transport/forward", "api", "transport/http/...", "server/...", "internal/atomicfile", "internal/descriptors", "internal/exitcode", "internal/job", "internal/outcome", "internal/sleep", "internal/leadership"},
