@@ -43,12 +43,7 @@ func overview(q *query) (any, error) {
 	for _, room := range d.Rooms {
 		d.Serving += room.ServingNodes
 	}
-	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
-		if n.State == yarn.NodeDecommissioning {
-			d.Draining++
-		}
-		return true
-	})
+	d.Draining = q.v.NodesByState()[yarn.NodeDecommissioning]
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
 	}

@@ -11,6 +11,15 @@ import (
 
 var NodeStates = []string{"RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
 
+// NodesByState counts the nodes, with the listed hosts that never registered, by state.
+func (v *View) NodesByState() (by [yarn.NodeShutdown + 1]int) {
+	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { by[n.State]++; return true })
+	for _, n := range v.ListedUnknown() {
+		by[n.State]++
+	}
+	return by
+}
+
 // Nodes returns the slots of the nodes that pass, sorted by host and port.
 func (v *View) Nodes(pass func(n *state.Node) bool) []state.NodeSlot {
 	var out []state.NodeSlot

@@ -114,16 +114,8 @@ func (s *API) wsMetrics(c *route.Call) error {
 	return s.writeWS(c, "clusterMetrics", doc)
 }
 
-func (v *docs) nodesByState() (by [yarn.NodeShutdown + 1]int) {
-	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { by[n.State]++; return true })
-	for _, n := range v.ListedUnknown() {
-		by[n.State]++
-	}
-	return by
-}
-
 func (v *docs) nodeCounts() obj {
-	by := v.nodesByState()
+	by := v.NodesByState()
 	total := 0
 	for s, n := range by {
 		if s := yarn.NodeState(s); s != yarn.NodeDecommissioned && s != yarn.NodeShutdown {

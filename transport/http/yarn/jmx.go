@@ -135,7 +135,7 @@ func (s *API) beans(c *route.Call, v *docs) []bean {
 }
 
 func (v *docs) clusterBean(host string) obj {
-	by := v.nodesByState()
+	by := v.NodesByState()
 	total := v.State.Meta.Cluster
 	return obj{{"tag.ClusterMetrics", "ResourceManager"}, {"tag.Context", "yarn"}, {"tag.Hostname", host},
 		{"AMContainerAllocationDelayNumOps", 0}, {"AMContainerAllocationDelayAvgTime", 0.0}, {"AMLaunchDelayNumOps", 0}, {"AMLaunchDelayAvgTime", 0.0}, {"AMRegisterDelayNumOps", 0}, {"AMRegisterDelayAvgTime", 0.0},
