@@ -2,6 +2,7 @@ package renewal
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/apptoken"
 	"rmd/fsm/event"
@@ -111,7 +112,7 @@ func (p Plan) failed(t *apptoken.Token, final bool, again int64, why string) {
 		return
 	}
 	waiting := p.waiting(t)
-	if len(waiting) > 0 && last {
+	if last && (len(waiting) > 0 || p.lostBefore(t)) {
 		final = true
 	}
 	if t.Phase == apptoken.Kept && !final {
@@ -139,6 +140,16 @@ func (p Plan) waiting(t *apptoken.Token) (apps []uint32) {
 		}
 	}
 	return apps
+}
+
+// lostBefore reports whether a token was lost, and came again with an application that has gone since.
+// Such a token is new although nobody waits for it, as are those of ended applications whose logs are
+// collected, and those that replace others.
+func (p Plan) lostBefore(t *apptoken.Token) bool {
+	return t.Phase == apptoken.New && !slices.ContainsFunc(t.Apps, func(seq uint32) bool {
+		h := p.ledger().Holder(seq)
+		return h.Waits || h.LeaveMillis != 0 || h.Sequence != 0
+	})
 }
 
 // reject fails an application that waits.

@@ -306,6 +306,22 @@ func TestFinalFaultLosesTheToken(t *testing.T) {
 	}
 }
 
+// A token that was lost is lost again if the application that brought it again has gone.
+func TestLostTokenOfAnApplicationThatHasGone(t *testing.T) {
+	w := newWorld(t)
+	w.tokens(hdfs(1))
+	w.renew(1, day)
+	w.fail(1, true)
+	b := w.tokens(hdfs(1))
+	w.end(b)
+	w.pass(1)
+	for range firstTries {
+		w.want(1, "new")
+		w.fail(1, false)
+	}
+	w.want(1, "lost")
+}
+
 // testReplaceExpiringDelegationToken, testAppTokenWithNonRenewer…: the old tokens of the file system
 // go without a cancellation, others stay, and nodes learn the new ones by a higher number.
 func TestReplacement(t *testing.T) {
