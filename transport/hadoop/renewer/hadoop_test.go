@@ -199,7 +199,7 @@ func replacesBeforeTheEnd(c *cluster) {
 		c.Errorf("replaced too early by %q", got)
 	}
 	c.pass(50 * time.Minute)
-	if got := holds(c, app); len(got) != 1 || !strings.HasPrefix(got[0], "2/ann/yarn/") || c.phases() != "kept" {
+	if got := holds(c, app); len(got) != 1 || !strings.HasPrefix(got[0], "2@nn:8020/ann/yarn/") || c.phases() != "kept" {
 		c.Errorf("nodes get %q, and the tokens are %s", got, c.phases())
 	}
 	c.cancelled(old, false)
