@@ -12,8 +12,8 @@ var _ = applies(func(s *State, e *event.AccessTokenRevoked) error { return s.Acc
 
 var _ = applies(func(s *State, e *event.AutopilotSet) error { return s.Autopilot.Change(&s.Meta, e) })
 
-var accessPart = part.Derived[State]{Part: part.Single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.Code(c) }),
-	Agrees: func(s *State) error { return s.Access.Check() }}
+var _ = stored(1, part.Derived[State]{Part: part.Single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.Code(c) }),
+	Agrees: func(s *State) error { return s.Access.Check() }})
 
-var autopilotPart = part.Derived[State]{Part: part.Single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.Code(c) }),
-	Agrees: func(s *State) error { return s.Autopilot.Check() }}
+var _ = stored(1, part.Derived[State]{Part: part.Single(21, "autopilot", func(s *State, c *codec.Coder) { s.Autopilot.Code(c) }),
+	Agrees: func(s *State) error { return s.Autopilot.Check() }})

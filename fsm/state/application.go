@@ -148,8 +148,8 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	return nil
 }
 
-var appPart = part.Derived[State]{Part: part.Keyed(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
-	Agrees: agrees((*check.Tables).CheckApps)}
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
+	Agrees: agrees((*check.Tables).CheckApps)})
 
 // ResourceSeconds returns what an application has used over time, per resource kind: memorySeconds
 // and vcoreSeconds in YARN's reports. App.ResourceSeconds has the part of ended containers;

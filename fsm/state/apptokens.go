@@ -8,7 +8,7 @@ import (
 )
 
 // appTokens is the part with the tokens of applications. Package apptoken has its rules.
-var appTokens = ledgerPart{part.Copied[State]{Contents: Section{
+var _ = stored(1, ledgerPart{part.Copied[State]{Contents: Section{
 	ID: 41, Name: "app-tokens",
 	Len: func(s *State) int { return s.AppTokens.Records() },
 	Each: func(s *State, f func(slot uint32) bool) {
@@ -19,7 +19,7 @@ var appTokens = ledgerPart{part.Copied[State]{Contents: Section{
 		}
 	},
 	Code: func(s *State, slot uint32, c *codec.Coder) { s.AppTokens.Code(slot, c) },
-}}}
+}}})
 
 type ledgerPart struct{ part.Copied[State] }
 

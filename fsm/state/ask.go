@@ -5,8 +5,12 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/change"
+	"rmd/fsm/state/part"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Rows(9, "asks", func(s *State) *table.Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).Code))
 
 var _ = applies((*State).askChanged)
 

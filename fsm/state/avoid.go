@@ -40,5 +40,5 @@ func (s *Running) noteEnd(c *Container, exit int32) {
 	s.fold(uint64(v.UntilMillis))
 }
 
-var avoidedPart = part.Derived[State]{Part: part.Single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
-	Agrees: agrees((*check.Tables).CheckAvoided)}
+var _ = stored(1, part.Derived[State]{Part: part.Single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
+	Agrees: agrees((*check.Tables).CheckAvoided)})

@@ -1,6 +1,12 @@
 package state
 
-import "rmd/fsm/event"
+import (
+	"rmd/fsm/event"
+	"rmd/fsm/state/part"
+	"rmd/internal/codec"
+)
+
+var _ = stored(1, part.Single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.Code(c) }))
 
 var _ = applies(func(s *State, e *event.TimeAdvanced) error { return s.Meta.TimeAdvanced(e) })
 

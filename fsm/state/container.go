@@ -5,8 +5,11 @@ import (
 	"rmd/fsm/state/change"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Rows(12, "diagnostics", func(s *State) *table.Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }))
 
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *Demand) Container(r event.ContainerRef) ContainerSlot {
@@ -315,5 +318,5 @@ func (s *Running) freeContainer(slot ContainerSlot, a *App) {
 	s.Containers.Release(slot)
 }
 
-var containerPart = part.Derived[State]{Part: part.Keyed(11, "containers", func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).Code),
-	Links: (*State).linkUndelivered}
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(11, "containers", func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).Code),
+	Links: (*State).linkUndelivered})

@@ -2,8 +2,12 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/part"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Rows(40, "debts", func(s *State) *table.Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).Code))
 
 var _ = applies((*State).guaranteeOwed)
 

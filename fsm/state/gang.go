@@ -167,5 +167,5 @@ func (s *Running) gangEnded(e *event.GangEnded) error {
 	return nil
 }
 
-var gangPart = part.Derived[State]{Part: part.Rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
-	Agrees: agrees((*check.Tables).CheckGangs)}
+var _ = stored(1, part.Derived[State]{Part: part.Rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
+	Agrees: agrees((*check.Tables).CheckGangs)})

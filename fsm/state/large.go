@@ -1,6 +1,12 @@
 package state
 
-import "rmd/yarn"
+import (
+	"rmd/fsm/state/part"
+	"rmd/fsm/state/table"
+	"rmd/yarn"
+)
+
+var _ = stored(1, part.Rows(38, "large-containers", func(s *State) *table.Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).Code))
 
 // largeStep is how much later another one must be to be recorded, in milliseconds.
 const largeStep = 60_000

@@ -2,9 +2,12 @@ package state
 
 import (
 	"rmd/fsm/state/length"
+	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Rows(32, "lengths", func(s *State) *table.Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).Code))
 
 // enoughLengths is the number of lengths below which LengthsOf prefers a wider history.
 const enoughLengths = 10

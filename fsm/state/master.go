@@ -111,5 +111,5 @@ func (s *Running) redeliver(a *App) {
 
 var _ = applies(func(s *State, e *event.AttemptReported) error { return s.Apps.AttemptReported(&s.Meta, e) })
 
-var attemptPart = part.Derived[State]{Part: part.Rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
-	Agrees: agrees((*check.Tables).CheckMasters)}
+var _ = stored(1, part.Derived[State]{Part: part.Rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
+	Agrees: agrees((*check.Tables).CheckMasters)})

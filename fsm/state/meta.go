@@ -6,5 +6,5 @@ import (
 	"rmd/internal/codec"
 )
 
-var metaPart = part.Derived[State]{Part: part.Single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.Code(c); s.AppTokens.Counters(c) }),
-	Agrees: agrees((*check.Tables).CheckMeta)}
+var _ = stored(1, part.Derived[State]{Part: part.Single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.Code(c); s.AppTokens.Counters(c) }),
+	Agrees: agrees((*check.Tables).CheckMeta)})

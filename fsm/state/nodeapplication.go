@@ -75,7 +75,7 @@ func (s *Cluster) containerSignalled(e *event.ContainerSignalled) error {
 	return nil
 }
 
-var nodeApplicationPart = part.Derived[State]{Part: part.Keyed(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
 	return &s.NodeApplications.Keyed
 }, (*NodeApplication).Code),
-	Agrees: agrees((*check.Tables).CheckNodeApplications)}
+	Agrees: agrees((*check.Tables).CheckNodeApplications)})

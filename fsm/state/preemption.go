@@ -8,8 +8,13 @@ import (
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Rows(30, "preempted", func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).Code))
+
+var _ = stored(1, part.Single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.Code(c) }))
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
 // slots. All are on the reservation's node.
@@ -131,5 +136,5 @@ func (s *Running) redeliverPreemptions(a *App) {
 	}
 }
 
-var preemptionPart = part.Derived[State]{Part: part.Rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
-	Agrees: agrees((*check.Tables).CheckPreemptions)}
+var _ = stored(1, part.Derived[State]{Part: part.Rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
+	Agrees: agrees((*check.Tables).CheckPreemptions)})

@@ -6,8 +6,11 @@ import (
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/fsm/state/table"
+	"rmd/internal/codec"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.Code(c) }))
 
 var _ = applies((*State).queuesConfigured)
 
@@ -175,5 +178,5 @@ func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 	}
 }
 
-var queuePart = part.Derived[State]{Part: part.Keyed(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
-	Agrees: agrees((*check.Tables).CheckTree)}
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
+	Agrees: agrees((*check.Tables).CheckTree)})

@@ -90,5 +90,5 @@ func (s *Cluster) linkRemovals() {
 	})
 }
 
-var removalPart = part.Derived[State]{Part: part.Rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
-	Links: (*State).linkRemovals, Agrees: agrees((*check.Tables).CheckRemovals)}
+var _ = stored(1, part.Derived[State]{Part: part.Rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
+	Links: (*State).linkRemovals, Agrees: agrees((*check.Tables).CheckRemovals)})

@@ -7,8 +7,14 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/change"
+	"rmd/fsm/state/part"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
+
+var _ = stored(1, part.Keyed(13, "reservations", func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).Code))
+
+var _ = stored(1, part.Rows(14, "reservation-bans", func(s *State) *table.Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).Code))
 
 // dropReservationBans removes the bans of an application that is forgotten, because another
 // application may get its slot. Only operators make bans, so there are few. The nodes are searched

@@ -278,5 +278,5 @@ func (s *Running) linkResizes() {
 	})
 }
 
-var resizePart = part.Derived[State]{Part: part.Rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
-	Links: (*State).linkResizes, Agrees: agrees((*check.Tables).CheckResizes)}
+var _ = stored(1, part.Derived[State]{Part: part.Rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
+	Links: (*State).linkResizes, Agrees: agrees((*check.Tables).CheckResizes)})

@@ -220,6 +220,9 @@ func TestSectionNumbersAreFixed(t *testing.T) {
 		if sec.Name != names[sec.ID-1] {
 			t.Errorf("section %d is %q, was %q", sec.ID, sec.Name, names[sec.ID-1])
 		}
+		if sec.Since < 1 || sec.Since > event.Level {
+			t.Errorf("section %s is since feature level %d, and this build has %d", sec.Name, sec.Since, event.Level)
+		}
 	}
 }
 

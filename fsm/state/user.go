@@ -76,5 +76,5 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 	s.foldResource(s.Queues.Get(a.Queue).Used)
 }
 
-var userPart = part.Derived[State]{Part: part.Keyed(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
-	Agrees: agrees((*check.Tables).CheckUsers)}
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
+	Agrees: agrees((*check.Tables).CheckUsers)})

@@ -10,8 +10,9 @@ import (
 // Section is one table in a snapshot: every record with its slot, in slot order. One function both
 // encodes and decodes a record.
 type Section[St any] struct {
-	ID   uint8 // part of the format: append only
-	Name string
+	ID    uint8 // part of the format: append only
+	Name  string
+	Since uint32 // the feature level that has brought it; snapshots of a cluster below lack it
 	// Len is the number of records.
 	Len func(s *St) int
 	// Each calls f with every slot, ascending, until f returns false.
