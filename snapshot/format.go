@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
 )
-
-// Format is the newest snapshot format. This build writes it, and reads all earlier ones.
-const Format = 1
 
 const (
 	magic      = "RMDSNAP"
@@ -40,15 +39,30 @@ var (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sectionIDs lists the sections of each format in order. The line of a released format must not
-// change.
-var sectionIDs = map[byte][]uint8{
-	1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41},
+// newest is the newest format that this build knows.
+func newest(sections []state.Section) byte { return formatOf(sections, math.MaxUint32) }
+
+// formatOf returns the format of the snapshots of a cluster with a feature level: the last level up to
+// it that has brought a section, and 1 at first. So a replica with the build before reads snapshots of
+// one with this build until the upgrade is final.
+func formatOf(sections []state.Section, level uint32) byte {
+	format := uint32(1)
+	for _, s := range sections {
+		if s.Since <= level {
+			format = max(format, s.Since)
+		}
+	}
+	return byte(format)
+}
+
+// sectionsOf returns those of the sections that a snapshot of a format has.
+func sectionsOf(sections []state.Section, format byte) []state.Section {
+	return slices.DeleteFunc(slices.Clone(sections), func(s state.Section) bool { return s.Since > uint32(format) })
 }
 
 // Header identifies the state in a snapshot.
 type Header struct {
-	Format    byte   `json:"format"` // set by Write
+	Format    byte   `json:"format"` // follows from the level; set by Write
 	ClusterID string `json:"cluster_id"`
 	Index     uint64 `json:"index"`
 	Term      uint64 `json:"term"`
@@ -60,7 +74,7 @@ type Header struct {
 
 // HeaderOf returns the header for a state at an index and term.
 func HeaderOf(st *state.State, index, term, sequence uint64) Header {
-	return Header{Format: Format, ClusterID: st.Meta.ClusterID, Index: index, Term: term,
+	return Header{Format: formatOf(state.Sections(), st.Meta.Level), ClusterID: st.Meta.ClusterID, Index: index, Term: term,
 		Level: st.Meta.Level, Epoch: st.Meta.Epoch, Sequence: sequence}
 }
 

@@ -35,17 +35,17 @@ type SectionInfo struct {
 
 // Read reads and verifies a whole snapshot. It returns a state that is indexed and checked.
 func Read(r io.Reader) (Header, *state.State, error) {
-	info, st, err := read(r)
+	info, st, err := read(r, state.Sections())
 	return info.Header, st, err
 }
 
 // Verify is like Read, but describes the snapshot instead of returning its state.
 func Verify(r io.Reader) (Info, error) {
-	info, _, err := read(r)
+	info, _, err := read(r, state.Sections())
 	return info, err
 }
 
-func read(r io.Reader) (info Info, st *state.State, err error) {
+func read(r io.Reader, sections []state.Section) (info Info, st *state.State, err error) {
 	fr := &frameReader{r: r, sum: sha256.New(), section: "header"}
 	// The checks of the state follow references. Records that no release of rmd would write could
 	// make them panic.
@@ -54,16 +54,12 @@ func read(r io.Reader) (info Info, st *state.State, err error) {
 			st, err = nil, fr.fail(fmt.Errorf("%w: %v", ErrInconsistent, p))
 		}
 	}()
-	if info.Header, err = readHeader(fr); err != nil {
+	if info.Header, err = readHeader(fr, newest(sections)); err != nil {
 		return info, nil, err
 	}
 	st = state.New()
-	sections := map[uint8]state.Section{} // looked up by key only
-	for _, s := range state.Sections() {
-		sections[s.ID] = s
-	}
-	for _, id := range sectionIDs[info.Format] {
-		si, err := readSection(fr, sections[id], st)
+	for _, s := range sectionsOf(sections, info.Format) {
+		si, err := readSection(fr, s, st)
 		if err != nil {
 			return info, nil, err
 		}
@@ -79,7 +75,7 @@ func read(r io.Reader) (info Info, st *state.State, err error) {
 	return info, st, nil
 }
 
-func readHeader(fr *frameReader) (Header, error) {
+func readHeader(fr *frameReader, newest byte) (Header, error) {
 	var h Header
 	b, err := fr.raw(magicSize)
 	if err != nil {
@@ -89,8 +85,8 @@ func readHeader(fr *frameReader) (Header, error) {
 		return h, fr.fail(ErrMagic)
 	}
 	format := b[len(magic)]
-	if sectionIDs[format] == nil {
-		return h, fr.fail(fmt.Errorf("%w: format %d, this build reads up to %d", ErrFormat, format, Format))
+	if format < 1 || format > newest {
+		return h, fr.fail(fmt.Errorf("%w: format %d, this build reads up to %d", ErrFormat, format, newest))
 	}
 	err = fr.coded(frameHeader, h.code)
 	h.Format = format

@@ -7,7 +7,6 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"slices"
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
@@ -16,15 +15,16 @@ import (
 // Write writes the snapshot of a state. Nobody may change the state meanwhile, so callers pass a
 // fork. Write calls w.Write with chunks of about 64 KiB.
 func Write(w io.Writer, h Header, st *state.State) error {
+	return write(w, h, st, state.Sections())
+}
+
+func write(w io.Writer, h Header, st *state.State, sections []state.Section) error {
 	fw := &frameWriter{w: w, sum: sha256.New()}
-	h.Format = Format
+	h.Format = formatOf(sections, st.Meta.Level)
 	fw.raw(append([]byte(magic), h.Format))
 	fw.coded(frameHeader, h.code)
 	records := uint64(0)
-	for _, s := range state.Sections() {
-		if !slices.Contains(sectionIDs[h.Format], s.ID) {
-			continue
-		}
+	for _, s := range sectionsOf(sections, h.Format) {
 		writeSection(fw, s, st)
 		records += uint64(s.Len(st))
 		if fw.err != nil {
