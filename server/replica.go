@@ -47,7 +47,7 @@ type Replica struct {
 	ready       *readiness
 	analyses    analyses
 	samples     *samples         // nil if they are not saved
-	hadoop      *hadoop.Frontend // nil if no directory with Hadoop's files is configured
+	hadoop      *hadoop.Services // nil if no directory with Hadoop's files is configured
 	tracker     *forward.Tracker
 	leaderships chan cluster.Leadership
 	seeding     seeding

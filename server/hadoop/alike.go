@@ -11,18 +11,18 @@ import (
 )
 
 // Ports returns the names of the open ports.
-func (f *Frontend) Ports() []string {
-	front := f.front.Load()
-	if front == nil {
+func (f *Services) Ports() []string {
+	open := f.ports.Load()
+	if open == nil {
 		return nil
 	}
-	return front.Names()
+	return open.Names()
 }
 
 // Digests returns a digest of each of Hadoop's files as read last, by the file's name. Replicas with
 // files that say the same have the same digests. Keys that concern one machine do not count. A digest
 // has only 32 bits, so that nobody can check guesses of a password with it.
-func (f *Frontend) Digests() map[string]string {
+func (f *Services) Digests() map[string]string {
 	out := map[string]string{}
 	for file, text := range contents(f.files.All()) { // the order does not matter: each file has its own place
 		sum := sha256.Sum256([]byte(text))

@@ -23,7 +23,7 @@ func TestDigests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &Frontend{files: &files{conf: conf}}
+		f := &Services{files: &files{conf: conf}}
 		return f.Digests()
 	}
 	key := func(name, value string) string {

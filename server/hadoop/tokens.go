@@ -26,7 +26,7 @@ type tokens struct {
 }
 
 // openTokens creates the renewer. Without Kerberos there is none, as in YARN.
-func (f *Frontend) openTokens() error {
+func (f *Services) openTokens() error {
 	record := f.cfg.Jobs.Job(job.Tokens)
 	if f.security.Kerberos == nil {
 		return nil

@@ -14,7 +14,7 @@ var webApps = []struct{ path, enable, file string }{
 
 // openWebApps opens the web applications for which the site asks. As in YARN, the replica starts
 // without one that cannot be opened.
-func (f *Frontend) openWebApps() error {
+func (f *Services) openWebApps() error {
 	log := f.logger("web")
 	for _, w := range webApps {
 		if f.conf.Value(w.enable, "false") != "true" {
@@ -36,7 +36,7 @@ func (f *Frontend) openWebApps() error {
 }
 
 // WebApps returns the web applications to serve.
-func (f *Frontend) WebApps() []*webapp.App { return f.webApps }
+func (f *Services) WebApps() []*webapp.App { return f.webApps }
 
 // webAppDefaults are the keys that the web applications read from /conf, with the values of Hadoop's
 // own default files, which a site does not have beside its own.

@@ -28,7 +28,7 @@ func TestWebApps(t *testing.T) {
 		{[]string{"yarn.webapp.ui2.enable", "true", "yarn.webapp.ui2.war-file-path", "/no/such.war"}, "", "no such file"},
 	} {
 		var log strings.Builder
-		f := &Frontend{conf: parse(t, c.keys)}
+		f := &Services{conf: parse(t, c.keys)}
 		f.cfg.Logger = hclog.New(&hclog.LoggerOptions{Output: &log})
 		if err := f.openWebApps(); err != nil {
 			t.Fatal(err)

@@ -42,7 +42,7 @@ const (
 
 // WebLogin returns how callers with Kerberos are identified over HTTP, or nil if
 // hadoop.http.authentication.type does not ask for it.
-func (f *Frontend) WebLogin() (*auth.Kerberos, error) {
+func (f *Services) WebLogin() (*auth.Kerberos, error) {
 	conf := f.conf
 	if conf.Value(webType, "simple") != "kerberos" {
 		return nil, nil
@@ -153,7 +153,7 @@ func openPaths(text string) ([]string, error) {
 }
 
 // tokenOwner returns the owner of a delegation token that is written as in URLs.
-func (f *Frontend) tokenOwner(ctx context.Context, text string) (string, error) {
+func (f *Services) tokenOwner(ctx context.Context, text string) (string, error) {
 	t, err := token.FromURLString(text)
 	if err != nil {
 		return "", err

@@ -57,15 +57,15 @@ const closeGrace = 300 * time.Millisecond
 // taken. Those of Active Directory may contain a long list of groups.
 const ticketFrameMax = gss.TokenMax + 4<<10
 
-// Front is the four open ports.
-type Front struct {
+// Ports is the four open ports.
+type Ports struct {
 	servers []*ipc.Server
 	names   []string // of the servers
 }
 
 // Open opens the four ports. If one cannot be opened, it closes the others.
-func Open(cfg Config) (*Front, error) {
-	f := &Front{}
+func Open(cfg Config) (*Ports, error) {
+	f := &Ports{}
 	for _, p := range []struct {
 		name string
 		at   Address
@@ -126,7 +126,7 @@ func openPort(c ipc.Config, bound func(string, net.Listener) net.Listener) (*ipc
 }
 
 // Addrs returns the addresses of the client, scheduler, tracker and admin port, in this order.
-func (f *Front) Addrs() []net.Addr {
+func (f *Ports) Addrs() []net.Addr {
 	out := make([]net.Addr, len(f.servers))
 	for i, s := range f.servers {
 		out[i] = s.Addr()
@@ -135,10 +135,10 @@ func (f *Front) Addrs() []net.Addr {
 }
 
 // Names returns the names of the open ports, in the order of Addrs.
-func (f *Front) Names() []string { return slices.Clone(f.names) }
+func (f *Ports) Names() []string { return slices.Clone(f.names) }
 
 // Close closes all ports. Calls in flight may take closeGrace to finish.
-func (f *Front) Close() error {
+func (f *Ports) Close() error {
 	errs := make([]error, len(f.servers))
 	var wg sync.WaitGroup
 	for i, s := range f.servers {

@@ -103,7 +103,7 @@ func TestOnePortTaken(t *testing.T) {
 
 // openWithClient opens the ports, and a client with a limit of time for its calls. The end of the test
 // closes them.
-func openWithClient(t *testing.T, cfg Config) (*Front, *ipc.Client, context.Context) {
+func openWithClient(t *testing.T, cfg Config) (*Ports, *ipc.Client, context.Context) {
 	t.Helper()
 	f, err := Open(cfg)
 	if err != nil {

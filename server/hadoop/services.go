@@ -41,7 +41,7 @@ import (
 	"rmd/yarn"
 )
 
-// Config is what the Frontend needs from its replica.
+// Config is what Services need from their replica.
 type Config struct {
 	Logger   hclog.Logger
 	Settings config.Config
@@ -74,9 +74,9 @@ type Config struct {
 	Handshake func(method, outcome string)
 }
 
-// Frontend serves Hadoop's programs: the services behind the four ports, the launcher, and what
+// Services are what serves Hadoop's programs: the services behind the four ports, the launcher, and what
 // they share.
-type Frontend struct {
+type Services struct {
 	cfg    Config
 	conf   *hadoopconf.Config
 	files  *files
@@ -93,7 +93,7 @@ type Frontend struct {
 	web      *yarnweb.Service
 	caller   *ipc.Client
 	launcher *launcher.Launcher
-	front    atomic.Pointer[ports.Front] // nil until the ports are open: other replicas ask before
+	ports    atomic.Pointer[ports.Ports] // nil until the ports are open: other replicas ask before
 	leads    chan leadership.Leadership
 	tokens   *tokens // nil without Kerberos
 	webApps  []*webapp.App
@@ -101,13 +101,13 @@ type Frontend struct {
 
 // Open reads Hadoop's files and creates the services. The caller calls Listen when the rest of the
 // replica is ready.
-func Open(cfg Config) (*Frontend, error) {
+func Open(cfg Config) (*Services, error) {
 	dir := cfg.Settings.HadoopConfDir
 	conf, err := hadoopconf.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	f := &Frontend{cfg: cfg, conf: conf, read: reader{cfg.Machine, cfg.Current}, leads: make(chan leadership.Leadership, 16)}
+	f := &Services{cfg: cfg, conf: conf, read: reader{cfg.Machine, cfg.Current}, leads: make(chan leadership.Leadership, 16)}
 	f.names = token.NewServices(conf.Value("hadoop.security.token.service.use_ip", "true") != "false", nil)
 	owner := ""
 	if u, err := user.Current(); err == nil {
@@ -132,7 +132,7 @@ func Open(cfg Config) (*Frontend, error) {
 }
 
 // readSecurity reads how the ports authenticate callers. A witness has no ports, and so no principal.
-func (f *Frontend) readSecurity() (ports.Security, error) {
+func (f *Services) readSecurity() (ports.Security, error) {
 	if !f.cfg.Settings.HadoopPorts {
 		return ports.SecurityToNodes(f.conf)
 	}
@@ -151,10 +151,10 @@ func HeartbeatInterval(dir string) (time.Duration, error) {
 }
 
 // Web returns the service for /proxy/ and for the writes under /ws/v1/cluster.
-func (f *Frontend) Web() *yarnweb.Service { return f.web }
+func (f *Services) Web() *yarnweb.Service { return f.web }
 
 // Groups returns the groups of a user on this machine.
-func (f *Frontend) Groups(user string) []string { return f.access.Groups(user) }
+func (f *Services) Groups(user string) []string { return f.access.Groups(user) }
 
 // NamedQueue returns the queue that a submission's context names. It returns "" if the context has
 // none or is unreadable.
@@ -168,30 +168,30 @@ func NamedQueue(context string) string {
 
 // ShortName returns the short name of a Kerberos principal by hadoop.security.auth_to_local, and the
 // number and the text of the rule that decided.
-func (f *Frontend) ShortName(principal string) (short string, rule int, text string, err error) {
+func (f *Services) ShortName(principal string) (short string, rule int, text string, err error) {
 	short, by, err := f.access.ShortName(principal)
 	return short, by.Number, by.Text, err
 }
 
-func (f *Frontend) shortName(principal string) (string, error) {
+func (f *Services) shortName(principal string) (string, error) {
 	short, _, err := f.access.ShortName(principal)
 	return short, err
 }
 
 // Admin reports whether a user is an administrator of YARN.
-func (f *Frontend) Admin(user string) bool { return f.access.Admin(user) }
+func (f *Services) Admin(user string) bool { return f.access.Admin(user) }
 
 // Settings returns the keys of Hadoop's files as read last.
-func (f *Frontend) Settings() []yarnweb.Setting { return f.files.settings() }
+func (f *Services) Settings() []yarnweb.Setting { return f.files.settings() }
 
 // Reload reads again the parts of Hadoop's files that may change while the replica runs:
 // administrators, proxy users, groups and racks. The queues do not change, because they are
 // replicated.
-func (f *Frontend) Reload() error { return f.files.Reload() }
+func (f *Services) Reload() error { return f.files.Reload() }
 
-func (f *Frontend) logger(name string) hclog.Logger { return f.cfg.Logger.Named(name) }
+func (f *Services) logger(name string) hclog.Logger { return f.cfg.Logger.Named(name) }
 
-func (f *Frontend) openTracker() error {
+func (f *Services) openTracker() error {
 	c, err := tracker.ConfigOf(f.conf)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (n resolvingRacks) Rack(ctx context.Context, host string) string {
 	return n.racks.Rack(ctx, host)
 }
 
-func (f *Frontend) openApplicationMaster() error {
+func (f *Services) openApplicationMaster() error {
 	c := master.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Services = f.logger("scheduler"), f.cfg.Submitter, f.read, f.names
 	c.Maximum = new(queueView).maximumIn
@@ -234,7 +234,7 @@ func (f *Frontend) openApplicationMaster() error {
 	return err
 }
 
-func (f *Frontend) openClient() error {
+func (f *Services) openClient() error {
 	c := client.DefaultConfig()
 	if err := c.Load(f.conf); err != nil {
 		return err
@@ -288,7 +288,7 @@ func utilization(u tracker.Usage) *proto.ResourceUtilizationProto {
 	return &proto.ResourceUtilizationProto{Pmem: &u.MemoryMB, Vmem: &u.VirtualMB, Cpu: &u.CPU}
 }
 
-func (f *Frontend) openAdmin() error {
+func (f *Services) openAdmin() error {
 	c := admin.DefaultConfig()
 	c.Logger, c.ID, c.Submitter, c.Reader, c.Files = f.logger("admin"), f.cfg.Settings.ID, f.cfg.Submitter, f.read, f.files
 	c.Admit, c.Groups, c.Leader, c.Unhealthy = f.access.Admit, f.access.Groups, f.leader, f.cfg.Machine.Failure
@@ -309,7 +309,7 @@ func (f *Frontend) openAdmin() error {
 	return err
 }
 
-func (f *Frontend) openWeb() error {
+func (f *Services) openWeb() error {
 	allow, err := f.cfg.Settings.HTTP.ProxyNetworks()
 	if err != nil {
 		return err
@@ -320,10 +320,10 @@ func (f *Frontend) openWeb() error {
 }
 
 // isOwnPort reports whether an address is one of this replica's own ports.
-func (f *Frontend) isOwnPort(at netip.AddrPort) bool {
+func (f *Services) isOwnPort(at netip.AddrPort) bool {
 	listens := f.cfg.Listens()
-	if front := f.front.Load(); front != nil {
-		for _, a := range front.Addrs() {
+	if open := f.ports.Load(); open != nil {
+		for _, a := range open.Addrs() {
 			listens = append(listens, a.String())
 		}
 	}
@@ -335,7 +335,7 @@ func (f *Frontend) isOwnPort(at netip.AddrPort) bool {
 	return err != nil || at.Addr().IsUnspecified() || here.Has(at.Addr())
 }
 
-func (f *Frontend) openLauncher() error {
+func (f *Services) openLauncher() error {
 	var err error
 	k := ipc.DefaultClientConfig()
 	k.Logger, k.Dial = f.logger("nodes"), f.cfg.Budget.Dialer("nodes", new(net.Dialer).DialContext)
@@ -366,13 +366,13 @@ func millis(conf *hadoopconf.Config, key string, def time.Duration) time.Duratio
 }
 
 // leader reports whether this replica leads, and whether any replica does.
-func (f *Frontend) leader() (here, known bool) {
+func (f *Services) leader() (here, known bool) {
 	l := f.cfg.Leader()
 	return l.IsLeader, l.LeaderID != ""
 }
 
 // Listen opens the four ports, unless this replica is a witness.
-func (f *Frontend) Listen() error {
+func (f *Services) Listen() error {
 	if !f.cfg.Settings.HadoopPorts {
 		f.cfg.Logger.Info("this replica is a witness: YARN's ports stay closed")
 		return nil
@@ -407,14 +407,14 @@ func (f *Frontend) Listen() error {
 	if err != nil {
 		return err
 	}
-	f.front.Store(front)
+	f.ports.Store(front)
 	addrs := front.Addrs()
 	f.cfg.Logger.Info("hadoop's ports are open", "client", addrs[0], "scheduler", addrs[1], "tracker", addrs[2], "admin", addrs[3])
 	return nil
 }
 
 // Run runs the background work of the tracker and the launcher until the context ends.
-func (f *Frontend) Run(ctx context.Context) {
+func (f *Services) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { f.tracker.Run(ctx) })
 	wg.Go(func() { _ = f.launcher.Run(ctx, f.leads) }) // it returns when the context ends
@@ -425,7 +425,7 @@ func (f *Frontend) Run(ctx context.Context) {
 }
 
 // standby returns an error while this replica does not lead.
-func (f *Frontend) standby() error {
+func (f *Services) standby() error {
 	if here, _ := f.leader(); here {
 		return nil
 	}
@@ -434,13 +434,13 @@ func (f *Frontend) standby() error {
 }
 
 // observe shortens the protocol's name and calls Config.Observe.
-func (f *Frontend) observe(protocol, method, code string, took time.Duration) {
+func (f *Services) observe(protocol, method, code string, took time.Duration) {
 	name := protocol[strings.LastIndexByte(protocol, '.')+1:]
 	f.cfg.Observe(strings.TrimSuffix(name, "PB"), method, code, took)
 }
 
 // Follow passes a change of leadership to the launcher and the renewer.
-func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
+func (f *Services) Follow(ctx context.Context, l leadership.Leadership) {
 	all := []chan leadership.Leadership{f.leads}
 	if f.tokens != nil {
 		all = append(all, f.tokens.leads)
@@ -455,10 +455,10 @@ func (f *Frontend) Follow(ctx context.Context, l leadership.Leadership) {
 }
 
 // Close closes the ports. The background work ends with the context of Run.
-func (f *Frontend) Close() error {
+func (f *Services) Close() error {
 	var errs []error
-	if front := f.front.Load(); front != nil {
-		errs = append(errs, front.Close())
+	if open := f.ports.Load(); open != nil {
+		errs = append(errs, open.Close())
 	}
 	if f.caller != nil {
 		errs = append(errs, f.caller.Close())
