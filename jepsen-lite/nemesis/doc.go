@@ -6,5 +6,5 @@
 //
 // Most faults choose their target with Env.victim: the leader in two of four cases, the newest
 // voter in one of four, otherwise any voter. A fault records its actions in the history, and the
-// outcome of damage. Package scenario decides the order of faults. Begin with env.go and all.go.
+// outcome of damage. Package scenario decides the order of faults. Begin with env.go.
 package nemesis
