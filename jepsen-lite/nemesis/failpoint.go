@@ -24,8 +24,8 @@ func Failpoints() []Fault {
 		{Name: "hold-writing", Kind: harness.Failpoints, Text: "one replica stands still for a moment where it writes or applies", Inject: failpoint(writing, true)},
 		{Name: "hold-leading", Kind: harness.Failpoints, Text: "the leader stands still for a moment at a named place of its work", Inject: failpoint(leading, true)},
 		{Name: "hold-electing", Kind: harness.Failpoints, Text: "who follows a killed leader stands still within the election", Inject: failpoint(electing, true)},
-		{Name: "hold-restarting", Kind: harness.Delay, Text: "a leader stands still for a moment while it restarts its raft in place", Inject: failpoint(restarting, true)},
 		{Name: "hold-members", Kind: harness.Failpoints, Text: "somebody stands still for a moment where a replica is let in or out", Inject: failpoint(changing, true)},
+		{Name: "hold-restarting", Kind: harness.Delay, Text: "a leader stands still for a moment while it restarts its raft in place", Inject: failpoint(restarting, true)},
 	}
 }
 

@@ -18,10 +18,10 @@ func Strangers() []Fault {
 	return []Fault{
 		{Name: "hostile-peers", Kind: harness.Hostile, Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
 		{Name: "intruder", Kind: harness.Hostile, Text: "a program with the certificate of a replica that is no member tries everything that the replicas' port serves", Hold: seconds(2, 6), Inject: intruder},
-		{Name: "half-open", Kind: harness.Hostile, Text: "callers that stop in mid-sentence, or never read what they asked for", Hold: seconds(2, 6), Inject: slow(halfOpen)},
-		{Name: "slow-writers", Kind: harness.Hostile, Text: "callers that say a byte now and then", Hold: seconds(2, 6), Inject: slow(drip)},
 		{Name: "hadoop-noise", Kind: harness.Hostile, Text: "strangers on Hadoop's ports: noise, sentences cut, endless or of another port, and forged tokens", Inject: hadoopNoise},
 		{Name: "hadoop-slow", Kind: harness.Hostile, Text: "callers of Hadoop's ports that stop in mid-sentence, or say a byte now and then", Hold: seconds(2, 6), Inject: hadoopSlow},
+		{Name: "half-open", Kind: harness.Hostile, Text: "callers that stop in mid-sentence, or never read what they asked for", Hold: seconds(2, 6), Inject: slow(halfOpen)},
+		{Name: "slow-writers", Kind: harness.Hostile, Text: "callers that say a byte now and then", Hold: seconds(2, 6), Inject: slow(drip)},
 		{Name: "replayed-token", Kind: harness.Members, Text: "a join token is used a second time", Inject: replayedToken},
 		{Name: "removed-returns", Kind: harness.Members, Text: "a removed replica comes back with the disk that it had", Inject: removedReturns},
 	}

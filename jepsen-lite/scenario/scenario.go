@@ -30,18 +30,25 @@ type Scenario struct {
 	Slow    bool // the timers of a production cluster instead of the shortest ones
 }
 
+// The lists of scenarios are the lists of package nemesis, so that a new fault occurs in each run of
+// its kind. A seed draws from a list by position: another order is another run.
 var (
-	crashes    = []string{"kill", "kill-leader", "terminate", "pause", "flicker", "kill-all"}
-	partitions = []string{"isolate", "isolate-all", "isolate-reject", "halves", "deaf", "mute", "ring", "bridge", "flapping-link", "delay", "loss", "thin-pipe"}
-	disks      = []string{"power-cut", "disk-reserve", "disk-stop", "disk-full", "no-inodes", "fsync-fails", "write-fails", "slow-disk", "power-cut-all", "bit-flip", "truncate", "lost-disk", "empty-first", "roll-back", "read-only", "short-hang", "hung-disk"}
-	certs      = []string{"certificate-ends", "certificates-end"}
-	stdio      = []string{"log-full", "log-closed", "log-slow"}
-	members    = []string{"transfer", "demote-promote", "replace", "remove-leader", "grow-shrink", "join-kill", "transfer"}
-	clocks     = []string{"clock-step", "clock-drift", "clock-flicker"}
-	points     = []string{"crash-writing", "crash-leading", "crash-electing", "crash-snapshot", "crash-starting", "crash-members", "crash-restarting", "hold-writing", "hold-leading", "hold-electing", "hold-members", "hold-restarting"}
-	strangers  = []string{"hostile-peers", "intruder", "hadoop-noise", "hadoop-slow", "half-open", "slow-writers", "replayed-token", "removed-returns"}
-	everything = slices.Concat(crashes, stdio, partitions, disks, certs, members, clocks, points, strangers, []string{"pause-long", "backup", "overlap"})
+	partitions = names(nemesis.Links())
+	disks      = names(nemesis.Disks(), nemesis.Files())
+	members    = append(names(nemesis.Membership()), "transfer") // twice as often as the others
+	clocks     = names(nemesis.Clocks())
+	points     = names(nemesis.Failpoints())
+	strangers  = names(nemesis.Strangers())
+	everything = slices.Concat(names(nemesis.Processes(), nemesis.Stdio()), partitions, disks, names(nemesis.Certificates()), members, clocks, points, strangers, []string{"backup", "overlap"})
 )
+
+// names returns the names of the faults of lists.
+func names(lists ...[]nemesis.Fault) (all []string) {
+	for _, f := range slices.Concat(lists...) {
+		all = append(all, f.Name)
+	}
+	return all
+}
 
 // All returns the scenarios, in the order of the list.
 func All() []Scenario {

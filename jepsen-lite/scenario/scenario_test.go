@@ -48,9 +48,19 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// TestFaults checks that every fault is complete and occurs in a scenario.
 func TestFaults(t *testing.T) {
+	occurs := map[string]bool{}
+	for _, s := range All() {
+		for _, name := range slices.Concat(s.Faults, s.Finale) {
+			occurs[name] = true
+		}
+	}
 	names := map[string]bool{}
 	for _, f := range nemesis.All() {
+		if !occurs[f.Name] {
+			t.Errorf("no scenario has the fault %s", f.Name)
+		}
 		if names[f.Name] || f.Name == "" || f.Kind == "" || f.Text == "" || f.Inject == nil {
 			t.Errorf("fault %+v is not complete, or there twice", f)
 		}
