@@ -13,6 +13,6 @@
 //
 // A record is the event's number and its fields. The events of one input are always in one batch.
 //
-// Begin with event.go (what is known of a type) and batch.go. Each type has its row, fields and
+// Begin with define.go (what is known of a type) and batch.go. Each type has its row, fields and
 // sentence in the file of its noun. docs/design/adding-an-event.md says how to add an event.
 package event
