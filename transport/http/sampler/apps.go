@@ -8,6 +8,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/internal/codec"
 	"rmd/transport/http/summary"
 	"rmd/yarn"
 )
@@ -134,6 +135,34 @@ func (x *appSeries) thin() {
 	}
 	clear(x.samples[len(kept):])
 	x.samples, x.step = kept, 2*x.step
+}
+
+// code codes the samples of an application. Of equal samples in a row only the first one has its use.
+func (x *appSeries) code(c *codec.Coder) {
+	c.I64(&x.step)
+	c.I64(&x.ended)
+	var before appSample
+	codec.List(c, &x.samples, func(c *codec.Coder, t *appSample) {
+		apart := t.millis - before.millis
+		c.I64(&apart)
+		t.millis = before.millis + apart
+		same := t.use == before.use
+		if c.Bool(&same); same && before.use == nil {
+			c.Fail(codec.ErrMalformed)
+		}
+		switch {
+		case c.Decoding() && same:
+			t.use = before.use
+		case c.Decoding():
+			t.use = &appUse{}
+		}
+		if !same {
+			c.Resource(&t.use.used)
+			c.Resource(&t.use.reserved)
+			c.Resource(&t.use.pending)
+		}
+		before = *t
+	})
 }
 
 // App returns the samples of an application.

@@ -13,10 +13,11 @@
 // With 10,000 queues and 10,000 nodes, a detail takes 120 kB and there is one every 30 seconds,
 // which is 14.4 MB per hour. A larger cluster gets fewer details and never more bytes. The day and the
 // week have 720 and 672 samples, as the hour has.
+//
+// Begin with sample.go (what a sample has).
 package sampler
 
 import (
-	"math"
 	"sync"
 	"time"
 
@@ -28,46 +29,6 @@ import (
 
 // detailBudget is the number of bytes of details per step.
 const detailBudget = 20 << 10
-
-// sample is the use of the cluster at one time.
-type sample struct {
-	millis         int64
-	used, reserved share
-	waiting        int32  // applications without a registered AM
-	decided        uint64 // decisions since the cluster was created
-	serving, empty int32  // nodes of all labels, as in summary.Room
-	free, node     yarn.Resource
-	detail         *detail
-}
-
-// detail is the use of queues and nodes at one time, by slot.
-type detail struct {
-	steps  int // until the next detail
-	queues []queueUse
-	nodes  []nodeUse
-}
-
-type queueUse struct {
-	used, reserved share
-	waiting        int32 // in the subtree
-}
-
-type nodeUse struct{ used, reserved share }
-
-// Sizes in memory, in bytes.
-const (
-	queueUseBytes = 8
-	nodeUseBytes  = 4
-)
-
-// share is a part of a whole in hundredths of a percent, or unknown.
-type share uint16
-
-const unknown share = math.MaxUint16
-
-func newShare(f float64) share { return share(min(max(math.Round(f*10_000), 0), float64(unknown-1))) }
-
-func (s share) percent() float64 { return float64(s) / 100 }
 
 // Sampler keeps the samples of all times, and those of applications. It is safe for concurrent use.
 type Sampler struct {
@@ -177,16 +138,10 @@ func (s slots[S, K]) since(slot S, key K) (int64, bool) {
 
 // Take takes a sample of a state, its summary and its rooms. A state without queues gives no sample.
 func (s *series) Take(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room) {
-	root := st.Queues.Root()
-	if root == 0 {
+	if st.Queues.Root() == 0 {
 		return
 	}
-	u, m := st.TotalUse(root), &st.Meta
-	taken := sample{millis: now.UnixMilli(), waiting: int32(sum.All().ForAM()), decided: m.Decisions()}
-	taken.used, taken.reserved = shares(u.Used.Sub(u.Reserved), u.Reserved, m.Cluster)
-	for i := range rooms {
-		taken.add(&rooms[i])
-	}
+	taken := newSample(now, st, sum, rooms)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kinds = st.Versions.Kinds()
@@ -198,12 +153,6 @@ func (s *series) Take(now time.Time, st *state.State, sum *summary.Summary, room
 		s.began = taken.millis
 	}
 	s.samples = append(s.samples, taken)
-}
-
-// add adds the room of a label.
-func (t *sample) add(r *summary.Room) {
-	t.serving, t.empty = t.serving+r.Serving, t.empty+r.Empty
-	t.free, t.node = yarn.ComponentMax(t.free, r.Free()), yarn.ComponentMax(t.node, r.Node)
 }
 
 // forget drops old samples, and samples in the future, which exist after the clock was set back.
@@ -229,49 +178,4 @@ func (s *series) dueForDetail() bool {
 		}
 	}
 	return true
-}
-
-// detailOf returns the use of all queues and nodes. The caller holds the lock.
-func (s *series) detailOf(millis int64, st *state.State, sum *summary.Summary) *detail {
-	d := &detail{queues: make([]queueUse, st.Queues.Cap()), nodes: make([]nodeUse, st.Nodes.Cap())}
-	d.steps = max((len(d.queues)*queueUseBytes+len(d.nodes)*nodeUseBytes+detailBudget-1)/detailBudget, 1)
-	tallies := sum.Tree()
-	st.Queues.Each(func(slot state.QueueSlot, q *state.Queue) bool {
-		s.queues.set(slot, q.Path, millis)
-		u, use := &d.queues[slot], st.TotalUse(slot)
-		u.used, u.reserved = shares(use.Used.Sub(use.Reserved), use.Reserved, st.Meta.Cluster)
-		u.waiting = int32(tallies[slot].ForAM())
-		return true
-	})
-	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
-		s.nodes.set(slot, n.ID, millis)
-		d.nodes[slot] = nodeUse{unknown, unknown}
-		if !n.Heard() {
-			return true
-		}
-		var kept yarn.Resource // the free room of a reserved node counts as reserved
-		if n.Reservation != 0 {
-			kept = yarn.ComponentMax(n.Unallocated(), yarn.Resource{})
-		}
-		d.nodes[slot].used, d.nodes[slot].reserved = shares(n.Allocated, kept, n.Total)
-		return true
-	})
-	return d
-}
-
-// shares returns the used and reserved parts of a whole, for the resource kind in which their sum
-// is largest. Among equal kinds it takes the one with more use.
-func shares(used, reserved, whole yarn.Resource) (share, share) {
-	all := used.Add(reserved)
-	var most, u, r float64
-	for i, w := range whole {
-		if w <= 0 {
-			continue
-		}
-		both, part := float64(all[i])/float64(w), float64(used[i])/float64(w)
-		if both > most || both == most && part > u {
-			most, u, r = both, part, float64(reserved[i])/float64(w)
-		}
-	}
-	return newShare(u), newShare(r)
 }

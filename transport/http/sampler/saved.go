@@ -24,11 +24,8 @@ import (
 //	applications    living ones first, then by id, the newest first
 //	checksum        CRC-32C of all before it, 4 bytes, big-endian
 
-// fileMagic is the beginning of the bytes, and version what follows it.
-const (
-	fileMagic = "rmd-samples\n"
-	version   = 1
-)
+// fileMagic is the beginning of the bytes.
+const fileMagic = "rmd-samples\n"
 
 // partMost is the number of bytes after which a time keeps no older details, and applications no older
 // samples. So all bytes are at most about 17 MB.
@@ -158,44 +155,6 @@ func codeSlots[S ~uint32, K comparable](c *codec.Coder, s *slots[S, K], key func
 	})
 }
 
-// code codes a sample. before is the one that was coded before it, so times are small numbers.
-func (t *sample) code(c *codec.Coder, before *sample) {
-	apart := before.millis - t.millis
-	c.I64(&apart)
-	t.millis = before.millis - apart
-	codec.Slot(c, &t.used)
-	codec.Slot(c, &t.reserved)
-	c.I32(&t.waiting)
-	c.U64(&t.decided)
-	c.I32(&t.serving)
-	c.I32(&t.empty)
-	c.Resource(&t.free)
-	c.Resource(&t.node)
-	detailed := t.detail != nil
-	if c.Bool(&detailed); !detailed {
-		return
-	}
-	if c.Decoding() {
-		t.detail = &detail{}
-	}
-	t.detail.code(c)
-}
-
-func (d *detail) code(c *codec.Coder) {
-	steps := uint32(d.steps)
-	c.U32(&steps)
-	d.steps = int(steps)
-	codec.List(c, &d.queues, func(c *codec.Coder, u *queueUse) {
-		codec.Slot(c, &u.used)
-		codec.Slot(c, &u.reserved)
-		c.I32(&u.waiting)
-	})
-	codec.List(c, &d.nodes, func(c *codec.Coder, u *nodeUse) {
-		codec.Slot(c, &u.used)
-		codec.Slot(c, &u.reserved)
-	})
-}
-
 // save encodes the samples of applications up to partMost.
 func (s *apps) save(c *codec.Coder) {
 	s.mu.RLock()
@@ -244,34 +203,6 @@ func (s *apps) load(c *codec.Coder) {
 			s.of[id] = x
 		}
 	}
-}
-
-// code codes the samples of an application. Of equal samples in a row only the first one has its use.
-func (x *appSeries) code(c *codec.Coder) {
-	c.I64(&x.step)
-	c.I64(&x.ended)
-	var before appSample
-	codec.List(c, &x.samples, func(c *codec.Coder, t *appSample) {
-		apart := t.millis - before.millis
-		c.I64(&apart)
-		t.millis = before.millis + apart
-		same := t.use == before.use
-		if c.Bool(&same); same && before.use == nil {
-			c.Fail(codec.ErrMalformed)
-		}
-		switch {
-		case c.Decoding() && same:
-			t.use = before.use
-		case c.Decoding():
-			t.use = &appUse{}
-		}
-		if !same {
-			c.Resource(&t.use.used)
-			c.Resource(&t.use.reserved)
-			c.Resource(&t.use.pending)
-		}
-		before = *t
-	})
 }
 
 // precede puts older samples before those that there are. It keeps the bound of appsKept.
