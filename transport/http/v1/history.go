@@ -1,135 +1,88 @@
 package v1
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"slices"
 
 	"rmd/api"
-	"rmd/fsm/event"
+	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/view"
 )
 
-// Limits for reading the history of a reservation: the entries to read at once, and in all.
-const (
-	historyChunk   = 256
-	historyEntries = 100_000
-)
+// past serves the samples of the last hour, day or week, and those of applications.
+type past struct{ *shared }
 
-func (s *reservations) reservationHistory(c *route.Call) error {
-	number, err := view.ReservationNumber(c.Args["id"])
-	if err != nil {
-		return err
+func (s *past) routes() []route.Route {
+	return []route.Route{
+		route.Get("/v1/history", "queue node span", s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{}),
+		route.Get("/v1/apps/{id}/history", "", ofApp(s.showAppPast)).Doc("Show what an application used, had reserved and waited for, from its submission on", nil, api.AppHistory{}),
 	}
+}
+
+func (s *past) showPast(c *route.Call) error {
 	v, err := c.View()
 	if err != nil {
 		return err
 	}
-	d, err := s.History(c.R.Context(), v, number)
+	d, err := s.Past(v, c.Query.Get("queue"), c.Query.Get("node"), c.Query.Get("span"))
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, d)
 }
 
-// History returns the life of a reservation from the log: made, moved, fulfilled or cancelled. It
-// covers only the part of the log that the replica still has.
-func (s *reservations) History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error) {
-	if s.cfg.Log == nil {
-		return nil, problem.NotAvailable("the log")
+// Past returns the samples for a queue or a node, or for the cluster if both are empty. span is hour,
+// day or week; empty is hour.
+func (s *past) Past(v *view.View, queue, node, span string) (*api.History, error) {
+	now := s.cfg.Now()
+	over, ok := api.HistorySpans[span]
+	if !ok {
+		return nil, problem.Invalid("span="+span+" is not known", "give hour, day or week", "span")
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadTimeout)
-	defer cancel()
-	d := &api.ReservationHistory{ID: view.ReservationID(number), Events: []api.ReservationEvent{}}
-	d.Held = v.State.Reservations.Find(number) != 0
-	if err := s.readHistory(ctx, v, number, d); err != nil {
-		return nil, err
+	var d *api.History
+	switch {
+	case queue != "" && node != "":
+		return nil, problem.Invalid("queue and node contradict each other", "give one of them, or neither for the cluster")
+	case queue != "":
+		slot, err := v.FindQueue(queue)
+		if err != nil {
+			return nil, err
+		}
+		path := v.QueuePath(slot)
+		d = s.cfg.History.Queue(slot, path, now, over)
+		d.Queue = path
+	case node != "":
+		slot, err := v.FindNode(node)
+		if err != nil {
+			return nil, err
+		}
+		id := v.State.Nodes.Get(slot).ID
+		d = s.cfg.History.Node(slot, id, now, over)
+		d.Node = id.String()
+	default:
+		d = s.cfg.History.Cluster(now, over)
 	}
-	if len(d.Events) == 0 && !d.Held {
-		return nil, problem.New("NO_SUCH_RESERVATION", "the log that is kept tells nothing of reservation "+d.ID, "\"rmd reservation list\" shows those held")
+	d.ID = s.cfg.ID
+	for _, f := range slices.Backward(s.cfg.Consensus.Failovers()) {
+		if f.AtMillis > now.Add(-over).UnixMilli() {
+			d.LeaderChanges = append(d.LeaderChanges, f)
+		}
 	}
-	slices.Reverse(d.Events)
 	return d, nil
 }
 
-// readHistory reads the log backwards until it finds the event that made the reservation, reaches
-// the beginning of the log, or has read historyEntries.
-func (s *reservations) readHistory(ctx context.Context, v *view.View, number uint64, d *api.ReservationHistory) error {
-	_, first, _, err := s.cfg.Log.Entries(ctx, 0, 1)
-	if err != nil {
-		return err
-	}
-	for next, read := v.Index+1, 0; next > first && read < historyEntries; read += historyChunk {
-		from := max(first, next-min(next, historyChunk))
-		entries, from, _, err := view.LogBefore(ctx, s.cfg.Log, from, next)
-		var old *problem.TooOldError
-		if errors.As(err, &old) { // compacted in the meantime
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range slices.Backward(entries) {
-			if e.Index >= next || e.Type != "events" {
-				continue
-			}
-			made, err := historyOf(v, e, number, d)
-			if made || err != nil {
-				d.Whole = made
-				return err
-			}
-		}
-		next = from
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+func (s *past) showAppPast(c *route.Call, _ *view.View, a *state.App) error {
+	return c.JSON(http.StatusOK, s.AppPast(a))
 }
 
-// historyOf adds the events of an entry, last event first. It reports whether the entry made the
-// reservation.
-func historyOf(v *view.View, e view.LogEntry, number uint64, d *api.ReservationHistory) (made bool, err error) {
-	b, err := event.Decode(e.Data)
-	if err != nil {
-		return false, nil // an entry of a newer build, which "rmd log show" reports
+// AppPast returns the samples of an application.
+func (s *past) AppPast(a *state.App) *api.AppHistory {
+	d := s.cfg.History.App(a.ID, s.cfg.Now())
+	d.ID, d.SubmittedMillis, d.EndedMillis = s.cfg.ID, a.SubmittedMillis, a.EndedMillis
+	if len(d.Samples) > 0 && d.Samples[0].AtMillis-a.SubmittedMillis > 2*d.StepMillis {
+		d.Gaps = slices.Insert(d.Gaps, 0, api.HistoryGap{FromMillis: a.SubmittedMillis, ToMillis: d.Samples[0].AtMillis})
 	}
-	at := event.TimeIn(b.Events)
-	for i := range d.Events { // later events in a batch without a time of its own
-		if d.Events[i].AtMillis == 0 {
-			d.Events[i].AtMillis = at
-		}
-	}
-	for _, x := range slices.Backward(b.Events) {
-		if event.SubjectOf(x).Reservation != number {
-			continue
-		}
-		h := api.ReservationEvent{Index: e.Index, AtMillis: at}
-		if event.Opens(x) {
-			begins(d, v, h, x)
-			return true, nil
-		}
-		closes, cancelled := event.Closes(x)
-		if !closes {
-			continue
-		}
-		if h.What = view.Outcome(cancelled); cancelled != 0 {
-			h.Cause = cancelled.String()
-		}
-		d.Events = append(d.Events, h)
-	}
-	return false, nil
-}
-
-// begins adds the event that reserved a node for an application.
-func begins(d *api.ReservationHistory, v *view.View, h api.ReservationEvent, e event.Event) {
-	about := v.Subject(e, 0)
-	h.What, h.Node = "made", v.NodeID(about.Node)
-	if slot := v.State.Apps.Find(about.App); slot != 0 {
-		d.App = v.State.Apps.Get(slot).ID.String()
-	}
-	d.Events = append(d.Events, h)
+	return d
 }
