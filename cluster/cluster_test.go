@@ -11,6 +11,7 @@ import (
 	"rmd/cluster/leading"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
+	"rmd/cluster/timers"
 	"rmd/internal/exitcode"
 )
 
@@ -339,7 +340,7 @@ func TestElectionTiming(t *testing.T) {
 		})
 	}
 	slices.Sort(all)
-	if median := all[len(all)/2]; median < fastest || median > 33*fastest/10 {
+	if median := all[len(all)/2]; median < timers.Lowest().Election || median > 33*timers.Lowest().Election/10 {
 		t.Errorf("new leaders after %v", all)
 	}
 }

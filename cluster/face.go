@@ -7,6 +7,7 @@ import (
 	"rmd/cluster/local"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
+	"rmd/cluster/timers"
 )
 
 // The names of other packages that callers of this package use.
@@ -41,9 +42,9 @@ const (
 
 // The default timers of Raft, and the greatest number of voters.
 const (
-	DefaultHeartbeat = local.DefaultHeartbeat
-	DefaultElection  = local.DefaultElection
-	DefaultLease     = local.DefaultLease
+	DefaultHeartbeat = timers.DefaultHeartbeat
+	DefaultElection  = timers.DefaultElection
+	DefaultLease     = timers.DefaultLease
 	ReplicasMax      = local.ReplicasMax
 )
 

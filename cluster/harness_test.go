@@ -17,6 +17,7 @@ import (
 
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
+	"rmd/cluster/timers"
 	"rmd/internal/exitcode"
 	"rmd/internal/portblock"
 	"rmd/transport/peer"
@@ -150,13 +151,10 @@ func testLogger(_ testing.TB, name string) hclog.Logger {
 // process, a transfer or elect starts them.
 const calm = 12 * time.Second
 
-// fastest is the lowest recommended timeout.
-const fastest = 150 * time.Millisecond
-
 // fastTimers sets the lowest recommended timeouts, for tests that wait for raft's own timers and
 // accept any leader.
 func fastTimers(c *Config) {
-	c.Heartbeat, c.Election, c.Lease = fastest, fastest, 100*time.Millisecond
+	c.Timers = timers.Lowest()
 }
 
 // patience is the longest time that a test waits for an expected event.

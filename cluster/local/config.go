@@ -12,6 +12,7 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/raftstore"
+	"rmd/cluster/timers"
 	"rmd/internal/job"
 )
 
@@ -42,8 +43,7 @@ type Config struct {
 	// Join lists the addresses of all replicas. BootstrapExpect and the check of Init use it.
 	Join []string
 
-	// Heartbeat, Election and Lease are Raft's timeouts: lease <= heartbeat <= election.
-	Heartbeat, Election, Lease time.Duration
+	timers.Timers
 	// Raft takes a snapshot after SnapshotThreshold entries or SnapshotBytes bytes of log. It
 	// checks the number of entries every SnapshotInterval.
 	SnapshotThreshold uint64
@@ -180,17 +180,10 @@ const (
 	MeasureCrash    Measure = "crash"       // from the proof that the leader is dead until the next leader is known
 )
 
-// The default timers of Raft.
-const (
-	DefaultHeartbeat = 500 * time.Millisecond
-	DefaultElection  = 500 * time.Millisecond
-	DefaultLease     = 400 * time.Millisecond
-)
-
 // DefaultConfig returns the defaults. docs/operations/settings.md lists them.
 func DefaultConfig() Config {
 	return Config{
-		Heartbeat: DefaultHeartbeat, Election: DefaultElection, Lease: DefaultLease,
+		Timers:            timers.Default(),
 		SnapshotThreshold: 8192, SnapshotBytes: 256 << 20, SnapshotInterval: 30 * time.Second, Trailing: 2048,
 		EntryMax:    1 << 20,
 		DiskReserve: 256 << 20, DiskStop: 64 << 20,
@@ -208,11 +201,8 @@ func DefaultAutopilot() AutopilotConfig {
 	}
 }
 
-// Limits on configured values.
-const (
-	heartbeatMin = 100 * time.Millisecond
-	trailingMin  = 1024
-)
+// trailingMin is the lowest Trailing.
+const trailingMin = 1024
 
 // ReplicasMax is the greatest number of voters.
 const ReplicasMax = 7
@@ -242,11 +232,12 @@ func (c Config) Validate() error {
 	if c.Peer == nil && o.Transport == nil {
 		bad("peer is missing")
 	}
-	if c.Heartbeat < heartbeatMin && !o.FastTimers {
-		bad("raft.heartbeat is %s, but must be at least %s; do not set heartbeat/election/lease below 150ms/150ms/100ms", c.Heartbeat, heartbeatMin)
+	check := c.Timers.Check
+	if o.FastTimers {
+		check = c.Timers.CheckOrder
 	}
-	if c.Lease <= 0 || c.Lease > c.Heartbeat || c.Heartbeat > c.Election {
-		bad("raft timeouts: lease %s, heartbeat %s and election %s must not decrease in this order", c.Lease, c.Heartbeat, c.Election)
+	for _, f := range check() {
+		errs = append(errs, f)
 	}
 	if c.Trailing < trailingMin && !o.LowTrailing {
 		bad("raft.trailing is %d, but must be at least %d: with fewer entries a follower may need one snapshot after the other", c.Trailing, trailingMin)
