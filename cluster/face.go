@@ -7,7 +7,6 @@ import (
 	"rmd/cluster/local"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
-	"rmd/cluster/timers"
 )
 
 // The names of other packages that callers of this package use.
@@ -40,13 +39,8 @@ const (
 	MeasureCrash    = local.MeasureCrash
 )
 
-// The default timers of Raft, and the greatest number of voters.
-const (
-	DefaultHeartbeat = timers.DefaultHeartbeat
-	DefaultElection  = timers.DefaultElection
-	DefaultLease     = timers.DefaultLease
-	ReplicasMax      = local.ReplicasMax
-)
+// ReplicasMax is the greatest number of voters.
+const ReplicasMax = local.ReplicasMax
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config { return local.DefaultConfig() }

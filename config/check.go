@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"rmd/cluster/timers"
 	"rmd/internal/descriptors"
 	httpserver "rmd/transport/http"
 )
@@ -19,11 +20,10 @@ func ValidName(s string) bool { return idPattern.MatchString(s) }
 
 // Bounds of settings; docs/operations/settings.md lists them.
 const (
-	holdMax      = time.Minute
-	heartbeatMin = 100 * time.Millisecond
-	trailingMin  = 1024
-	expectMax    = 7
-	sizeMin      = Size(1 << 20)
+	holdMax     = time.Minute
+	trailingMin = 1024
+	expectMax   = 7
+	sizeMin     = Size(1 << 20)
 )
 
 // invalid reports an invalid value, with the place where it was set.
@@ -60,21 +60,16 @@ func (l *loader) check() {
 }
 
 func (l *loader) checkTimers() {
-	r := l.cfg.Raft
-	if r.Heartbeat < heartbeatMin {
-		l.invalid("raft.heartbeat", "the lowest recommended values are 150ms heartbeat, 150ms election, 100ms lease", "%s is below 100ms", r.Heartbeat)
-	} else if r.Heartbeat < 150*time.Millisecond || r.Election < 150*time.Millisecond || r.Lease < 100*time.Millisecond {
-		l.warn("raft timers %s/%s/%s are below the lowest recommended values, 150ms/150ms/100ms", r.Heartbeat, r.Election, r.Lease)
+	t := l.cfg.Raft.Timers
+	for _, f := range t.Check() {
+		if f.Key == "raft.election" && !l.isSet(f.Key) { // the file has no line to show for a default
+			l.invalid("raft.heartbeat", "", "%s must be at most raft.election (%s)", t.Heartbeat, t.Election)
+			continue
+		}
+		l.invalid(f.Key, f.Do, "%s", f.Text)
 	}
-	if r.Lease <= 0 || r.Lease > r.Heartbeat {
-		l.invalid("raft.lease", "", "%s must be above 0 and at most raft.heartbeat (%s)", r.Lease, r.Heartbeat)
-	}
-	if _, set := l.origin["raft.election"]; r.Election >= r.Heartbeat {
-		return
-	} else if !set { // the file has no line to show for a default
-		l.invalid("raft.heartbeat", "", "%s must be at most raft.election (%s)", r.Heartbeat, r.Election)
-	} else {
-		l.invalid("raft.election", "", "%s must be at least raft.heartbeat (%s)", r.Election, r.Heartbeat)
+	if low := timers.Lowest(); t.Low() {
+		l.warn("raft timers %s/%s/%s are below the lowest recommended values, %s/%s/%s", t.Heartbeat, t.Election, t.Lease, low.Heartbeat, low.Election, low.Lease)
 	}
 }
 

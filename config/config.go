@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/cluster"
+	"rmd/cluster/timers"
 )
 
 // Config is the configuration of one replica.
@@ -37,9 +38,7 @@ type Raft struct {
 	BootstrapExpect   uint
 	AllowEven         bool
 	Join              []string
-	Heartbeat         time.Duration
-	Election          time.Duration
-	Lease             time.Duration
+	timers.Timers
 	SnapshotThreshold uint
 	SnapshotBytes     Size
 	SnapshotInterval  time.Duration
@@ -101,7 +100,7 @@ func Default() Config {
 	return Config{
 		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", StandbyHold: 4 * time.Second, Scheduling: "eager", HadoopPorts: true, Connections: 16384,
 		Raft: Raft{
-			Listen: "127.0.0.1:8034", Heartbeat: c.Heartbeat, Election: c.Election, Lease: c.Lease,
+			Listen: "127.0.0.1:8034", Timers: c.Timers,
 			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,
 			Trailing: uint(c.Trailing), Sync: "always",
 		},

@@ -65,7 +65,7 @@ func clusterConfig(c config.Config) cluster.Config {
 	k := cluster.DefaultConfig()
 	k.ID, k.ClusterName, k.DataDir, k.Advertise = c.ID, c.Cluster, c.Data, c.Raft.Advertise
 	k.BootstrapExpect, k.AllowEven, k.Join = int(c.Raft.BootstrapExpect), c.Raft.AllowEven, c.Raft.Join
-	k.Heartbeat, k.Election, k.Lease = c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease
+	k.Timers = c.Raft.Timers
 	k.SnapshotThreshold, k.SnapshotBytes = uint64(c.Raft.SnapshotThreshold), int64(c.Raft.SnapshotBytes)
 	k.SnapshotInterval, k.Trailing = c.Raft.SnapshotInterval, uint64(c.Raft.Trailing)
 	k.DiskReserve, k.DiskStop = uint64(c.Disk.Reserve), uint64(c.Disk.Stop)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rmd/api"
+	"rmd/cluster/timers"
 	"rmd/internal/quantile"
 	"rmd/scheduler/input"
 	"rmd/workload/submit"
@@ -181,8 +182,8 @@ func (c *processes) reservations(p *process) []api.Reservation {
 // allocate, complete and change, and a node is reserved. No acknowledged change may be lost, and
 // the reservation stays the same.
 func TestKillLeader(t *testing.T) {
-	for _, tm := range []timers{lowest, defaults} {
-		t.Run(tm[0], func(t *testing.T) { loseLeader(t, tm, kills(t), (*processes).kill, (*processes).start) })
+	for _, tm := range []timers.Timers{lowest, defaults} {
+		t.Run(tm.Heartbeat.String(), func(t *testing.T) { loseLeader(t, tm, kills(t), (*processes).kill, (*processes).start) })
 	}
 }
 
@@ -190,15 +191,15 @@ func TestKillLeader(t *testing.T) {
 // disconnected. No connection is refused, so only Raft's timers detect the loss. When the process
 // continues, it must notice that it is no longer the leader.
 func TestFreezeLeader(t *testing.T) {
-	for _, tm := range []timers{lowest, defaults} {
-		t.Run(tm[0], func(t *testing.T) {
+	for _, tm := range []timers.Timers{lowest, defaults} {
+		t.Run(tm.Heartbeat.String(), func(t *testing.T) {
 			loseLeader(t, tm, kills(t), func(c *processes, p *process) { p.signal(t, syscall.SIGSTOP) }, func(c *processes, p *process) { p.signal(t, syscall.SIGCONT) })
 		})
 	}
 }
 
 // loseLeader takes the leader away and brings it back, in each of rounds rounds.
-func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes, *process)) {
+func loseLeader(t *testing.T, tm timers.Timers, rounds int, away, back func(*processes, *process)) {
 	c := startProcesses(t, 3, tm, "")
 	call := newCaller(t, c.addrs())
 	h := call.hold()
@@ -222,7 +223,7 @@ func loseLeader(t *testing.T, tm timers, rounds int, away, back func(*processes,
 	work.end()
 	slices.Sort(took)
 	t.Logf("%d times at %s/%s/%s: next committed decision after %s (median), %s (p99), %s (max); %d decisions meanwhile",
-		rounds, tm[0], tm[1], tm[2], quantile.Of(took, 0.5), quantile.Of(took, 0.99), took[len(took)-1], work.done.Load())
+		rounds, tm.Heartbeat, tm.Election, tm.Lease, quantile.Of(took, 0.5), quantile.Of(took, 0.99), took[len(took)-1], work.done.Load())
 	c.fulfill(call, h, before[0])
 }
 

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"rmd/api"
-	"rmd/cluster"
+	"rmd/cluster/timers"
 	"rmd/cmd/rmd/internal/command"
 	"rmd/internal/orphan"
 	"rmd/internal/portblock"
@@ -130,16 +130,13 @@ type processes struct {
 	all []*process
 }
 
-// timers are raft.heartbeat, election and lease.
-type timers [3]string
-
 // With calm timers a leader does not lose leadership on a busy machine. Tests that kill it need not
 // wait for the timers, because the other replicas notice the end of its process at once.
 var (
-	lowest   = timers{"150ms", "150ms", "100ms"} // the lowest recommended values
-	defaults = timers{cluster.DefaultHeartbeat.String(), cluster.DefaultElection.String(), cluster.DefaultLease.String()}
-	calm     = timers{"3s", "3s", "2s"}
-	patient  = timers{"20s", "20s", "15s"} // no replica waits for these timers, and no leader may be lost
+	lowest   = timers.Lowest()
+	defaults = timers.Default()
+	calm     = timers.Timers{Heartbeat: 3 * time.Second, Election: 3 * time.Second, Lease: 2 * time.Second}
+	patient  = timers.Timers{Heartbeat: 20 * time.Second, Election: 20 * time.Second, Lease: 15 * time.Second} // no replica waits for these timers, and no leader may be lost
 )
 
 // patience is the maximum wait for an expected condition.
@@ -147,7 +144,7 @@ const patience = 3 * time.Minute
 
 // startProcesses starts n replicas with bootstrap_expect and waits until each is ready. more is
 // appended to every rmd.yaml.
-func startProcesses(t testing.TB, n int, tm timers, more string) *processes {
+func startProcesses(t testing.TB, n int, tm timers.Timers, more string) *processes {
 	t.Helper()
 	c := newProcesses(t, n, tm, fmt.Sprintf("  bootstrap_expect: %d\n", n), more)
 	for _, p := range c.all {
@@ -158,7 +155,7 @@ func startProcesses(t testing.TB, n int, tm timers, more string) *processes {
 }
 
 // newProcesses writes the configurations. It starts nothing.
-func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes {
+func newProcesses(t testing.TB, n int, tm timers.Timers, raft, more string) *processes {
 	t.Helper()
 	ports := portblock.Open(t).TakeAll(2 * n)
 	c := &processes{t: t}
@@ -176,7 +173,7 @@ func newProcesses(t testing.TB, n int, tm timers, raft, more string) *processes 
 		p.dir = filepath.Join(dir, p.id)
 		p.config = filepath.Join(dir, p.id+".yaml")
 		text := fmt.Sprintf("id: %s\ncluster: test\ndata: %s\nhttp:\n  listen: %s\nraft:\n  listen: %s\n  join: [%s]\n  heartbeat: %s\n  election: %s\n  lease: %s\n%s%s",
-			p.id, p.dir, p.http, p.peer, strings.Join(peers, ", "), tm[0], tm[1], tm[2], raft, more)
+			p.id, p.dir, p.http, p.peer, strings.Join(peers, ", "), tm.Heartbeat, tm.Election, tm.Lease, raft, more)
 		if err := os.WriteFile(p.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster"
+	"rmd/cluster/timers"
 	"rmd/config"
 	"rmd/fsm"
 	"rmd/internal/exitcode"
@@ -99,9 +100,9 @@ func (r *replica) restartsInPlace() uint64 {
 
 // The timers of all replicas.
 const (
-	heartbeat = cluster.DefaultHeartbeat
-	election  = cluster.DefaultElection
-	lease     = cluster.DefaultLease
+	heartbeat = timers.DefaultHeartbeat
+	election  = timers.DefaultElection
+	lease     = timers.DefaultLease
 )
 
 // errDisk means that a replica rightly does not start on its disk.
