@@ -2,11 +2,11 @@ package client
 
 import (
 	"context"
+
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
-	"rmd/transport/hadoop/wire"
 )
 
 const (
@@ -14,15 +14,6 @@ const (
 	profilesOff     = "Resource profile is not enabled, please enable resource profile feature before using its functions." +
 		" (by setting yarn.resourcemanager.resource-profiles.enabled to true)"
 )
-
-// resourceTypes returns the resource types of the cluster.
-func (s *Service) resourceTypes(ctx context.Context, c *ipc.Call, _ *proto.GetAllResourceTypeInfoRequestProto) (*proto.GetAllResourceTypeInfoResponseProto, error) {
-	v, err := s.read(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return &proto.GetAllResourceTypeInfoResponseProto{ResourceTypeInfo: wire.ResourceTypeInfos(v.kinds)}, nil
-}
 
 // resourceProfiles refuses the call with the one exception after which DistributedShell's client
 // continues without profiles.
