@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
+
+	"rmd/cluster/timers"
 )
 
 // The values of Config.Network.
@@ -31,9 +32,9 @@ type Config struct {
 	DiskMB   int    // the size of a loop device, in MiB
 
 	// Raft's own settings, as in rmd.yaml.
-	Heartbeat, Election, Lease time.Duration
-	SnapshotEvery              uint // entries
-	Trailing                   uint // entries kept after a snapshot
+	timers.Timers
+	SnapshotEvery uint // entries
+	Trailing      uint // entries kept after a snapshot
 
 	// Failpoints starts the program with --failpoints, so that it reads failpoints from its
 	// standard input. A program of an earlier version may not know the flag.
@@ -49,7 +50,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Replicas: 3, Network: Auto, Disk: Auto, DiskMB: 512,
-		Heartbeat: 150 * time.Millisecond, Election: 150 * time.Millisecond, Lease: 100 * time.Millisecond,
+		Timers:        timers.Lowest(),
 		SnapshotEvery: 1000, Trailing: 1_000_000, Failpoints: true,
 	}
 }
@@ -69,8 +70,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("harness: disk %q; expected auto, directory or loop", c.Disk)
 	case c.DiskMB < 128 || c.DiskMB > 65536:
 		return fmt.Errorf("harness: disks of %d MiB; expected 128 to 65536", c.DiskMB)
-	case c.Heartbeat < 100*time.Millisecond || c.Election < c.Heartbeat || c.Lease <= 0 || c.Lease > c.Heartbeat:
-		return fmt.Errorf("harness: timers %s/%s/%s; expected 100ms or more, and lease ≤ heartbeat ≤ election", c.Heartbeat, c.Election, c.Lease)
+	case len(c.Timers.Check()) > 0:
+		return fmt.Errorf("harness: %w", c.Timers.Check()[0])
 	case c.SnapshotEvery < 1 || c.Trailing < 1024:
 		return fmt.Errorf("harness: a snapshot every %d entries, %d behind it; expected 1, and 1024 or more", c.SnapshotEvery, c.Trailing)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"rmd/cluster/timers"
 	"rmd/jepsen-lite/harness"
 	"rmd/jepsen-lite/harness/load"
 	"rmd/jepsen-lite/history"
@@ -88,7 +89,7 @@ func (r *run) config() harness.Config {
 		cfg.Trailing, cfg.SnapshotEvery = s.Trailing, 500
 	}
 	if s.Slow {
-		cfg.Heartbeat, cfg.Election, cfg.Lease = 500*time.Millisecond, 500*time.Millisecond, 400*time.Millisecond
+		cfg.Timers = timers.Default()
 	}
 	return cfg
 }
