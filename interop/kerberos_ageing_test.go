@@ -14,12 +14,12 @@ import (
 	"rmd/interop/harness"
 )
 
-// ageing is a run of applications that live longer than any token may.
+// ageing is a run of applications that live for many times the life of a token. Meanwhile
+// ResourceManagers and NameNodes fail, and the KDC is down for two lives of a token.
 type ageing struct {
 	*testing.T
 	c      *harness.Cluster
 	kdc    *gsstest.KDC
-	apps   []*harness.Master
 	length time.Duration
 	life   time.Duration // of a token, unless it is renewed
 	begun  time.Time
@@ -31,32 +31,40 @@ const (
 	ageingPause     = 8 * time.Second // from one container of an application to the next
 )
 
-// TestTokensAreReplaced runs applications that start containers with files from HDFS for many times
-// the latest end of a token. Meanwhile ResourceManagers and NameNodes fail, and the KDC is down for
-// two lives of a token. With the Java ResourceManagers it only counts what they lose.
-func TestTokensAreReplaced(t *testing.T) {
+// startAgeing starts a cluster with proxy privileges for a run. A token ends after some lives at the
+// latest, and is replaced one and a half before that.
+func startAgeing(t *testing.T, lives int, o harness.Options, site map[string]string) *ageing {
+	t.Helper()
 	length := time.Duration(number(t, "RMD_INTEROP_TOKEN_MINUTES", 6)) * time.Minute
-	life := min(time.Minute, length/12)
-	kdc := gsstest.StartKDC(t)
-	managers := 3
+	a := &ageing{T: t, kdc: gsstest.StartKDC(t), length: length, life: min(time.Minute, length/12)}
+	site["yarn.resourcemanager.proxy-user-privileges.enabled"] = "true"
+	site["yarn.resourcemanager.system-credentials.valid-time-remaining"] = fmt.Sprint((a.life * 3 / 2).Milliseconds())
+	o.Managers, o.NameNodes, o.Tuned, o.Site = 3, 2, true, site
 	if harness.DefaultKind() == harness.JavaHA {
-		managers = 2
+		o.Managers = 2
 	}
-	c := behindKerberos(t, &harness.Kerberos{Protection: "integrity", KDC: kdc, TokenLife: life, TokenMax: 5 * life}, harness.Options{
-		Managers: managers, NameNodes: 2, Tuned: true, Site: map[string]string{
-			"yarn.resourcemanager.proxy-user-privileges.enabled": "true",
-			// A token is renewed three times, and then replaced.
-			"yarn.resourcemanager.system-credentials.valid-time-remaining": fmt.Sprint((life * 3 / 2).Milliseconds()),
-			"yarn.log-aggregation-enable":                                  "true",
-			"yarn.nodemanager.remote-app-log-dir":                          "/logs",
-		}})
-	a := &ageing{T: t, c: c, kdc: kdc, length: length, life: life}
+	a.c = behindKerberos(t, &harness.Kerberos{Protection: "integrity", KDC: a.kdc, TokenLife: a.life, TokenMax: time.Duration(lives) * a.life}, o)
+	return a
+}
+
+// streams are the applications of a run that outlive their tokens.
+type streams struct {
+	*ageing
+	apps []*harness.Master
+}
+
+// TestTokensAreReplaced runs applications that start containers with files from HDFS for many times
+// the latest end of a token. With the Java ResourceManagers it only counts what they lose.
+func TestTokensAreReplaced(t *testing.T) {
+	// A token is renewed three times, and then replaced.
+	a := &streams{ageing: startAgeing(t, 5, harness.Options{}, map[string]string{
+		"yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": "/logs"})}
 	a.submit()
-	a.disturb(max(4, int(length/(3*time.Minute))))
+	a.disturb()
 	a.judge()
 }
 
-func (a *ageing) submit() {
+func (a *streams) submit() {
 	folder := a.c.FileSystem.PutFiles("input", int(a.length/ageingPause)+40)
 	for i := range ageingApps {
 		a.apps = append(a.apps, a.c.StartJava(fmt.Sprintf("stream%d", i), "default", "rmd.interop.Stream", "256", fmt.Sprint(ageingPause.Milliseconds()), folder))
@@ -64,7 +72,32 @@ func (a *ageing) submit() {
 	for _, m := range a.apps {
 		m.Await("started", 1, time.Minute)
 	}
-	a.begun = time.Now()
+}
+
+// TestTokensOfJobsAreRenewed runs a job of MapReduce and one of Spark for many lives of their tokens.
+// Each map reads its split from HDFS. Spark releases its executors and starts others at the end.
+func TestTokensOfJobsAreRenewed(t *testing.T) {
+	const atOnce, mapTime, reduces = 2, 20 * time.Second, 1
+	a := startAgeing(t, 60, harness.Options{NodeMB: 6144, History: true, Spark: true}, map[string]string{})
+	within, maps := a.length+20*time.Minute, int(atOnce*a.length/mapTime)
+	sleep := a.c.StartSleep(maps, reduces, mapTime, time.Second, within, fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce))
+	sleepApp := a.c.Submitted(sleep)
+	shuffle := a.c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: 2 * time.Second, Executors: 2}, within)
+	shuffleApp := a.c.Submitted(shuffle.Running)
+	shuffle.AwaitMapped()
+	a.disturb()
+	story := a.c.FileSystem.Tokens(2, time.Now())
+	t.Logf("%s, %s: %d tokens, renewed %d times, %d lost; %d maps", a.c.Kind, a.length, story.Issued, story.Renewed, len(story.Lost), maps)
+	stillRuns(t, a.c, sleepApp)
+	shuffle.Go()
+	succeeded(t, shuffle.Wait())
+	shuffledOnce(t, shuffle)
+	oneAttempt(t, a.c, shuffleApp)
+	succeeded(t, sleep.Wait())
+	untouched(t, a.c, sleepApp, maps+reduces)
+	if len(story.Lost) != 0 {
+		t.Errorf("tokens were lost at %v", story.Lost)
+	}
 }
 
 // fault is something that happens at a time after the begin.
@@ -74,8 +107,10 @@ type fault struct {
 	do   func()
 }
 
-// disturb lets all faults happen, spread over the run. One kill is while the KDC is down.
-func (a *ageing) disturb(kills int) {
+// disturb begins the run and lets all faults happen, spread over it. One kill is while the KDC is down.
+func (a *ageing) disturb() {
+	a.begun = time.Now()
+	kills := max(4, int(a.length/(3*time.Minute)))
 	faults := []fault{
 		{a.length * 525 / 1000, "the KDC stops", a.kdc.Stop},
 		{a.length*525/1000 + 2*a.life, "the KDC starts", a.kdc.Start},
@@ -117,7 +152,7 @@ func (a *ageing) kill() {
 	lead.Start()
 }
 
-func (a *ageing) judge() {
+func (a *streams) judge() {
 	until := time.Now()
 	story := a.c.FileSystem.Tokens(ageingApps, until)
 	for _, m := range a.apps {
@@ -152,7 +187,7 @@ func (a *ageing) judge() {
 
 // collected returns how many logs are in HDFS, one of each node that has run an application, and how
 // many must be. The nodes need a valid token for them.
-func (a *ageing) collected() (logs, want int) {
+func (a *streams) collected() (logs, want int) {
 	for _, n := range a.c.Nodes {
 		for _, m := range a.apps {
 			if len(harness.Of(n.Started(), m.App)) > 0 {
