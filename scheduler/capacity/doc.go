@@ -21,10 +21,11 @@
 // validate` calls it to check files. It knows no applications, nodes or state: if a rule needs sums
 // of these, they are arguments.
 //
-// Begin with parse.go (Parse) and compute.go (Tree, Compute). config.go has the Config and reads the
-// keys of the cluster, queue.go has the Queue and reads the keys of a queue. keys.go lists all keys, and
-// check.go and refresh.go check them. label.go, dynamic.go, managed.go, placement.go and preemption.go
-// each have one feature. The folders below stand alone:
+// Begin with tree.go (Parse, and which queues there are) and compute.go (Tree, Compute). config.go has
+// the Config and reads the keys of the cluster, queue.go has the Queue and reads the keys of a queue.
+// keys.go lists all keys, unread.go reports those that nothing reads, and check.go and refresh.go check
+// the others. label.go, dynamic.go, managed.go, placement.go and preemption.go each have one feature.
+// The folders below stand alone:
 //
 //	share       exact shares of a parent queue or of the cluster
 //	amount      capacities as they are written: percentages, weights, vectors of units
