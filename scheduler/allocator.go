@@ -139,11 +139,13 @@ func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 		d.state = stateAllocated
 		return d
 	}
-	switch {
-	case !more, p.Config.ContinueLooking && mustFree:
+	if !more || p.Config.ContinueLooking && mustFree {
 		return skip(NodeTooSmallFree)
-	case !fulfillment && !p.s.MayReserve(a, k, n):
-		return skip(NodeTooSmallFree)
+	}
+	if !fulfillment {
+		if why := p.s.WhyNotReserve(a, k, n); why != NoReason {
+			return skip(why)
+		}
 	}
 	d.state = stateReserved
 	if p.Backfills && !fulfillment && p.limitOn(&d, nil) != NoReason { // UsedNow omits reservations; this check counts them

@@ -66,9 +66,7 @@ func (p *pass) offerGang(app state.AppSlot, ask state.AskSlot, node state.NodeSl
 		}
 	}
 	if p.s.mayCompareGangs(node, gangHoldPasses) {
-		if d, ok := p.holdGang(&d, ask); ok {
-			return d
-		}
+		return p.holdGang(&d, ask)
 	}
 	return skip(statePrioritySkipped, GangWaits)
 }
@@ -83,13 +81,21 @@ func (p *pass) startGang(d *gangDemand, ask state.AskSlot, l *Limits) (decision,
 }
 
 // holdGang looks for nodes to hold for such a gang, if it holds none and has waited long enough.
-func (p *pass) holdGang(d *gangDemand, ask state.AskSlot) (decision, bool) {
+func (p *pass) holdGang(d *gangDemand, ask state.AskSlot) decision {
+	g := p.State.Gangs.Get(d.app)
+	out := decision{state: statePrioritySkipped, app: d.app, ask: ask, key: g.Key, why: GangWaits}
 	if members, _ := p.State.GangReserved(d.app); members > 0 || !p.gangMayReserve(d) {
-		return decision{}, false
+		return out
 	}
-	g, h := p.State.Gangs.Get(d.app), p.s.gangHold(d.app, ask)
-	return decision{state: stateReserved, app: d.app, ask: ask, key: g.Key, gang: h.members, expected: h.at},
-		h.due(p.s.now, g.SinceMillis, p.s.usualLength()) && p.s.moreReservations(p.State.Apps.Get(d.app), p.State.Asks.Get(ask), int64(len(h.members)))
+	h := p.s.gangHold(d.app, ask)
+	if !h.due(p.s.now, g.SinceMillis, p.s.usualLength()) {
+		return out
+	}
+	out.why = p.s.reservationLimit(p.State.Apps.Get(d.app), p.State.Asks.Get(ask), int64(len(h.members)))
+	if out.why == NoReason {
+		out.state, out.gang, out.expected = stateReserved, h.members, h.at
+	}
+	return out
 }
 
 // GangPass starts the waiting gang of an application, or reserves nodes for it, if a pass on some
@@ -114,7 +120,8 @@ func (s *Scheduler) GangPass(app state.AppSlot, start bool) {
 	if start {
 		is, ok = p.startGang(&d, ask, &l)
 	} else {
-		is, ok = p.holdGang(&d, ask)
+		is = p.holdGang(&d, ask)
+		ok = is.state == stateReserved
 	}
 	if ok {
 		s.commitGang(&is)

@@ -42,6 +42,11 @@ func (s *Scheduler) WhyGangWaits(app state.AppSlot, ask state.AskSlot) GangWait 
 		w.Reason = v.gangLimit(&d)
 	case v.gangFitsIn(0, &d) && chooseMembers(&now.g, now.rooms, now.limits) != nil:
 		w.Reason = NoReason
+	default:
+		hold := s.question(func() Reason { return v.holdGang(&d, ask).why })
+		if hold != NoReason { // else it will hold nodes
+			w.Reason = hold
+		}
 	}
 	return w
 }

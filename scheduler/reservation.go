@@ -62,19 +62,36 @@ func (s *Scheduler) AllocatePlace(p *Place) {
 	}
 }
 
-// MayReserve reports whether an ask may have another reservation, and no operator has cancelled one
-// for the same key on the node.
-func (s *rules) MayReserve(a *state.App, k *state.Ask, n *state.Node) bool {
-	return s.moreReservations(a, k, 1) && !s.State.ReservationBans.Forbids(n, k.App, k.Key)
+// WhyNotReserve returns which limit on reservations refuses an ask another one on a node, or NoReason.
+func (s *rules) WhyNotReserve(a *state.App, k *state.Ask, n *state.Node) Reason {
+	why := s.reservationLimit(a, k, 1)
+	if why == NoReason && s.State.ReservationBans.Forbids(n, k.App, k.Key) { // an operator has cancelled one
+		return s.lackOfRoom(k)
+	}
+	return why
 }
 
-// moreReservations reports whether the limits on reservations, which YARN does not have, allow an ask
-// some more of them.
-func (s *rules) moreReservations(a *state.App, k *state.Ask, more int64) bool {
-	within := func(count, limit int64) bool { return limit < 0 || count+more <= limit }
-	return within(int64(k.Reservations), s.Config.MaxReservationsPerKey) &&
-		within(int64(s.Queues[s.LeafOf(a)].Reserving), s.Config.MaxReservationsPerQueue) &&
-		within(int64(s.State.Reservations.Len()), s.Config.MaxReservationsPerCluster)
+// reservationLimit returns which of the limits on reservations, which YARN does not have, refuses an
+// ask some more of them. It returns NoReason if none does. Passes, gangs, preemption and explanations
+// ask it.
+func (s *rules) reservationLimit(a *state.App, k *state.Ask, more int64) Reason {
+	beyond := func(count, limit int64) bool { return limit >= 0 && count+more > limit }
+	switch {
+	case beyond(int64(k.Reservations), s.Config.MaxReservationsPerKey),
+		beyond(int64(s.Queues[s.LeafOf(a)].Reserving), s.Config.MaxReservationsPerQueue),
+		beyond(int64(s.State.Reservations.Len()), s.Config.MaxReservationsPerCluster):
+		return s.lackOfRoom(k)
+	}
+	return NoReason
+}
+
+// lackOfRoom returns the reason of an ask that may not reserve. As without these limits, it waits for
+// room.
+func (s *rules) lackOfRoom(k *state.Ask) Reason {
+	if s.State.Gangs.HoldsBack(k) {
+		return GangWaits
+	}
+	return NodeTooSmallFree
 }
 
 // needsMore reports whether a key may reserve another node. A container reserves further nodes the

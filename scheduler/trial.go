@@ -35,12 +35,19 @@ func (s *Scheduler) NewTrial(app state.AppSlot, ask state.AskSlot, heartbeat boo
 // with calls f with a pass on a node that emits nothing.
 func (t *Trial) with(node state.NodeSlot, f func(p *pass) Reason) Reason {
 	s := t.s
-	n := s.State.Nodes.Get(node)
+	return s.question(func() Reason {
+		n := s.State.Nodes.Get(node)
+		p := s.passOn(n)
+		p.trial, p.counting, p.Lending, p.Loan = true, t.heartbeat, n.Label != s.State.Asks.Get(t.ask).Label, t.loanOf(n)
+		return f(&p)
+	})
+}
+
+// question calls f, which asks a pass, at the time of the state.
+func (s *Scheduler) question(f func() Reason) Reason {
 	now, compared := s.now, s.gangsCompared
 	s.now, s.gangsCompared = max(s.now, s.State.Meta.NowMillis), 0
-	p := s.passOn(n)
-	p.trial, p.counting, p.Lending, p.Loan = true, t.heartbeat, n.Label != s.State.Asks.Get(t.ask).Label, t.loanOf(n)
-	why := f(&p)
+	why := f()
 	s.now, s.gangsCompared = now, compared
 	return why
 }
@@ -88,8 +95,10 @@ func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 		return Blacklisted
 	case !s.Config.Calculator.FitsIn(k.Size, n.Total):
 		return NodeTooSmall
-	case !s.Config.Calculator.FitsIn(k.Size, n.Unallocated()) || !fulfills && !s.HasRoom(n):
+	case !fulfills && !s.HasRoom(n): // passes skip it
 		return NodeTooSmallFree
+	case !s.Config.Calculator.FitsIn(k.Size, n.Unallocated()):
+		return s.whyTooFull(a, k, n)
 	case s.State.Gangs.HoldsBack(k):
 		return NoReason // the gang decides; see WhyGangWaits
 	case fulfills:
@@ -107,6 +116,17 @@ func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 		return t.limit(&p.View, p.limitOn(&d, p.releasedBy(&d)))
 	}
 	return t.decided(p, d)
+}
+
+// whyTooFull returns what keeps an ask from a node that is too full for it: a limit on reservations, or
+// nothing but the room.
+func (s *rules) whyTooFull(a *state.App, k *state.Ask, n *state.Node) Reason {
+	if n.Reservation == 0 && !s.State.Gangs.HoldsBack(k) && s.needsMore(a, k) {
+		if why := s.WhyNotReserve(a, k, n); why != NoReason {
+			return why
+		}
+	}
+	return NodeTooSmallFree
 }
 
 // decided returns why a decision of a pass is no allocation, or NoReason if it is one.

@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler"
 	"rmd/yarn"
 )
 
@@ -16,7 +17,7 @@ func (r *round) reserveFor(w beneficiary, set *victimSet, exchanged *state.Reser
 	st, o := r.s.State, &r.nodes[set.node]
 	a, k := st.Apps.Get(w.app), st.Asks.Get(w.ask)
 	found := r.sched.FindPlace(w.app, w.ask, o.node)
-	if found.None() || !r.sched.MayReserve(a, k, st.Nodes.Get(o.node)) {
+	if found.None() || r.sched.WhyNotReserve(a, k, st.Nodes.Get(o.node)) != scheduler.NoReason {
 		return false
 	}
 	var released yarn.Resource
