@@ -32,6 +32,7 @@ func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App
 		return
 	}
 	k, leaf := v.st.Asks.Get(ask), v.LeafOf(a)
+	smaller := x.reason.LacksRoom() // a smaller ask may fit
 	switch x.reason {
 	case scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity:
 		v.suppose(x, app, "its queues had no maximum", func() { v.sched.LiftMaxima(leaf, ask) })
@@ -45,10 +46,11 @@ func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App
 		v.suppose(x, app, "it had no blacklist", func() { v.apply(&event.BlacklistChanged{App: a.ID.Seq, Remove: v.names(a.Blacklist)}) })
 	case scheduler.NodeSilent:
 		v.suppose(x, app, "the silent nodes sent heartbeats", v.hear)
-	case scheduler.NodeTooSmall, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.ReservedElsewhere:
-		if !v.st.Gangs.HoldsBack(k) {
-			v.explainRoom(x, app, ask)
-		}
+	case scheduler.NodeTooSmall, scheduler.NodeReservedByOther, scheduler.ReservedElsewhere:
+		smaller = true
+	}
+	if smaller && !v.st.Gangs.HoldsBack(k) {
+		v.explainRoom(x, app, ask)
 	}
 	if x.reason != scheduler.NextPass && slices.ContainsFunc(x.Nodes, func(g NodeGroup) bool {
 		return g.Reason == scheduler.NodeReservedByOther.String() || g.Reason == scheduler.ReservedElsewhere.String()
@@ -141,7 +143,7 @@ func (v alternatives) explainRoom(x *Explanation, app state.AppSlot, ask state.A
 				best, share = part, s
 			}
 		}
-		if x.reason == scheduler.NodeTooSmallFree && v.cfg.Calculator.FitsIn(k.Size, n.Total) {
+		if x.reason.LacksRoom() && v.cfg.Calculator.FitsIn(k.Size, n.Total) {
 			fullest.add(candidate{slot, v.leastShare(free, k.Size), n.Reservation != 0})
 		}
 		return true

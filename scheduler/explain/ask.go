@@ -367,12 +367,6 @@ func (v asks) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.A
 	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.Apps.ByID(a.ID))))
 }
 
-// preference has the reasons of nodes in the order in which they are reported: the first that some
-// node has counts.
-var preference = []scheduler.Reason{scheduler.NoReason, scheduler.LocalityDelay, scheduler.OwnPartitionFirst, scheduler.NodeSilent, scheduler.HoldsReservations, scheduler.ReservedElsewhere,
-	scheduler.UserLimit, scheduler.QueueMaxCapacity, scheduler.ParentMaxCapacity, scheduler.BehindOtherAsk, scheduler.NodeTooSmallFree, scheduler.NodeReservedByOther, scheduler.Blacklisted,
-	scheduler.NodeTooSmall, scheduler.OtherLabel}
-
 // survey has the reasons of the running nodes that an ask may use, and of those that it may not use
 // because of their labels.
 type survey struct {
@@ -436,7 +430,7 @@ func (s *survey) tryOn(node state.NodeSlot) {
 
 // nearest returns the reason that is nearest to success, or scheduler.NoNodes if there is no node.
 func (s *survey) nearest() scheduler.Reason {
-	for _, r := range preference {
+	for r := range scheduler.NearestFirst() {
 		if s.count[r] > 0 {
 			return r
 		}
@@ -446,7 +440,7 @@ func (s *survey) nearest() scheduler.Reason {
 
 // tellNodes adds the nodes, grouped by reason.
 func (x *Explanation) tellNodes(v view, all *survey) {
-	for _, r := range preference {
+	for r := range scheduler.NearestFirst() {
 		if all.count[r] > 0 {
 			x.Nodes = append(x.Nodes, NodeGroup{Reason: r.String(), Verdict: r.Verdict(), Diagnostic: r.Diagnostic(), Count: all.count[r],
 				Example: v.st.Nodes.Get(all.example[r]).ID.String()})

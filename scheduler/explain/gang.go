@@ -50,8 +50,10 @@ func (v asks) explainGang(x *Explanation, slot state.AppSlot, ask state.AskSlot,
 			return
 		}
 		x.because(scheduler.NextPass, "%s: there is room, and the next pass starts them", of)
-	default:
+	case scheduler.GangWaits:
 		x.because(w.Reason, "%s: %d have room now%s", of, w.Fit, holds(x.Gang))
+	default:
+		x.because(w.Reason, "%s: %s; %d have room now%s", of, w.Reason.Verdict(), w.Fit, holds(x.Gang))
 	}
 }
 

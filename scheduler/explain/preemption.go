@@ -389,6 +389,7 @@ func (v preemptions) explainPreemption(x *Explanation, a *state.App) {
 			}
 		}
 	}
+	// Preemption obeys the limits on reservations, so it cannot help against a reason of theirs.
 	if (x.reason == scheduler.NodeTooSmallFree || x.reason == scheduler.NodeReservedByOther) && len(p.Gains) == 0 {
 		p.Text, p.Dear = v.whyNoPreemption(x.Queue, a)
 	}
