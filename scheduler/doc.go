@@ -18,6 +18,7 @@
 //	assignAt                         allocator.go        allocate, reserve, or nothing
 //	fulfill, cancel…                 reservation.go      the whole life of a reservation
 //	accept, commit                   commit.go           the decision becomes events
+//	Trial                            refusal.go          why passes do not serve an ask, for explanations
 //
 // Package planner turns inputs into events and calls a Scheduler for all of the above. Package
 // explain says why an application waits. Package capacity has the queue tree and the formulas of
