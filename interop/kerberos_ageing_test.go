@@ -77,10 +77,10 @@ func (a *streams) submit() {
 // TestTokensOfJobsAreRenewed runs a job of MapReduce and one of Spark for many lives of their tokens.
 // Each map reads its split from HDFS. Spark releases its executors and starts others at the end.
 func TestTokensOfJobsAreRenewed(t *testing.T) {
-	const atOnce, mapTime, reduces = 2, 20 * time.Second, 1
+	const maps, atOnce, reduces = 40, 2, 1
 	a := startAgeing(t, 60, harness.Options{NodeMB: 6144, History: true, Spark: true}, map[string]string{})
-	within, maps := a.length+20*time.Minute, int(atOnce*a.length/mapTime)
-	sleep := a.c.StartSleep(maps, reduces, mapTime, time.Second, within, fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce))
+	within := a.length + 30*time.Minute // each map also needs a JVM
+	sleep := a.c.StartSleep(maps, reduces, atOnce*a.length/maps, time.Second, within, fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce))
 	sleepApp := a.c.Submitted(sleep)
 	shuffle := a.c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: 2 * time.Second, Executors: 2}, within)
 	shuffleApp := a.c.Submitted(shuffle.Running)
