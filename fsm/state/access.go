@@ -7,9 +7,7 @@ import (
 )
 
 var _ = applies(func(s *State, e *event.AccessTokenSet) error { return s.Access.Set(&s.Meta, e) })
-
 var _ = applies(func(s *State, e *event.AccessTokenRevoked) error { return s.Access.Revoked(&s.Meta, e) })
-
 var _ = applies(func(s *State, e *event.AutopilotSet) error { return s.Autopilot.Change(&s.Meta, e) })
 
 var _ = stored(1, part.Derived[State]{Part: part.Single(20, "access-tokens", func(s *State, c *codec.Coder) { s.Access.Code(c) }),

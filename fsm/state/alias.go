@@ -4,7 +4,6 @@ import "rmd/fsm/state/record"
 
 // The records and tables of package record, whose names hundreds of readers of a state use.
 type (
-	AccessTokens        = record.AccessTokens
 	App                 = record.App
 	AppDetails          = record.AppDetails
 	AppSlot             = record.AppSlot
@@ -22,7 +21,6 @@ type (
 	AuditSlot           = record.AuditSlot
 	Autopilot           = record.Autopilot
 	Avoided             = record.Avoided
-	AvoidedNodes        = record.AvoidedNodes
 	BrokenError         = record.BrokenError
 	Container           = record.Container
 	ContainerSlot       = record.ContainerSlot
@@ -43,8 +41,6 @@ type (
 	Gang                = record.Gang
 	GangState           = record.GangState
 	Gangs               = record.Gangs
-	Histories           = record.Histories
-	HostLists           = record.HostLists
 	JoinTokens          = record.JoinTokens
 	KeySet              = record.KeySet
 	Label               = record.Label
@@ -63,11 +59,9 @@ type (
 	Lease               = record.Lease
 	Leases              = record.Leases
 	Lengths             = record.Lengths
-	LengthsSlot         = record.LengthsSlot
 	Location            = record.Location
 	LocationSlot        = record.LocationSlot
 	Locations           = record.Locations
-	Losses              = record.Losses
 	MasterKey           = record.MasterKey
 	Meta                = record.Meta
 	Name                = record.Name
@@ -87,7 +81,6 @@ type (
 	Preemptions         = record.Preemptions
 	Property            = record.Property
 	Queue               = record.Queue
-	QueueDebts          = record.QueueDebts
 	QueueSlot           = record.QueueSlot
 	QueueVersion        = record.QueueVersion
 	QueueVersions       = record.QueueVersions
@@ -128,16 +121,12 @@ const (
 	AvoidedMax         = record.AvoidedMax
 	DeliveredEarlier   = record.DeliveredEarlier
 	DrainApps          = record.DrainApps
-	DrainContainers    = record.DrainContainers
-	DrainReady         = record.DrainReady
-	DrainTimeout       = record.DrainTimeout
 	GangAsking         = record.GangAsking
 	GangOver           = record.GangOver
 	GangServed         = record.GangServed
 	GangStarting       = record.GangStarting
 	GangWaiting        = record.GangWaiting
 	GivenBackMillis    = record.GivenBackMillis
-	LengthsOfAll       = record.LengthsOfAll
 	ManyLocations      = record.ManyLocations
 	MaxAccessTokens    = record.MaxAccessTokens
 	MaxAuditChanges    = record.MaxAuditChanges

@@ -11,7 +11,6 @@ import (
 )
 
 var _ = stored(1, part.Rows(9, "asks", func(s *State) *table.Table[AskSlot, Ask] { return &s.Asks.Table }, (*Ask).Code))
-
 var _ = applies((*State).askChanged)
 
 func (s *Demand) askChanged(e *event.AskChanged) error {

@@ -7,13 +7,9 @@ import (
 )
 
 var _ = stored(1, part.Single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.Code(c) }))
-
 var _ = applies(func(s *State, e *event.TimeAdvanced) error { return s.Meta.TimeAdvanced(e) })
-
 var _ = applies(func(s *State, e *event.ClusterInitialized) error { return s.Meta.ClusterInitialized(e) })
-
 var _ = applies(func(s *State, e *event.LevelRaised) error { return s.Meta.LevelRaised(e) })
-
 var _ = applies((*State).epochRaised)
 
 func (s *Running) epochRaised(e *event.EpochRaised) error {
@@ -30,7 +26,5 @@ func (s *Running) epochRaised(e *event.EpochRaised) error {
 }
 
 var _ = applies(func(s *State, e *event.JoinTokenCreated) error { return s.JoinTokens.Created(&s.Meta, e) })
-
 var _ = applies(func(s *State, e *event.JoinTokenUsed) error { return s.JoinTokens.Used(&s.Meta, e) })
-
 var _ = applies(func(s *State, e *event.JoinTokensExpired) error { return s.JoinTokens.Expired(&s.Meta, e) })

@@ -12,7 +12,6 @@ import (
 )
 
 var _ = stored(1, part.Keyed(25, "labels", func(s *State) *table.Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).Code))
-
 var _ = stored(1, part.Rows(28, "labelled-containers", func(s *State) *table.Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }))
 
 // LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host

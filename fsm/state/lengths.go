@@ -3,11 +3,12 @@ package state
 import (
 	"rmd/fsm/state/length"
 	"rmd/fsm/state/part"
+	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Rows(32, "lengths", func(s *State) *table.Table[LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).Code))
+var _ = stored(1, part.Rows(32, "lengths", func(s *State) *table.Table[record.LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).Code))
 
 // enoughLengths is the number of lengths below which LengthsOf prefers a wider history.
 const enoughLengths = 10
@@ -29,7 +30,7 @@ func (s *Running) LengthsOf(a *App) (best *Lengths) {
 func (s *Accounts) lengthKeys(a *App) [4]uint64 {
 	queue := table.Mix(s.Queues.HashOf(a.Queue))
 	user := table.Mix(queue ^ table.Hash(s.Names.Text(a.User))) // its number may become that of another user
-	return [...]uint64{LengthsOfAll, queue, user, table.Mix(user ^ a.NameHash)}
+	return [...]uint64{record.LengthsOfAll, queue, user, table.Mix(user ^ a.NameHash)}
 }
 
 // Alike returns a hash that is equal for applications of one name of a user in a queue, as in the

@@ -24,9 +24,7 @@ func (s *Accounts) setMaster(a *App, number uint64, node NodeSlot) {
 }
 
 var _ = applies(func(s *State, e *event.ApplicationIDsReserved) error { return s.Meta.ApplicationIDsReserved(e) })
-
 var _ = applies(func(s *State, e *event.ApplicationLifetimeChanged) error { return s.Apps.LifetimeChanged(&s.Meta, e) })
-
 var _ = applies((*State).attemptLaunched)
 
 func (s *Demand) attemptLaunched(e *event.AttemptLaunched) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/record"
 	"rmd/yarn"
 )
 
@@ -307,16 +308,16 @@ func TestDraining(t *testing.T) {
 	}
 	hold("")
 	apply(t, s, &event.NodeStateChanged{Node: 1, State: yarn.NodeDecommissioning, DeadlineMillis: deadline})
-	hold(DrainContainers)
+	hold(record.DrainContainers)
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
 	hold(DrainApps)
 	endApp(t, s, 1, ref(1, 3), ref(1, 4))
 	endApp(t, s, 2)
 	hold(DrainApps) // the cleanups are pending
 	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(2), appID(3)}})
-	hold(DrainReady)
+	hold(record.DrainReady)
 	n := s.Nodes.Get(1)
-	if left, ok := n.DrainMillis(deadline - 7); n.Draining(deadline) != DrainTimeout || !ok || left != 7 {
+	if left, ok := n.DrainMillis(deadline - 7); n.Draining(deadline) != record.DrainTimeout || !ok || left != 7 {
 		t.Errorf("at the deadline it is %q; %d ms before, %v", n.Draining(deadline), left, ok)
 	}
 }

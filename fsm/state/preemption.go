@@ -13,7 +13,6 @@ import (
 )
 
 var _ = stored(1, part.Rows(30, "preempted", func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).Code))
-
 var _ = stored(1, part.Single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.Code(c) }))
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their

@@ -11,7 +11,6 @@ import (
 )
 
 var _ = stored(1, part.Single(2, "configuration", func(s *State, c *codec.Coder) { s.Versions.Code(c) }))
-
 var _ = applies((*State).queuesConfigured)
 
 func (s *State) queuesConfigured(e *event.QueuesConfigured) error {

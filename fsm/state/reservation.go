@@ -13,7 +13,6 @@ import (
 )
 
 var _ = stored(1, part.Keyed(13, "reservations", func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).Code))
-
 var _ = stored(1, part.Rows(14, "reservation-bans", func(s *State) *table.Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).Code))
 
 // dropReservationBans removes the bans of an application that is forgotten, because another

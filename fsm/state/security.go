@@ -12,7 +12,6 @@ import (
 func (s *Accounts) Keys(k yarn.KeyKind) *KeySet { return &s.Meta.Keys[k] }
 
 var _ = applies(func(s *State, e *event.MasterKeyCreated) error { return s.Meta.MasterKeyCreated(e) })
-
 var _ = applies((*State).keyActivated)
 
 func (s *State) keyActivated(e *event.KeyActivated) error {
@@ -29,9 +28,7 @@ func (s *State) keyActivated(e *event.KeyActivated) error {
 }
 
 var _ = applies(func(s *State, e *event.DelegationTokenIssued) error { return s.Delegations.Issued(&s.Meta, e) })
-
 var _ = applies(func(s *State, e *event.DelegationTokenRenewed) error { return s.Delegations.Renewed(&s.Meta, e) })
-
 var _ = applies(func(s *State, e *event.DelegationTokenEnded) error { return s.Delegations.Ended(&s.Meta, e) })
 
 var _ = stored(1, part.Derived[State]{Part: part.Keyed(18, "delegation-tokens", func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {

@@ -27,8 +27,8 @@ type State struct {
 	FormerQueues FormerQueues // by slot of an App that ended in a queue that was removed
 	Placements   Placements   // by slot of an App: the rule that placed it
 
-	JoinTokens JoinTokens   // replaced whole
-	Access     AccessTokens // by name; replaced whole
+	JoinTokens JoinTokens          // replaced whole
+	Access     record.AccessTokens // by name; replaced whole
 	Autopilot  Autopilot
 	AppTokens  apptoken.Ledger
 }
@@ -39,13 +39,13 @@ type Running struct {
 
 	Diagnostics      table.Table[DiagnosticsSlot, Diagnostics]
 	Reservations     Reservations
-	AskedLabels      AskedLabels // by slot of a Container: the label of its ask
-	Preemptions      Preemptions // by slot of a Container
-	Preempted        Losses      // by slot of an App: what it has lost by preemption
+	AskedLabels      AskedLabels   // by slot of a Container: the label of its ask
+	Preemptions      Preemptions   // by slot of a Container
+	Preempted        record.Losses // by slot of an App: what it has lost by preemption
 	PreemptionTotals PreemptionTotals
-	Lengths          Histories    // see lengths.go
-	Leases           Leases       // by slot of a Container that runs in the room of a reservation
-	Avoided          AvoidedNodes // oldest first; replaced whole; see avoid.go
+	Lengths          record.Histories    // see lengths.go
+	Leases           Leases              // by slot of a Container that runs in the room of a reservation
+	Avoided          record.AvoidedNodes // oldest first; replaced whole; see avoid.go
 }
 
 // Cluster is the nodes, and what they must still learn.
@@ -57,7 +57,7 @@ type Cluster struct {
 	NodeApplications NodeApplications
 	Removable        table.Table[RemovalsSlot, Removals]
 	LabelledHosts    LabelledHosts
-	Hosts            HostLists // replaced whole
+	Hosts            record.HostLists // replaced whole
 
 	writer *Writer
 }
@@ -83,8 +83,8 @@ type Accounts struct {
 	Names           Names
 	Versions        QueueVersions // ascending; replaced whole
 	Queues          Queues
-	DynamicQueues   DynamicQueues // by slot of a Queue
-	Debts           QueueDebts    // by slot of a Queue that waits for its guarantee
+	DynamicQueues   DynamicQueues     // by slot of a Queue
+	Debts           record.QueueDebts // by slot of a Queue that waits for its guarantee
 	Users           Users
 	Labels          Labels // including removed labels
 	LabelUses       LabelUses
