@@ -29,8 +29,7 @@ type Future interface {
 }
 
 // Planner plans inputs (package scheduler/planner). Plan has applied the returned events to State.
-// They, and
-// their changes, are valid until the next Plan.
+// They, and their changes, are valid until the next Plan.
 type Planner interface {
 	Plan(nowMillis int64, req input.Request) (input.Reply, []event.Event)
 	// Changes returns what the events of the last Plan did.

@@ -52,7 +52,7 @@ func NewReceiver(c *local.Replica, access *access.Rules) *Receiver {
 
 func newNoticeBox() noticeBox { return noticeBox{wake: make(chan struct{}, 1)} }
 
-// recheck makes watchCommitNotices look at the open notice again, if there is one.
+// recheck makes Receiver.Run look at the open notice again, if there is one.
 func (s *noticeBox) recheck() {
 	if s.Open.Load() == nil {
 		return

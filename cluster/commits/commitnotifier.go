@@ -49,7 +49,7 @@ func (s *commitNotifier) proposalEnded(committed bool) {
 	}
 }
 
-// wake makes watchCommits check again.
+// wake makes Sender.Run check again.
 func (s *commitNotifier) wake() {
 	select {
 	case s.wakeup <- struct{}{}:
@@ -106,7 +106,7 @@ func (s *Sender) Run() {
 func (s *Sender) noProposals() bool {
 	for range commitYields {
 		if s.notifier.inFlight.Load() > 0 {
-			return false // the end of that proposal wakes watchCommits again
+			return false // the end of that proposal wakes Sender.Run again
 		}
 		runtime.Gosched()
 	}

@@ -7,7 +7,7 @@
 // not know.
 //
 // Begin with input.go (Input, Reply, Request and the codec), kinds.go (one row for each kind) and
-// fault.go (refusals). The other files have the inputs, grouped by what they are about:
+// refusal.go (refusals). The other files have the inputs, grouped by what they are about:
 // application.go, attempt.go (with update.go), node.go, cluster.go and so on. Check (check.go)
 // applies the limits of limits.go to each request, and caller.go says which calls the audit records.
 package input

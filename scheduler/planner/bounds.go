@@ -6,8 +6,7 @@ import (
 	"rmd/yarn"
 )
 
-// Package input limits what a single request may contain. These limits are for what many requests
-// may leave in the state.
+// Limits of what many requests may leave in the state. Package input limits what one may contain.
 const (
 	maxNames     = 1 << 20 // names in the state: hosts, racks and users
 	maxKeys      = 5_000   // keys of one application; each ask reads all of them

@@ -10,7 +10,7 @@ import (
 )
 
 // Partition has what the scheduler derives for the nodes of one label. Nodes without a label are
-// the default partition. Scheduler itself has what does not depend on the label.
+// the default partition. Views itself has what does not depend on the label.
 type Partition struct {
 	Label  state.LabelSlot
 	name   string
@@ -64,8 +64,8 @@ type QueueShare struct {
 // userLimits caches the limit of the users of a leaf.
 type userLimits struct {
 	limit   yarn.Resource
-	known   uint64 // value of Queue.changes when limit was computed
-	Refused uint64 // value of Queue.changes when the user limit refused every application
+	known   uint64 // value of Queue.Changes when limit was computed
+	Refused uint64 // value of Queue.Changes when the user limit refused every application
 }
 
 // UserLimits returns the limits for asks with the label, or for those without.

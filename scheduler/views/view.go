@@ -11,7 +11,7 @@ import (
 type View struct {
 	*Views
 	At *Partition
-	// lending says that these nodes are offered to asks without a label. It is YARN's
+	// Lending says that these nodes are offered to asks without a label. It is YARN's
 	// SchedulingMode IGNORE_PARTITION_EXCLUSIVITY.
 	Lending bool
 	Loan    Loan // the room of a reservation that is offered

@@ -26,7 +26,7 @@ type Views struct {
 	Partitions []*Partition                        // by label; the first is the default one
 	Lends      bool                                // some label is not exclusive
 	Backfills  bool                                // some queue may borrow the room of reserved nodes
-	uses       uint64                              // Touched.Uses of the current event
+	uses       uint64                              // LabelUses.Changed of the current event: a bit for each label
 	changed    []*Partition                        // partitions whose views the current event may have changed; see setChanged
 	Apps       []App                               // by slot of the application
 	Users      []User                              // by slot of the user
@@ -390,7 +390,7 @@ func (s *Views) countRunnable(v App, by int32) {
 	s.runnable[v.user] += by
 }
 
-// allUses is a Touched.Uses with all partitions.
+// allUses has the bits of all labels.
 const allUses = ^uint64(0)
 
 // Rebase replaces the scheduler's state by another version of it with the same configuration.
