@@ -21,7 +21,7 @@ import (
 // others. So a gang with reservations waits only for containers that run on its nodes, and a gang
 // without reservations keeps no room from others. Two gangs cannot block each other.
 //
-// gang_room.go finds where members fit. gang_hold.go finds which nodes to hold, and when.
+// gang_room.go finds where members fit. gang_search.go finds which nodes to hold, and when.
 
 // Searches for a gang take time, and most find nothing. So an input begins no further search after
 // its searches have compared gangComparisons nodes and containers. In large clusters only some
