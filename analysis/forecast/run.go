@@ -254,14 +254,14 @@ func (r *run) complete(ref event.ContainerRef) {
 // without asking for more, as far as anybody knows.
 func idle(st *state.State, a *state.App) bool {
 	live := a.Live
-	if st.Container(masterOf(a)) != 0 {
+	if st.Container(amOf(a)) != 0 {
 		live--
 	}
 	return a.Activated() && a.Outstanding == 0 && a.Reserving == 0 && live <= 0
 }
 
-// masterOf returns the AM's container of the current attempt.
-func masterOf(a *state.App) event.ContainerRef {
+// amOf returns the AM's container of the current attempt.
+func amOf(a *state.App) event.ContainerRef {
 	return event.ContainerRef{App: a.ID.Seq, Attempt: a.Attempt, Number: a.MasterNumber}
 }
 
@@ -270,12 +270,12 @@ func masterOf(a *state.App) event.ContainerRef {
 func (r *run) finish(app state.AppSlot, after event.ContainerRef) {
 	st := r.State()
 	a := st.Apps.Get(app)
-	attempt, master := a.AttemptID(), masterOf(a)
+	attempt, am := a.AttemptID(), amOf(a)
 	if a.AttemptState != state.AttemptRegistered {
 		r.plan(&input.RegisterAttempt{Attempt: attempt}, after)
 	}
 	r.plan(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded}, after)
-	r.plan(runner.Completion(st, master), after)
+	r.plan(runner.Completion(st, am), after)
 }
 
 // plan lets the planner process an input and what AMs then have to send. after is the container that

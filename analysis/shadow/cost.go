@@ -36,10 +36,10 @@ func (m *meter) warn(st *state.State, ref event.ContainerRef) {
 func (m *meter) ended(now int64, st *state.State, ref event.ContainerRef, exit int32) {
 	w, known := m.warned[ref]
 	delete(m.warned, ref)
-	switch at, am := m.masters[ref.App]; {
+	switch at, am := m.lostAMs[ref.App]; {
 	case known && exit == yarn.ExitPreempted:
 		if w.am {
-			m.masters[ref.App] = now
+			m.lostAMs[ref.App] = now
 		}
 	case am && at == now:
 		if slot := st.Container(ref); slot != 0 {
@@ -47,7 +47,7 @@ func (m *meter) ended(now int64, st *state.State, ref event.ContainerRef, exit i
 			w = warned{c.Size, c.AllocatedMillis, c.AM}
 		}
 	default:
-		delete(m.masters, ref.App)
+		delete(m.lostAMs, ref.App)
 		return
 	}
 	q := &m.queueOf(st, ref.App).cost

@@ -59,7 +59,7 @@ func (m *meter) side(path string, began int64) api.ShadowSide {
 		return api.ShadowSide{}
 	}
 	time := float64(max(m.at-began, 1))
-	return api.ShadowSide{Waits: t.waits.document(), AMs: t.masters.document(), Preempted: t.preempted, Used: t.used / time, Guaranteed: t.guaranteed / time,
+	return api.ShadowSide{Waits: t.waits.document(), AMs: t.ams.document(), Preempted: t.preempted, Used: t.used / time, Guaranteed: t.guaranteed / time,
 		Wanted: t.wanted / time, Owed: t.owed / time, OwedTime: float64(t.owedMillis) / time}
 }
 

@@ -16,7 +16,7 @@ type meter struct {
 	asks      map[asker]*waits
 	submitted map[uint32]int64 // when applications without a running AM were submitted
 	warned    map[event.ContainerRef]warned
-	masters   map[uint32]int64   // when the AM of an application was preempted
+	lostAMs   map[uint32]int64   // when the AM of an application was preempted
 	queues    map[string]*totals // by the path of the leaf queue
 	leaves    int                // number of leaves at the last sample
 	at        int64              // time of the last sample
@@ -41,7 +41,7 @@ type since struct {
 
 // totals has the measurements of a leaf queue. Shares are shares of the cluster.
 type totals struct {
-	waits, masters   delays
+	waits, ams       delays
 	owedWaits        delays // the subset of waits that is within the guarantee
 	preempted        int64
 	cost             cost
@@ -97,7 +97,7 @@ func (w *delays) quantile(q float64) int64 {
 
 func newMeter(sched *scheduler.Scheduler) *meter {
 	m := &meter{sched: sched, asks: map[asker]*waits{}, submitted: map[uint32]int64{}, queues: map[string]*totals{},
-		warned: map[event.ContainerRef]warned{}, masters: map[uint32]int64{}}
+		warned: map[event.ContainerRef]warned{}, lostAMs: map[uint32]int64{}}
 	st := sched.State
 	m.at = st.Meta.NowMillis
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
@@ -179,7 +179,7 @@ func (m *meter) record(st *state.State, c *change.Change) {
 func (m *meter) follow(now int64, st *state.State, c *change.Change) {
 	if c.AppState.Ended() {
 		delete(m.submitted, c.Ref.App)
-		delete(m.masters, c.Ref.App)
+		delete(m.lostAMs, c.Ref.App)
 	} else if slot := st.Apps.Find(c.Ref.App); slot != 0 && !st.Apps.Get(slot).Unmanaged {
 		m.submitted[c.Ref.App] = now
 	}
@@ -235,7 +235,7 @@ func (m *meter) started(now int64, st *state.State, c *change.Change) {
 	q := m.queueOf(st, app)
 	if c.AM {
 		if at, ok := m.submitted[app]; ok {
-			q.masters.add(now - at)
+			q.ams.add(now - at)
 			delete(m.submitted, app)
 		}
 		return

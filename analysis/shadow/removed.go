@@ -51,7 +51,7 @@ func (m *meter) fold(path string) {
 // merge adds the measurements of another queue.
 func (t *totals) merge(o *totals) {
 	t.waits.merge(&o.waits)
-	t.masters.merge(&o.masters)
+	t.ams.merge(&o.ams)
 	t.owedWaits.merge(&o.owedWaits)
 	t.preempted += o.preempted
 	t.cost.warned, t.cost.withdrawn = t.cost.warned+o.cost.warned, t.cost.withdrawn+o.cost.withdrawn

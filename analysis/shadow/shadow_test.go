@@ -397,7 +397,7 @@ func TestRemovedQueues(t *testing.T) {
 			q.seen, q.used = s.began-many+int64(i), 1
 			q.waits.add(1000)
 		}
-		s.realMeter.queue(path).masters.add(50)
+		s.realMeter.queue(path).ams.add(50)
 		s.sample()
 	}
 	s.series.add(s.series.next, s.realMeter, s.ownMeter)

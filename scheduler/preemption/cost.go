@@ -134,7 +134,7 @@ func roundToLookAt(s *scheduler.Scheduler, label state.LabelSlot, set *entitleme
 func (r *round) candidates(w beneficiary) (sets []victimSet) {
 	st, k := r.s.State, r.s.State.Asks.Get(w.ask)
 	r.lookAtNodes()
-	for _, masters := range []bool{false, true} {
+	for _, ams := range []bool{false, true} {
 		for _, res := range st.Reservations.Of(st.Apps.Get(w.app)) {
 			if res.Key != k.Key || res.IncreaseOf != k.IncreaseOf || st.Nodes.Get(res.Node).Label != r.s.At.Label {
 				continue
@@ -143,7 +143,7 @@ func (r *round) candidates(w beneficiary) (sets []victimSet) {
 				return nil
 			}
 			if due := r.dueMillis(); due >= 0 && res.MadeMillis+due <= r.now {
-				if set, ok := r.cheapest(r.nodeAt(res.Node), w, masters); ok {
+				if set, ok := r.cheapest(r.nodeAt(res.Node), w, ams); ok {
 					sets = append(sets, set)
 				}
 				if !r.mayMove(res, k) {
@@ -151,7 +151,7 @@ func (r *round) candidates(w beneficiary) (sets []victimSet) {
 				}
 			}
 		}
-		others, free := r.compare(w, nodesCompared, masters)
+		others, free := r.compare(w, nodesCompared, ams)
 		if free > 0 {
 			return nil
 		}

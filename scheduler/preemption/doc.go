@@ -10,7 +10,7 @@
 //	        balance.go     between queues that have their guarantee
 //	        inside.go      between applications of one queue
 //
-// offers.go collects the containers of each node that may end, and victimset.go finds the cheapest
+// victims.go collects the containers of each node that may end, and victimset.go finds the cheapest
 // set of them.
 //
 // The batch that warns a container also makes the reservation that gets its room. So no other

@@ -136,14 +136,14 @@ func (r *round) chooseForReservation(w beneficiary, res *state.Reservation) bool
 // if its queue is entitled to them and no node has free room for them. It uses sets with AMs only
 // if there is no other set.
 func (r *round) chooseForAsk(w beneficiary) {
-	for _, masters := range []bool{false, true} {
+	for _, ams := range []bool{false, true} {
 		k := r.s.State.Asks.Get(w.ask)
 		more := k.Count - int64(k.Reservations) - r.making[w.ask]
 		if more <= 0 || !r.mayGain(w.leaf, k.Size) || r.spent() {
 			return
 		}
 		r.lookAtNodes()
-		sets, free := r.compare(w, int(min(max(2*more, nodesCompared), mostSets)), masters)
+		sets, free := r.compare(w, int(min(max(2*more, nodesCompared), mostSets)), ams)
 		if free > 0 {
 			r.unblock(w)
 		}
@@ -155,12 +155,12 @@ func (r *round) chooseForAsk(w beneficiary) {
 				return
 			}
 			// The queues of the victims may have lost containers since the comparison.
-			now, ok := r.cheapest(set.node, w, masters)
+			now, ok := r.cheapest(set.node, w, ams)
 			if now.compared = set.compared; !ok || !r.makeRoom(w, &now) {
 				continue
 			}
 			more--
-			if next, ok := r.nextOn(set.node, w, masters); ok {
+			if next, ok := r.nextOn(set.node, w, ams); ok {
 				next.compared = set.compared
 				at, _ := slices.BinarySearchFunc(sets, next, compareSets)
 				sets = slices.Insert(sets, at, next)
@@ -202,11 +202,11 @@ func (r *round) makeRoom(w beneficiary, set *victimSet) bool {
 
 // nextOn returns the cheapest set for a further container of an ask on a node that the round has
 // reserved for it. ok is false if there is none.
-func (r *round) nextOn(node int, w beneficiary, masters bool) (next victimSet, ok bool) {
+func (r *round) nextOn(node int, w beneficiary, ams bool) (next victimSet, ok bool) {
 	if r.nodes[node].extends == 0 || !r.forGuarantees() || r.s.State.Asks.Get(w.ask).IncreaseOf != 0 {
 		return next, false
 	}
-	next, ok = r.cheapest(node, w, masters)
+	next, ok = r.cheapest(node, w, ams)
 	return next, ok && len(next.victims) > 0
 }
 
@@ -259,7 +259,7 @@ func (r *round) wouldUnblock(slot state.ReservationSlot, w beneficiary) bool {
 
 // compare finds the cheapest set on each of the most promising nodes for an ask, the cheapest
 // first. It also counts the containers for which nodes have free room.
-func (r *round) compare(w beneficiary, most int, masters bool) (sets []victimSet, free int64) {
+func (r *round) compare(w beneficiary, most int, ams bool) (sets []victimSet, free int64) {
 	r.scans--
 	k := r.s.State.Asks.Get(w.ask)
 	hopes := hopefulNodes{most: most}
@@ -284,7 +284,7 @@ func (r *round) compare(w beneficiary, most int, masters bool) (sets []victimSet
 	}
 	compared := uint32(0)
 	for _, h := range hopes.list() {
-		if set, ok := r.cheapest(h.node, w, masters); ok {
+		if set, ok := r.cheapest(h.node, w, ams); ok {
 			compared += set.compared
 			sets = append(sets, set)
 		}

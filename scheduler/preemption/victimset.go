@@ -29,14 +29,14 @@ func compareSets(a, b victimSet) int {
 }
 
 // cheapest finds containers of a node that free what an ask lacks there, and that their queues may
-// lose. It considers AMs only if masters is true. It compares a set that is built from the
+// lose. It considers AMs only if ams is true. It compares a set that is built from the
 // containers with the least work with each single container that frees enough.
-func (r *round) cheapest(node int, w beneficiary, masters bool) (victimSet, bool) {
+func (r *round) cheapest(node int, w beneficiary, ams bool) (victimSet, bool) {
 	o, k := &r.nodes[node], r.s.State.Asks.Get(w.ask)
 	lacks := k.Size.Sub(o.room)
 	offers := r.mayEnd[:0]
 	for _, v := range r.offers[o.first:o.end] {
-		if (v.leaf != w.leaf || r.inside != nil) && (masters || !v.am) && !r.s.State.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
+		if (v.leaf != w.leaf || r.inside != nil) && (ams || !v.am) && !r.s.State.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
 			offers = append(offers, v)
 		}
 	}

@@ -75,7 +75,7 @@ func (o Options) lending(name string, keys []capacity.Property) (*lender, worklo
 	if err != nil {
 		return nil, workload.Config{}, err
 	}
-	b := &lender{Cluster: v, masters: map[uint32]int64{}, begun: map[uint32]int64{}}
+	b := &lender{Cluster: v, awaitsAM: map[uint32]int64{}, begun: map[uint32]int64{}}
 	v.After = b.planned
 	c := o.config(name)
 	c.Declare, c.StartMillis = true, startMillis
@@ -86,13 +86,13 @@ func (o Options) lending(name string, keys []capacity.Property) (*lender, worklo
 // lender is a cluster that counts backfill.
 type lender struct {
 	*rerun.Cluster
-	out     report.BackfillRun
-	masters map[uint32]int64 // when applications without an AM began to wait for it
-	waited  []int64          // completed waits for AMs, in milliseconds
-	begun   map[uint32]int64 // when applications that have not ended were submitted
-	took    []int64          // from the submissions to the ends of the others
-	wanted  float64          // share of the cluster times seconds
-	changed bool             // the cluster has changed
+	out      report.BackfillRun
+	awaitsAM map[uint32]int64 // when applications without an AM began to wait for it
+	waited   []int64          // completed waits for AMs, in milliseconds
+	begun    map[uint32]int64 // when applications that have not ended were submitted
+	took     []int64          // from the submissions to the ends of the others
+	wanted   float64          // share of the cluster times seconds
+	changed  bool             // the cluster has changed
 }
 
 // planned counts what an input has changed.
@@ -127,15 +127,15 @@ func (b *lender) follow(c *change.Change) {
 	}
 	b.begun[app] = now
 	if !b.State().Apps.Get(c.App).Unmanaged {
-		b.masters[app] = now
+		b.awaitsAM[app] = now
 	}
 }
 
 // started ends the wait of an application for its AM, if am is true.
 func (b *lender) started(app uint32, am bool) {
-	if since, waits := b.masters[app]; am && waits {
+	if since, waits := b.awaitsAM[app]; am && waits {
 		b.waited = append(b.waited, b.Elapsed.Milliseconds()-since)
-		delete(b.masters, app)
+		delete(b.awaitsAM, app)
 	}
 }
 
@@ -192,8 +192,8 @@ func (b *lender) summary(s *report.Summary) report.BackfillRun {
 // wait so far.
 func (b *lender) masterWaits(endMillis int64) report.Waits {
 	waited := slices.Clone(b.waited)
-	for _, since := range b.masters {
+	for _, since := range b.awaitsAM {
 		waited = append(waited, endMillis-since)
 	}
-	return report.WaitsOf(waited, len(b.masters))
+	return report.WaitsOf(waited, len(b.awaitsAM))
 }

@@ -116,7 +116,7 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 			continue
 		}
 		leaf := r.s.Apps[k.App].Leaf
-		if len(r.offers)-o.first >= offersOfNode || st.Preemptions.Has(c) || !r.gives(leaf) || k.AM && (r.ranked != nil || !r.tooManyMasters(leaf)) {
+		if len(r.offers)-o.first >= offersOfNode || !r.mayEnd(c, k) || !r.gives(leaf) || k.AM && (r.ranked != nil || !r.tooManyAMs(leaf)) {
 			continue
 		}
 		v := r.victimOf(c)
@@ -130,12 +130,18 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 	r.nodes = append(r.nodes, o)
 }
 
-// tooManyMasters reports whether AMs of a leaf may end: only while the leaf's AMs use more than the
+// mayEnd reports whether a round may choose a container, if its queue and application give. A container
+// with a lease ends when the reservation needs its room.
+func (r *round) mayEnd(slot state.ContainerSlot, c *state.Container) bool {
+	return c.State.Live() && !r.s.State.Leases.Has(slot) && !r.s.State.Preemptions.Has(slot)
+}
+
+// tooManyAMs reports whether AMs of a leaf may end: only while the leaf's AMs use more than the
 // AM share of its guarantee.
 //
 // Source: Hadoop 3.4.2, FifoCandidatesSelector.preemptAMContainers, which counts AMs in the same
 // way.
-func (e *entitlements) tooManyMasters(leaf int32) bool {
+func (e *entitlements) tooManyAMs(leaf int32) bool {
 	most := entitlement.MultiplyFloat(e.s.At.Tree.Capacities[leaf].EffMin, e.s.Config.Queues[leaf].MaxAMPercent)
 	return e.s.Config.Calculator.Compare(e.s.At.Total, e.s.AMUsed(leaf), most) > 0
 }
