@@ -158,7 +158,7 @@ func (r *round) offerInside() {
 		}
 		for slot, c := range st.Containers.Of(st.Apps.Get(app)) {
 			n := st.Nodes.Get(c.Node)
-			if r.mayEnd(slot, c) && !c.AM && n.Label == r.s.At.Label && n.TakesContainers() && len(r.offers) < offersOfAll {
+			if r.mayChoose(slot, c) && !c.AM && n.Label == r.s.At.Label && n.TakesContainers() && len(r.offers) < offersOfAll {
 				r.offers = append(r.offers, r.victimOf(slot))
 			}
 		}

@@ -116,7 +116,7 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 			continue
 		}
 		leaf := r.s.Apps[k.App].Leaf
-		if len(r.offers)-o.first >= offersOfNode || !r.mayEnd(c, k) || !r.gives(leaf) || k.AM && (r.ranked != nil || !r.tooManyAMs(leaf)) {
+		if len(r.offers)-o.first >= offersOfNode || !r.mayChoose(c, k) || !r.gives(leaf) || k.AM && (r.ranked != nil || !r.tooManyAMs(leaf)) {
 			continue
 		}
 		v := r.victimOf(c)
@@ -130,9 +130,9 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 	r.nodes = append(r.nodes, o)
 }
 
-// mayEnd reports whether a round may choose a container, if its queue and application give. A container
+// mayChoose reports whether a round may choose a container, if its queue and application give. A container
 // with a lease ends when the reservation needs its room.
-func (r *round) mayEnd(slot state.ContainerSlot, c *state.Container) bool {
+func (r *round) mayChoose(slot state.ContainerSlot, c *state.Container) bool {
 	return c.State.Live() && !r.s.State.Leases.Has(slot) && !r.s.State.Preemptions.Has(slot)
 }
 
