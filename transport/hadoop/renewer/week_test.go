@@ -25,16 +25,15 @@ type week struct {
 	*cluster
 	rng    *rand.Rand
 	begun  time.Time
-	nodes  []*nameNode
+	nodes  nameNodes
 	downs  map[*nameNode][]span
-	apps   map[yarn.ApplicationID][]token.Token // that were not ended yet
-	shared []token.Token                        // that the next application may use as well
+	shared []token.Token // of the last application; the next one may use the first
 	steps  []step
 
 	books sync.Mutex
 	users map[string][]yarn.ApplicationID // by identifier of a token
 
-	submitted, failovers, outages int
+	submitted, failovers int
 }
 
 // span is a time in which a name node is down.
@@ -78,7 +77,7 @@ func (s nameNodes) Fetch(ctx context.Context, user string) ([]token.Token, error
 func TestWeek(t *testing.T) {
 	apps, seed := setting(t, "RMD_WEEK_APPS", 250), setting(t, "RMD_WEEK_SEED", 1)
 	play(t, nil, func(c *cluster) {
-		w := &week{cluster: c, rng: rand.New(rand.NewPCG(uint64(seed), 0)), begun: time.Now(), apps: map[yarn.ApplicationID][]token.Token{}, users: map[string][]yarn.ApplicationID{}, downs: map[*nameNode][]span{}}
+		w := &week{cluster: c, rng: rand.New(rand.NewPCG(uint64(seed), 0)), begun: time.Now(), users: map[string][]yarn.ApplicationID{}, downs: map[*nameNode][]span{}}
 		c.trusting = apps > 1000
 		w.open(5)
 		w.plan(apps)
@@ -98,11 +97,10 @@ func setting(t *testing.T, name string, def int) int {
 
 // open starts the name nodes, and a leader that knows them.
 func (w *week) open(count int) {
-	var services nameNodes
 	for i := range count {
-		services = append(services, &nameNode{T: w.T, service: fmt.Sprintf("nn%d:8020", i), issued: map[string]*issuedToken{}, uses: w.used})
+		w.nodes = append(w.nodes, &nameNode{T: w.T, service: fmt.Sprintf("nn%d:8020", i), issued: map[string]*issuedToken{}, uses: w.used})
 	}
-	w.nodes, w.services = services, services
+	w.services = w.nodes
 	w.failover(0)
 }
 
@@ -148,7 +146,6 @@ func (w *week) upTo(d time.Duration) time.Duration { return time.Duration(w.rng.
 // outage returns how long a name node is down: some minutes, or for some tokens longer than their
 // life.
 func (w *week) outage() time.Duration {
-	w.outages++
 	if w.rng.IntN(8) == 0 {
 		return w.upTo(4 * time.Hour)
 	}
@@ -184,7 +181,7 @@ func (w *week) submitOne() {
 	var tokens []token.Token
 	if w.rng.IntN(4) == 0 && len(w.shared) > 0 && w.used(string(w.shared[0].Identifier)) {
 		tokens = append(tokens, w.shared[0])
-		n := nameNodes(w.nodes).of(w.shared[0])
+		n := w.nodes.of(w.shared[0])
 		n.set(func() { n.issued[string(w.shared[0].Identifier)].again = triesOfSubmission })
 	}
 	for range w.rng.IntN(3) {
@@ -195,13 +192,13 @@ func (w *week) submitOne() {
 	}
 	id := w.send(submission{tokens: tokens})
 	w.submitted++
-	w.apps[id], w.shared = tokens, tokens
+	w.shared = tokens
 	w.books.Lock()
 	defer w.books.Unlock()
 	for _, t := range tokens {
 		w.users[string(t.Identifier)] = append(w.users[string(t.Identifier)], id)
 	}
-	w.later(w.lives(), func() { w.endOne(id) })
+	w.later(w.lives(), func() { w.endOne(id, tokens) })
 }
 
 // lives returns how long an application lives: hours, or up to three days.
@@ -221,12 +218,12 @@ func (w *week) lasted(n *nameNode, from, to time.Time) bool {
 	return !slices.ContainsFunc(w.downs[n], func(s span) bool { return s.from.Before(to) && s.to.After(from) })
 }
 
-// endOne ends an application, unless its tokens could not be renewed at the begin. A token that it
-// has must not be overdue.
-func (w *week) endOne(id yarn.ApplicationID) {
+// endOne ends an application, unless its tokens could not be renewed at the begin. None of them may be
+// overdue, or lost without need.
+func (w *week) endOne(id yarn.ApplicationID, tokens []token.Token) {
 	runs := running(w.Fork(), id)
-	for _, t := range w.apps[id] {
-		n := nameNodes(w.nodes).of(t)
+	for _, t := range tokens {
+		n := w.nodes.of(t)
 		n.set(func() {
 			k := n.issued[string(t.Identifier)]
 			if runs && k.late(time.Now()) > mostLate {
@@ -237,7 +234,6 @@ func (w *week) endOne(id yarn.ApplicationID) {
 			}
 		})
 	}
-	delete(w.apps, id)
 	if runs {
 		w.do(&input.KillApplication{ID: id, User: "ann"})
 	}
@@ -252,16 +248,17 @@ var errDown = errors.New("connection refused")
 
 // report checks that the week was what it is there for.
 func (w *week) report() {
-	issued, renewals, cancelled, latest := 0, 0, 0, 0.0
+	issued, renewals, cancelled, outages, latest := 0, 0, 0, 0, 0.0
 	for _, n := range w.nodes {
+		outages += len(w.downs[n])
 		issued, renewals, latest = issued+len(n.issued), renewals+len(n.renewals), max(latest, n.latest)
 		for _, k := range n.issued {
 			cancelled += k.cancelled
 		}
 	}
 	w.Logf("%d applications, %d tokens, %d calls to renew them, the latest %.1f %% late, %d cancelled; %d leaders, %d outages of name nodes",
-		w.submitted, issued, renewals, 100*latest, cancelled, w.failovers, w.outages)
-	if left := len(w.phases()); left != 0 || cancelled < issued*8/10 || renewals < issued || w.failovers < 20 || w.outages < 10 {
+		w.submitted, issued, renewals, 100*latest, cancelled, w.failovers, outages)
+	if left := len(w.phases()); left != 0 || cancelled < issued*8/10 || renewals < issued || w.failovers < 20 || outages < 10 {
 		w.Errorf("the week is not what it is there for, or tokens are left: %q", w.phases())
 	}
 }
