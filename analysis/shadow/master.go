@@ -60,9 +60,20 @@ func (c *divergedRun) act(j *job) {
 // leaveApp removes an application that has ended on both sides.
 func (c *divergedRun) leaveApp(j *job, slot state.AppSlot) {
 	if slot != 0 && j.forgotten {
-		c.emit(func() { c.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq}) })
+		c.emit(func() {
+			c.releaseTokens(j.seq)
+			c.Scheduler().Emit(&event.ApplicationForgotten{App: j.seq})
+		})
 	}
 	c.record.drop(j)
+}
+
+// releaseTokens takes an application that has ended from the tokens that it had when the shadow
+// diverged. Nobody renews or cancels them for the shadow.
+func (c *divergedRun) releaseTokens(seq uint32) {
+	if h := c.State().AppTokens.Holder(seq); h != nil && h.LeaveMillis != 0 {
+		c.Scheduler().Emit(&event.TokensReleased{App: seq, Rejected: true})
+	}
 }
 
 // clearAway reports the ends of containers that the shadow has released.
@@ -257,9 +268,10 @@ func (c *divergedRun) applyExternal(real *state.State, e event.Event) {
 	case *event.ApplicationForgotten:
 		if j := c.record.jobs[e.App]; j != nil {
 			j.forgotten = true
-		} else {
-			c.applyUnchanged(e)
+			break
 		}
+		c.emit(func() { c.releaseTokens(e.App) })
+		c.applyUnchanged(e)
 	}
 }
 

@@ -438,3 +438,40 @@ func TestRecreatedQueueUnusedTime(t *testing.T) {
 		t.Errorf("it used %v of the time that it was not there", q.used)
 	}
 }
+
+// TestForgottenWithTokens checks that an application that had tokens when the shadow diverged is
+// forgotten in the shadow, too, and leaves no token there.
+func TestForgottenWithTokens(t *testing.T) {
+	c := newCluster(t, "yarn.resourcemanager.max-completed-applications=0")
+	c.plan(&input.RegisterNode{ID: yarn.NodeID{Host: "n", Port: 1},
+		Total: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 16}})
+	submit := func(tokens ...input.AppToken) yarn.ApplicationID {
+		return c.plan(&input.SubmitApplication{User: "u", Queue: "root.b", Unmanaged: true,
+			Tokens: input.AppTokens{List: tokens}}).(*input.SubmitApplicationReply).ID
+	}
+	secured := submit(input.AppToken{Kind: "k", Service: "s", Identifier: []byte("i"), Password: []byte("p")})
+	token := c.p.State().AppTokens.Holder(secured.Seq).Tokens[0]
+	c.plan(&input.TokenRenewed{Token: token, ExpiresMillis: epoch + time.Hour.Milliseconds()})
+	o := DefaultOptions()
+	o.BehindMillis = 0
+	c.start(o, "yarn.scheduler.capacity.root.b.maximum-capacity=50")
+	large := yarn.AttemptID{App: submit(), Attempt: 1}
+	c.plan(&input.RegisterAttempt{Attempt: large})
+	c.plan(&input.Allocate{Attempt: large, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any,
+		Size: yarn.Resource{yarn.Memory: 12288, yarn.VCores: 1}, Count: 1, Relax: true}}})
+	c.flush()
+	if c.shadow.diverged == nil {
+		t.Fatal("the shadow has not diverged")
+	}
+	c.plan(&input.KillApplication{ID: secured})
+	c.flush()
+	c.now += 24 * time.Hour
+	c.plan(&input.Tick{})
+	submit() // ended applications are forgotten when others come
+	c.flush()
+	own := c.shadow.own.State()
+	if real := c.p.State().Apps.ByID(secured); real != 0 || own.Apps.ByID(secured) != 0 || own.AppTokens.Records() != 0 {
+		t.Errorf("slots %d in the cluster and %d in the shadow, which has %d tokens and holders; want none",
+			real, own.Apps.ByID(secured), own.AppTokens.Records())
+	}
+}
