@@ -119,6 +119,12 @@ func (m *machine) Snapshot(t *rapid.T) {
 	if !bytes.Equal(data, encode(r)) || r.Digest() != m.s.Digest() {
 		t.Fatal("what was read back has other bytes")
 	}
+	want, got := rows(m.s), rows(r)
+	for i := range max(len(want), len(got)) {
+		if i >= len(want) || i >= len(got) || got[i] != want[i] {
+			t.Fatalf("what was read back has the record %q, want %q", got[i:min(i+1, len(got))], want[i:min(i+1, len(want))])
+		}
+	}
 	m.twin = r
 }
 
