@@ -531,6 +531,28 @@ ask app1 1x10G`)
 	}
 }
 
+// TestExplainNamesNoContainerTooMany checks that the explanation leaves out a container that frees
+// the most of what is missing, if those that must end beside it suffice without it.
+func TestExplainNamesNoContainerTooMany(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll(`
+conf dominant queues=(a:100) a.user-limit-factor=10 max=(16G,16c)
+node add n1 9G,9c
+app app0 user=u0
+ask app0 1x3G,3c
+hb n1 quiet
+ask app0 1x5G,1c
+hb n1 quiet
+ask app0 1x1G,5c
+hb n1 quiet
+app app1 user=u1
+ask app1 1x6G,6c`)
+	x := w.explained("app1")
+	if x.MustEnd == nil || len(x.MustEnd.Containers) != 2 || strings.HasSuffix(x.MustEnd.Containers[0], "_000001") {
+		t.Errorf("MustEnd = %+v, want containers 3 and 2", x.MustEnd)
+	}
+}
+
 // TestExplanationFieldNames checks that the field names of the document are lower case.
 func TestExplanationFieldNames(t *testing.T) {
 	w := newWorld(t)
