@@ -92,7 +92,6 @@ func (s *Accounts) checkQueues(e *event.QueuesConfigured) error {
 	if len(e.Queues) == 0 || e.Queues[0].Path != "root" || len(e.Kinds) > yarn.MaxKinds {
 		return broken(e, "the first queue is not root, or there are more than %d resource kinds", yarn.MaxKinds)
 	}
-	used := s.queuesInUse()
 	named := make(map[string]bool, len(e.Queues)) // looked up by key only
 	parents := make(map[string]bool, len(e.Queues))
 	for i, d := range e.Queues {
@@ -102,7 +101,7 @@ func (s *Accounts) checkQueues(e *event.QueuesConfigured) error {
 		if named[d.Path] {
 			return broken(e, "queue %s stands there twice", d.Path)
 		}
-		if slot := s.Queues.Find(d.Path); slot != 0 && !d.Leaf && used[slot] {
+		if slot := s.Queues.Find(d.Path); slot != 0 && !d.Leaf && s.Queues.Get(slot).Users > 0 {
 			return broken(e, "leaf %s with applications becomes a parent", d.Path)
 		}
 		named[d.Path], parents[d.Path] = true, !d.Leaf
@@ -113,20 +112,12 @@ func (s *Accounts) checkQueues(e *event.QueuesConfigured) error {
 		case named[q.Path]:
 		case dynamic && !parents[yarn.ParentQueue(q.Path)] && (named[yarn.ParentQueue(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
 			err = broken(e, "dynamic queue %s has no parent any more", q.Path)
-		case !dynamic && used[slot]:
+		case !dynamic && q.Users > 0:
 			err = broken(e, "queue %s is in use", q.Path)
 		}
 		return err == nil
 	})
 	return err
-}
-
-// queuesInUse returns which leaves have applications that have not ended. The counts of a queue
-// miss an application between two attempts.
-func (s *Accounts) queuesInUse() []bool {
-	used := make([]bool, s.Queues.Cap())
-	s.Users.Each(func(_ UserSlot, u *User) bool { used[u.Queue] = true; return true })
-	return used
 }
 
 // dropQueues removes every queue whose slot is not set in keep. Ended applications of a removed
@@ -159,7 +150,7 @@ func (s *Accounts) queueStateChanged(e *event.QueueStateChanged) error {
 	if e.State < yarn.QueueRunning || e.State > yarn.QueueStopped {
 		return broken(e, "no such state")
 	}
-	if e.State == yarn.QueueStopped && s.queuesInUse()[slot] {
+	if e.State == yarn.QueueStopped && s.Queues.Get(slot).Users > 0 {
 		return broken(e, "applications are in it")
 	}
 	s.Queues.Mut(slot).State = e.State

@@ -17,7 +17,7 @@ func (s *Accounts) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 		slot, u = s.Users.Alloc()
 		u.Queue, u.Name = queue, s.Names.Retain(name)
 		s.Users.Insert(slot)
-		s.DynamicQueues.CountUsers(&s.Meta, queue, 1)
+		s.countUsers(queue, 1)
 	}
 	s.Users.Mut(slot).Apps++
 	return slot
@@ -28,10 +28,20 @@ func (s *Accounts) leaveUser(slot UserSlot) {
 	u := s.Users.Mut(slot)
 	u.Apps--
 	if u.Apps == 0 && u.Used.IsZero() {
-		s.DynamicQueues.CountUsers(&s.Meta, u.Queue, -1)
+		s.countUsers(u.Queue, -1)
 		s.Names.Unretain(&s.Meta, u.Name)
 		s.Users.Release(slot)
 	}
+}
+
+func (s *Accounts) countUsers(queue QueueSlot, more int32) {
+	s.Queues.Mut(queue).Users += more
+	s.DynamicQueues.CountUsers(&s.Meta, queue, more)
+}
+
+// linkUsers counts the users of each leaf.
+func (s *Accounts) linkUsers() {
+	s.Users.Each(func(_ UserSlot, u *User) bool { s.Queues.Mut(u.Queue).Users++; return true })
 }
 
 // changeUser calls f, which changes a user, and updates the sums of the user's leaf.
@@ -77,4 +87,4 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 }
 
 var _ = stored(1, part.Derived[State]{Part: part.Keyed(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
-	Agrees: agrees((*check.Tables).CheckUsers)})
+	Links: func(s *State) { s.linkUsers() }, Agrees: agrees((*check.Tables).CheckUsers)})

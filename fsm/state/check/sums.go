@@ -292,6 +292,7 @@ func (s *Tables) CheckTree() error {
 	s.withoutLabels(nil, &sums)
 	s.Users.Each(func(_ record.UserSlot, u *record.User) bool {
 		q := sums.At(u.Queue)
+		q.Users++
 		if u.IsActive() {
 			q.ActiveUsers++
 			q.ActiveUsed = q.ActiveUsed.Add(u.Used)

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/event"
 	"rmd/fsm/state/table"
@@ -41,11 +42,15 @@ type Queue struct {
 	ActiveUsers  int32
 	WaitingUsers int32
 	ActiveUsed   yarn.Resource
+	// Users counts all users of a leaf: those who have applications there that have not ended. Not in
+	// snapshots: follows from the users.
+	Users int32
 
 	Totals QueueTotals
 }
 
-// Apps returns the number of applications in a leaf.
+// Apps returns the number of applications in a leaf that have an attempt. Those that wait for their
+// tokens have none.
 func (q *Queue) Apps() int32 { return q.ActiveApps + q.PendingApps + q.NonRunnableApps }
 
 // Code encodes the record, or decodes into it.
@@ -79,6 +84,12 @@ type Queues struct {
 // Find returns the slot of a queue, or 0 if there is none.
 func (qs *Queues) Find(path string) QueueSlot {
 	return qs.Lookup(table.Hash(path), func(r *Queue) bool { return r.Path == path })
+}
+
+// HoldsApps reports whether a queue or a queue below it has applications that have not ended.
+func (qs *Queues) HoldsApps(slot QueueSlot) bool {
+	q := qs.Get(slot)
+	return q.Users > 0 || slices.ContainsFunc(q.Children, qs.HoldsApps)
 }
 
 // Root returns the slot of the root queue, or 0 before the first configuration.
@@ -143,10 +154,10 @@ func (q *Queue) Differs(w *Queue) error {
 			q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Containers, w.Used, w.Reserved, w.Pending, w.AMUsed, w.Containers)
 	}
 	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.NonRunnableApps != w.NonRunnableApps || q.Runnable != w.Runnable ||
-		q.ActiveUsers != w.ActiveUsers || q.WaitingUsers != w.WaitingUsers || q.ActiveUsed != w.ActiveUsed {
-		return fmt.Errorf("queue %s says %d active %d pending %d non-runnable %d runnable applications, %d active users with %s, %d waiting; summed %d %d %d %d, %d with %s, %d",
-			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers,
-			w.ActiveApps, w.PendingApps, w.NonRunnableApps, w.Runnable, w.ActiveUsers, w.ActiveUsed, w.WaitingUsers)
+		q.ActiveUsers != w.ActiveUsers || q.Users != w.Users || q.WaitingUsers != w.WaitingUsers || q.ActiveUsed != w.ActiveUsed {
+		return fmt.Errorf("queue %s says %d active %d pending %d non-runnable %d runnable applications, %d active users of %d with %s, %d waiting; summed %d %d %d %d, %d of %d with %s, %d",
+			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.Users, q.ActiveUsed, q.WaitingUsers,
+			w.ActiveApps, w.PendingApps, w.NonRunnableApps, w.Runnable, w.ActiveUsers, w.Users, w.ActiveUsed, w.WaitingUsers)
 	}
 	return nil
 }

@@ -1,10 +1,7 @@
 package lifecycle
 
 import (
-	"slices"
-
 	"rmd/fsm/event"
-	"rmd/fsm/state"
 	"rmd/yarn"
 )
 
@@ -43,12 +40,5 @@ func (e Ends) SetQueueState(i int32, to yarn.QueueState) {
 // HoldsApps reports whether a queue or a queue below it has applications.
 func (e Ends) HoldsApps(path string) bool {
 	slot := e.st.Queues.Find(path)
-	if slot == 0 {
-		return false
-	}
-	q := e.st.Queues.Get(slot)
-	if q.Leaf {
-		return q.Apps() > 0
-	}
-	return slices.ContainsFunc(q.Children, func(c state.QueueSlot) bool { return e.HoldsApps(e.st.Queues.Get(c).Path) })
+	return slot != 0 && e.st.Queues.HoldsApps(slot)
 }

@@ -36,10 +36,10 @@ func Changes(in []diff.Change) []api.Change {
 	return out
 }
 
-// QueueHasApps reports whether a queue has applications.
+// QueueHasApps reports whether a queue or a queue below it has applications.
 func QueueHasApps(st *state.State, path string) bool {
 	slot := st.Queues.Find(path)
-	return slot != 0 && st.Queues.Get(slot).Apps() > 0
+	return slot != 0 && st.Queues.HoldsApps(slot)
 }
 
 // QueueStopped reports whether a queue is stopped.
