@@ -23,6 +23,7 @@ type Fact struct {
 	Live                                 bool // it counts in its queue
 	OnNode                               bool // it counts on its node
 	Restored                             bool // lost before its AM received it; its ask was restored
+	Resized                              bool // its size is not the one that it had at first
 	Made, Released, Completed, Signalled uint64
 }
 
@@ -67,7 +68,7 @@ func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
 
 func (l *Ledger) fact(a *app, c *container) Fact {
 	return Fact{ID: a.id(c.attempt, c.number), Node: l.nodes.list[c.node].id, Size: c.size, AM: c.am, Live: c.live,
-		OnNode: c.onNode, Restored: c.restored, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
+		OnNode: c.onNode, Restored: c.restored, Resized: c.version != 0, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
 }
 
 // App is what the log says about an application.

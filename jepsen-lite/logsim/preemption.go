@@ -26,10 +26,11 @@ type warningAnswer struct {
 	response int32
 }
 
-// warned checks the warnings in an answer: S19. Each is in the log, and the AM receives it once.
+// warned checks the warnings in an answer: S19. Each is in the log, and the AM receives it once. The
+// size is that of the time of the answer, and the log may have gone on.
 func (c *checker) warned(in *input.Allocate, r *input.AllocateReply, a ledger.App) {
 	for _, p := range r.Preempted {
-		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
+		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size && !k.Resized || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
 			c.fail("S19", "%s is told that %s of %s is to end at %d, which no entry carries: %+v", in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
 			return
 		}

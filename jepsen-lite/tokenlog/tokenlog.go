@@ -46,6 +46,7 @@ type app struct {
 	tokens  []uint32
 	ended   bool
 	fetches bool
+	ready   bool  // all its tokens were renewed once: it may start, also when one is lost since
 	leaves  int64 // when its tokens may be released
 	delay   int64
 }
@@ -67,7 +68,9 @@ func (j *Judge) follow(e event.Event) {
 	case *event.TimeAdvanced:
 		j.now = e.NowMillis
 	case *event.AttemptStarted:
-		j.starts(e.App)
+		if e.Attempt == 1 { // later ones begin with the tokens that there are
+			j.starts(e.App)
+		}
 	case *event.ApplicationEnded:
 		if a := j.apps[e.App]; a != nil {
 			a.ended, a.fetches, a.leaves = true, false, j.now+a.delay
@@ -104,7 +107,7 @@ func (j *Judge) violate(format string, args ...any) {
 // starts checks that an application that starts has all its tokens, and each was renewed.
 func (j *Judge) starts(seq uint32) {
 	a := j.apps[seq]
-	if a == nil {
+	if a == nil || a.ready {
 		return
 	}
 	if a.fetches {
@@ -122,6 +125,7 @@ func (j *Judge) added(e *event.TokensAdded) {
 		j.violate("application %d gets tokens twice", e.App)
 	}
 	j.Counts.Added++
+	defer j.settle(e.App)
 	a := &app{fetches: e.Fetch, delay: e.DelayMillis}
 	j.apps[e.App] = a
 	for _, t := range e.Tokens {
@@ -188,6 +192,15 @@ func (j *Judge) renewed(e *event.TokenRenewed) {
 	}
 	t.renewed, t.end = true, e.EndMillis
 	j.Counts.Renewed++
+	for _, seq := range t.users {
+		j.settle(seq)
+	}
+}
+
+// settle makes an application ready if it has all its tokens, and each was renewed.
+func (j *Judge) settle(seq uint32) {
+	a := j.apps[seq]
+	a.ready = a.ready || !a.fetches && !slices.ContainsFunc(a.tokens, func(n uint32) bool { return !j.tokens[n].renewed })
 }
 
 func (j *Judge) failed(e *event.TokenCallFailed) {

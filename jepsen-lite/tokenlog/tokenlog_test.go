@@ -30,16 +30,18 @@ func TestJudge(t *testing.T) {
 		log   []event.Event
 		wrong string
 	}{
-		"life": {log: []event.Event{add(1, tok(1)), renew(1, 1000, 900), &event.AttemptStarted{App: 1}, at(900), renew(1, 1900, 1800), end(1), at(910),
+		"life": {log: []event.Event{add(1, tok(1)), renew(1, 1000, 900), &event.AttemptStarted{App: 1, Attempt: 1}, at(900), renew(1, 1900, 1800), end(1), at(910),
 			&event.TokensReleased{App: 1}, &event.TokenDropped{Token: 1}, &event.ApplicationForgotten{App: 1}}},
 		"shared": {log: []event.Event{add(1, tok(1)), add(2, tok(1)), renew(1, 1000, 900), end(1), at(10), &event.TokensReleased{App: 1}, renew(1, 1010, 910), end(2), at(20),
 			&event.TokensReleased{App: 2}, &event.TokenDropped{Token: 1}}},
 		"replaced": {log: []event.Event{add(1, tok(1)), renew(1, 1000, 900), &event.TokensReplaced{Apps: []uint32{1}, Tokens: []event.AppToken{tok(2)}}, renew(2, 1000, 900)}},
-		"kept":     {log: []event.Event{add(1, tok(1)), end(1), at(10), &event.TokensKept{App: 1, LeaveMillis: 20}, at(20), &event.TokensReleased{App: 1}}},
-		"again":    {log: []event.Event{add(1, tok(1)), renew(1, 1000, 900), lost, add(2, tok(1)), renew(1, 1000, 900), &event.AttemptStarted{App: 2}}},
+		"second attempt": {log: []event.Event{add(1, tok(1)), renew(1, 1000, 900), &event.AttemptStarted{App: 1, Attempt: 1},
+			&event.TokensReplaced{Apps: []uint32{1}, Tokens: []event.AppToken{tok(2)}}, &event.AttemptStarted{App: 1, Attempt: 2}}},
+		"kept":  {log: []event.Event{add(1, tok(1)), end(1), at(10), &event.TokensKept{App: 1, LeaveMillis: 20}, at(20), &event.TokensReleased{App: 1}}},
+		"again": {log: []event.Event{add(1, tok(1)), renew(1, 1000, 900), lost, add(2, tok(1)), renew(1, 1000, 900), &event.AttemptStarted{App: 2, Attempt: 1}}},
 
-		"starts early":             {[]event.Event{add(1, tok(1), tok(2)), renew(1, 1000, 900), &event.AttemptStarted{App: 1}}, "starts before token 2 is renewed"},
-		"starts without":           {[]event.Event{&event.TokensAdded{App: 1, Fetch: true}, &event.AttemptStarted{App: 1}}, "without a token of the file system"},
+		"starts early":             {[]event.Event{add(1, tok(1), tok(2)), renew(1, 1000, 900), &event.AttemptStarted{App: 1, Attempt: 1}}, "starts before token 2 is renewed"},
+		"starts without":           {[]event.Event{&event.TokensAdded{App: 1, Fetch: true}, &event.AttemptStarted{App: 1, Attempt: 1}}, "without a token of the file system"},
 		"added twice":              {[]event.Event{add(1, tok(1)), add(1, tok(2))}, "gets tokens twice"},
 		"renewed after the end":    {[]event.Event{add(1, tok(1)), renew(1, 1000, 900), at(1001 + lateMost), renew(1, 60_000, 59_000)}, "after its end 1000"},
 		"renewed after the last":   {[]event.Event{add(1, tok(1)), end(1), at(10), &event.TokensReleased{App: 1}, renew(1, 1000, 900)}, "after its last application"},
