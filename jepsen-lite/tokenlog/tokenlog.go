@@ -125,7 +125,7 @@ func (j *Judge) added(e *event.TokensAdded) {
 		j.violate("application %d gets tokens twice", e.App)
 	}
 	j.Counts.Added++
-	defer j.settle(e.App)
+	defer j.markReady(e.App)
 	a := &app{fetches: e.Fetch, delay: e.DelayMillis}
 	j.apps[e.App] = a
 	for _, t := range e.Tokens {
@@ -193,12 +193,12 @@ func (j *Judge) renewed(e *event.TokenRenewed) {
 	t.renewed, t.end = true, e.EndMillis
 	j.Counts.Renewed++
 	for _, seq := range t.users {
-		j.settle(seq)
+		j.markReady(seq)
 	}
 }
 
-// settle makes an application ready if it has all its tokens, and each was renewed.
-func (j *Judge) settle(seq uint32) {
+// markReady makes an application ready if it has all its tokens, and each was renewed.
+func (j *Judge) markReady(seq uint32) {
 	a := j.apps[seq]
 	a.ready = a.ready || !a.fetches && !slices.ContainsFunc(a.tokens, func(n uint32) bool { return !j.tokens[n].renewed })
 }
